@@ -1,0 +1,1 @@
+"""Composition: settings, life cycle, the `stratagraph` command, the embedded Postgres and the local Neo4j."""

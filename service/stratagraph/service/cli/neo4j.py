@@ -1,0 +1,165 @@
+"""`stratagraph neo4j start|stop|status`: a Neo4j for the graph mirror, on this machine, without Docker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from stratagraph.service.settings import Settings
+from stratagraph.store.errors import StratagraphError
+
+if TYPE_CHECKING:
+    from stratagraph.service.local_neo4j import LocalNeo4j, LocalServer
+
+NOT_RUNNING = 3  # as `systemctl status` says it
+CONFIGURED_ANSWERS_S = 5
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help=(
+        "A Neo4j on this machine for the graph mirror, without Docker.\n\n"
+        "`start` gets Neo4j Community with Maven (about 120 MB, once per version) and starts it in the background: "
+        "on loopback only, on free ports, without authentication, with 512 MB of heap. It keeps running until "
+        "`stop`. Its data lie in neo4j/ under STRATAGRAPH_DATA_DIR (by default .stratagraph in the current "
+        "folder) and survive a stop; the ports may change.\n\n"
+        "It needs a JDK 17 or newer and Maven. Java 17 to 21 runs Neo4j 5.26; with a JDK 21 or newer the "
+        "newest line is the default. To use a server you have, set STRATAGRAPH_NEO4J_URI "
+        "(and STRATAGRAPH_NEO4J_USER, STRATAGRAPH_NEO4J_PASSWORD) instead; in containers, "
+        "`docker compose up neo4j`.\n\n"
+        "Example: stratagraph neo4j start --browser, then open the page it prints and press Connect."
+    ),
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object: running, bolt, browser, version, pid.")]
+
+
+@app.command()
+def start(
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Serve Neo4j Browser too; a server without it is restarted.")
+    ] = False,
+    version: Annotated[
+        str | None,
+        typer.Option("--version", metavar="X", help="A 5.26.x or 2026.x; by default the newest your Java runs."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Start the server, or report the one that runs, once it answers."""
+    with _errors_told():
+        settings = Settings.load()
+        if settings.neo4j_uri is not None:
+            running = _configured_runs(settings.neo4j_uri, settings)
+            _print_configured(settings.neo4j_uri, running, as_json, "nothing was started")
+            return
+        console = Console(stderr=True, quiet=as_json, highlight=False, markup=False, soft_wrap=True)
+        with console.status("Looking for Java", spinner="dots") as spinner:
+
+            def show(step: str) -> None:
+                console.print(step)
+                spinner.update(step)
+
+            server = _local(settings).start(version=version, browser=browser, on_step=show)
+        _print_local(server, as_json)
+
+
+@app.command()
+def stop(as_json: AsJson = False) -> None:
+    """Stop the server; its data stay. Fine to call when none runs."""
+    with _errors_told():
+        settings = Settings.load()
+        stopped = _local(settings).stop()
+        if as_json:
+            _print_json(running=False)
+        elif stopped:
+            typer.echo("Neo4j has stopped; its data stay.")
+        else:
+            typer.echo("No local Neo4j was running.")
+
+
+@app.command()
+def status(as_json: AsJson = False) -> None:
+    """Say which server is used; exit code 3 if it does not run."""
+    with _errors_told():
+        settings = Settings.load()
+        if settings.neo4j_uri is not None:
+            running = _configured_runs(settings.neo4j_uri, settings)
+            _print_configured(settings.neo4j_uri, running, as_json)
+        else:
+            server = _local(settings).running()
+            running = server is not None
+            if server is not None:
+                _print_local(server, as_json)
+            elif as_json:
+                _print_json(running=False)
+            else:
+                typer.echo("No local Neo4j is running. Start one with: stratagraph neo4j start")
+    if not running:
+        raise typer.Exit(NOT_RUNNING)
+
+
+def _local(settings: Settings) -> LocalNeo4j:
+    from stratagraph.service.local_neo4j import LocalNeo4j
+
+    return LocalNeo4j(settings.data_dir / "neo4j", settings.cache_dir / "neo4j")
+
+
+def _configured_runs(uri: str, settings: Settings) -> bool:
+    from stratagraph.service.local_neo4j import answers
+
+    auth = None
+    if settings.neo4j_user is not None:
+        password = settings.neo4j_password.get_secret_value() if settings.neo4j_password is not None else ""
+        auth = (settings.neo4j_user, password)
+    return answers(uri, auth=auth, within_s=CONFIGURED_ANSWERS_S)
+
+
+def _print_local(server: LocalServer, as_json: bool) -> None:
+    if as_json:
+        _print_json(running=True, bolt=server.bolt, browser=server.browser, version=server.version, pid=server.pid)
+        return
+    typer.echo(f"Neo4j {server.version} runs (process {server.pid}).")
+    typer.echo(f"  Bolt     {server.bolt}")
+    if server.browser is not None:
+        typer.echo(f"  Browser  {server.browser}  (connect with: No authentication)")
+    else:
+        typer.echo("  Browser  off; to have it: stratagraph neo4j start --browser")
+    typer.echo(f"  Files    {server.home}")
+
+
+def _print_configured(uri: str, running: bool, as_json: bool, then: str | None = None) -> None:
+    if as_json:
+        _print_json(running=running, bolt=uri)
+        return
+    told = f"; {then}" if then else ""
+    typer.echo(f"STRATAGRAPH_NEO4J_URI is set, so the server at {uri} is used{told}.")
+    if not running:
+        typer.echo(
+            "It does not answer. Check the address, STRATAGRAPH_NEO4J_USER and STRATAGRAPH_NEO4J_PASSWORD, "
+            "or unset STRATAGRAPH_NEO4J_URI to use a local one."
+        )
+
+
+def _print_json(
+    *,
+    running: bool,
+    bolt: str | None = None,
+    browser: str | None = None,
+    version: str | None = None,
+    pid: int | None = None,
+) -> None:
+    typer.echo(json.dumps({"running": running, "bolt": bolt, "browser": browser, "version": version, "pid": pid}))
+
+
+@contextmanager
+def _errors_told() -> Iterator[None]:
+    try:
+        yield
+    except StratagraphError as e:
+        typer.echo(e.message, err=True)
+        raise typer.Exit(1) from e

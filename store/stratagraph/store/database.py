@@ -1,0 +1,136 @@
+"""The door to Postgres: one engine, one shape of transaction, driver errors translated at one place."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import psycopg
+from sqlalchemy import RowMapping, TextClause, event, text
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from stratagraph.store.errors import Misconfigured, StoreUnavailable, StratagraphError
+
+POOL_SIZE = 10
+POOL_WAIT_S = 5.0
+STATEMENT_TIMEOUT_MS = 30_000
+LOCK_TIMEOUT_MS = 10_000
+IDLE_IN_TRANSACTION_MS = 60_000
+
+# Generic plans misjudge array parameters (which terms, which frontier), and compiling takes longer than our queries.
+_SESSION = (
+    f"-c statement_timeout={STATEMENT_TIMEOUT_MS} -c lock_timeout={LOCK_TIMEOUT_MS}"
+    f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_MS}"
+    " -c plan_cache_mode=force_custom_plan -c jit=off -c timezone=UTC"
+)
+_PASSING = (
+    "08",
+    "40",
+    "53",
+    "55P03",
+    "57",
+)  # connection, rollback, resources, lock wait, operator intervention
+
+
+def sqlalchemy_url(url: str) -> str:
+    """The URL with our driver named, whatever form it came in. Raises Misconfigured if it is no Postgres URL."""
+    for prefix in ("postgresql+psycopg://", "postgresql://", "postgres://"):
+        if url.startswith(prefix):
+            return "postgresql+psycopg://" + url.removeprefix(prefix)
+    raise Misconfigured(
+        "STRATAGRAPH_DATABASE_URL must look like postgresql://user:password@host:5432/database"
+        " (the value is not shown here, it may hold a password)"
+    )
+
+
+class Database:
+    """Postgres as the rest of the house sees it. Open with `async with`; closing waits for nothing but the pool."""
+
+    def __init__(self, url: str, *, pool_size: int = POOL_SIZE) -> None:
+        self.engine: AsyncEngine = create_async_engine(
+            sqlalchemy_url(url),
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=POOL_WAIT_S,
+            pool_pre_ping=False,
+            pool_recycle=1_800,
+            connect_args={"options": _SESSION, "connect_timeout": 5, "application_name": "stratagraph"},
+        )
+        self.statements = 0  # counted for tests that guard against N+1
+        event.listen(self.engine.sync_engine, "before_cursor_execute", self._count)
+
+    def _count(self, *_: Any) -> None:
+        self.statements += 1
+
+    async def __aenter__(self) -> Database:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.engine.dispose()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+        """Commits at the end of the block, rolls back on any exception. Raises StoreUnavailable on an outage."""
+        with_translation = translated()
+        async with with_translation, self.engine.begin() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        """One consistent snapshot for all statements of the block."""
+        async with translated(), self.engine.connect() as connection:
+            await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            async with connection.begin():
+                yield connection
+
+    async def ping(self) -> None:
+        async with translated(), self.engine.connect() as connection:
+            await connection.execute(text("SELECT 1"))
+
+
+@asynccontextmanager
+async def translated() -> AsyncIterator[None]:
+    """Driver errors that a retry may cure become StoreUnavailable; ours and real defects pass through."""
+    try:
+        yield
+    except StratagraphError:
+        raise
+    except PoolTimeout as error:
+        raise StoreUnavailable(
+            f"All {POOL_SIZE} database connections have been busy for {POOL_WAIT_S:.0f} s; try again shortly."
+        ) from error
+    except (OperationalError, InterfaceError, DBAPIError) as error:
+        if passing(error):
+            raise StoreUnavailable from error
+        raise
+    except (psycopg.OperationalError, psycopg.InterfaceError, ConnectionError) as error:
+        raise StoreUnavailable from error
+
+
+def passing(error: DBAPIError) -> bool:
+    """Whether trying again later can help."""
+    if error.connection_invalidated:
+        return True
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:  # no server answered at all
+        return isinstance(error.orig, psycopg.OperationalError | psycopg.InterfaceError)
+    return bool(str(state).startswith(_PASSING))
+
+
+@lru_cache
+def query(name: str) -> TextClause:
+    """The statement in `queries/<name>.sql`. It is named after the function that runs it."""
+    return text(files(__package__).joinpath("queries", f"{name}.sql").read_text(encoding="utf-8"))
+
+
+async def fetch(connection: AsyncConnection, statement: str, /, **parameters: Any) -> Sequence[RowMapping]:
+    return (await connection.execute(query(statement), parameters)).mappings().all()
+
+
+async def run(connection: AsyncConnection, statement: str, /, **parameters: Any) -> None:
+    await connection.execute(query(statement), parameters)

@@ -1,0 +1,51 @@
+"""Who and what is named: the spine that connects the other records. The list of types is open."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from stratagraph.store.payloads.base import Name, Part, Payload
+
+BUILT_IN_TYPES = (
+    "Person",
+    "Organization",
+    "Agent",
+    "Project",
+    "Repository",
+    "File",
+    "Symbol",
+    "API",
+    "Service",
+    "Database",
+    "Tool",
+    "Task",
+    "Incident",
+    "Document",
+    "URL",
+    "Concept",
+    "Event",
+    "Other",
+)
+
+
+class Alias(Part):
+    value: Name
+    kind: str | None = None
+    locale: str | None = None
+
+
+class Identifier(Part):
+    namespace: Name
+    value: Name
+
+
+class EntityPayload(Payload):
+    kind: Literal["entity"]
+    canonical_name: Name
+    primary_type: str | None = Field(default=None, min_length=1, max_length=64)
+    types: list[str] | None = None
+    aliases: list[Alias] | None = None
+    identifiers: list[Identifier] | None = None
+    summary: str | None = None

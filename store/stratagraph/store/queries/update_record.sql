@@ -1,0 +1,23 @@
+-- Keep what the record was, then change it. Returns the new row_version.
+WITH kept AS (
+  INSERT INTO record_history (tenant, id, row_version, from_at, to_at, type, scope, sensitivity, state, confidence,
+    tags, name, text, payload, provenance, interpretation, occurred_at, version, terms, impacts)
+  SELECT tenant, id, row_version, updated_at, CAST(:at AS timestamptz), type, scope, sensitivity, state, confidence,
+    tags, name, text, payload, provenance, interpretation, occurred_at, version, terms, impacts
+  FROM record WHERE tenant = :tenant AND id = :id
+)
+UPDATE record SET
+  doc = CASE WHEN CAST(:impacts AS text) IS NULL THEN doc ELSE :doc END,
+  state = coalesce(CAST(:state AS smallint), state),
+  name = coalesce(CAST(:name AS text), name),
+  text = coalesce(CAST(:text AS text), text),
+  payload = coalesce(CAST(CAST(:payload AS text) AS jsonb), payload),
+  provenance = coalesce(CAST(CAST(:provenance AS text) AS jsonb), provenance),
+  terms = coalesce(CAST(:terms AS integer[]), terms),
+  impacts = coalesce(CAST(CAST(:impacts AS text) AS sparsevec), impacts),
+  occurred_at = coalesce(CAST(:occurred_at AS timestamptz), occurred_at),
+  updated_at = :at,
+  version = version + :step,
+  row_version = row_version + 1
+WHERE tenant = :tenant AND id = :id
+RETURNING row_version

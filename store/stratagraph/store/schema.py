@@ -1,0 +1,72 @@
+"""Bringing a database to the schema this code expects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from stratagraph.store.database import sqlalchemy_url
+from stratagraph.store.errors import Misconfigured, StoreUnavailable
+
+MIGRATION_LOCK = 7_000  # advisory: servers that start together migrate one after the other
+MINIMUM_VERSION = 160_000
+
+
+def alembic_config(connection: Connection) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config
+
+
+def migrate(url: str) -> str:
+    """Apply what is missing and return the revision reached. Blocking: run it in a thread.
+
+    Raises Misconfigured where the server is too old, lacks an extension, or is ahead of this code.
+    """
+    engine = create_engine(sqlalchemy_url(url), poolclass=NullPool, connect_args={"connect_timeout": 5})
+    try:
+        return _migrate(engine)
+    except DBAPIError as error:
+        if "extension" in str(error.orig):
+            raise Misconfigured(
+                f"The database lacks an extension: {error.orig}. Stratagraph needs vector (pgvector ≥ 0.8),"
+                " pg_trgm and btree_gist; install them, or start without STRATAGRAPH_DATABASE_URL to use the"
+                " embedded server."
+            ) from error
+        if error.orig is not None and getattr(error.orig, "sqlstate", None) is None:
+            raise StoreUnavailable(f"The database cannot be reached: {error.orig}") from error
+        raise
+    finally:
+        engine.dispose()
+
+
+def _migrate(engine: Engine) -> str:
+    with engine.connect() as connection:
+        version = connection.execute(text("SHOW server_version_num")).scalar_one()
+        if int(version) < MINIMUM_VERSION:
+            raise Misconfigured(f"PostgreSQL 16 or newer is needed; this server is {int(version) // 10_000}.")
+        connection.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": MIGRATION_LOCK})
+        connection.commit()
+        config = alembic_config(connection)
+        script = ScriptDirectory.from_config(config)
+        current = MigrationContext.configure(connection).get_current_revision()
+        connection.commit()
+        if current is not None and current not in {revision.revision for revision in script.walk_revisions()}:
+            raise Misconfigured(
+                f"The database is at revision {current}, which this version of Stratagraph does not know;"
+                " it was written by a newer one. Upgrade Stratagraph."
+            )
+        command.upgrade(config, "head")
+        connection.commit()
+        connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": MIGRATION_LOCK})
+        connection.commit()
+        return str(script.get_current_head())

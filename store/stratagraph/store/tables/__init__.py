@@ -1,0 +1,52 @@
+"""The tables, as SQLAlchemy Core. `migrations/` builds the same schema; a test holds the two together.
+
+Conventions (design decisions): `tenant` leads every key, ids are UUIDv7, times are timestamptz, names and free
+text live in payload columns, and what identifies a record beyond its id is a keyed hash.
+"""
+
+from stratagraph.store.tables.audit import audit, audit_head, audit_note
+from stratagraph.store.tables.base import metadata
+from stratagraph.store.tables.capture import candidate, idempotency, retrieval
+from stratagraph.store.tables.content import artifact, artifact_reference, tombstone
+from stratagraph.store.tables.entities import entity_term
+from stratagraph.store.tables.episodes import episode, episode_event
+from stratagraph.store.tables.facts import fact_predicate, fact_slot
+from stratagraph.store.tables.feed import mirror_generation, sync_cursor, sync_log, sync_parked, sync_tick
+from stratagraph.store.tables.records import record, record_history, relation, salience
+from stratagraph.store.tables.search import doc_counter, lex_df, lex_scope, lex_stat
+from stratagraph.store.tables.tenancy import credential, predicate, scope, tenant
+
+__all__ = [
+    "artifact",
+    "artifact_reference",
+    "audit",
+    "audit_head",
+    "audit_note",
+    "candidate",
+    "credential",
+    "doc_counter",
+    "entity_term",
+    "episode",
+    "episode_event",
+    "fact_predicate",
+    "fact_slot",
+    "idempotency",
+    "lex_df",
+    "lex_scope",
+    "lex_stat",
+    "metadata",
+    "mirror_generation",
+    "predicate",
+    "record",
+    "record_history",
+    "relation",
+    "retrieval",
+    "salience",
+    "scope",
+    "sync_cursor",
+    "sync_log",
+    "sync_parked",
+    "sync_tick",
+    "tenant",
+    "tombstone",
+]

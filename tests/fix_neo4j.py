@@ -1,0 +1,81 @@
+"""Fixtures that need a Neo4j: `neo4j_server`, `newer_neo4j_server`, `clean_neo4j`.
+
+STRATAGRAPH_TEST_NEO4J_URI names a server to use instead of a local one. It needs no authentication, and
+`clean_neo4j` empties it: never name one that holds anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import neo4j
+import platformdirs
+import pytest
+
+from stratagraph.service.local_neo4j import LINES, LocalNeo4j, LocalServer, choose_version, find_javas
+from stratagraph.store.errors import Misconfigured, StratagraphError
+
+NEWER, LONG_TERM = LINES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenServer:
+    """The server that STRATAGRAPH_TEST_NEO4J_URI names."""
+
+    bolt: str
+
+
+@pytest.fixture(scope="session")
+def neo4j_cache() -> Path:
+    """The ordinary cache of this user, so that a checkout's first test run downloads at most once."""
+    return platformdirs.user_cache_path("stratagraph") / "neo4j"
+
+
+@pytest.fixture(scope="session")
+def neo4j_server(tmp_path_factory: pytest.TempPathFactory, neo4j_cache: Path) -> Iterator[LocalServer | GivenServer]:
+    """A Neo4j of the long-term line for the whole session; skips where none can be had, fails so in CI."""
+    if uri := os.environ.get("STRATAGRAPH_TEST_NEO4J_URI"):
+        yield GivenServer(bolt=uri)
+        return
+    with _started(LONG_TERM.version, tmp_path_factory.mktemp("neo4j"), neo4j_cache) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def newer_neo4j_server(
+    tmp_path_factory: pytest.TempPathFactory, neo4j_cache: Path
+) -> Iterator[LocalServer | GivenServer]:
+    """A Neo4j of the newest line. Skips, in CI too, where no Java can run it: a machine may lack one."""
+    try:
+        choose_version(NEWER.version, find_javas())
+    except Misconfigured:
+        pytest.skip(f"no {NEWER.java_range} here, which Neo4j {NEWER.version} needs (skips in CI too)")
+    with _started(NEWER.version, tmp_path_factory.mktemp("neo4j-newer"), neo4j_cache) as server:
+        yield server
+
+
+@pytest.fixture
+def clean_neo4j(neo4j_server: LocalServer | GivenServer) -> str:
+    """The address of a Neo4j that holds no node. Constraints and indexes of earlier tests stay."""
+    with neo4j.GraphDatabase.driver(neo4j_server.bolt) as driver, driver.session() as session:
+        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS").consume()
+    return neo4j_server.bolt
+
+
+@contextmanager
+def _started(version: str, home: Path, cache: Path) -> Iterator[LocalServer]:
+    local = LocalNeo4j(home, cache)
+    try:
+        server = local.start(version=version)
+    except StratagraphError as e:
+        if os.environ.get("CI"):
+            pytest.fail(f"CI needs a Neo4j: {e.message}", pytrace=False)
+        pytest.skip(f"no Neo4j can be had here: {e.message}")
+    try:
+        yield server
+    finally:
+        local.stop()

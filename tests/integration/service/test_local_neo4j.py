@@ -1,0 +1,117 @@
+"""The local Neo4j for real: downloaded, started, asked, stopped."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import neo4j
+import psutil  # type: ignore[import-untyped]
+import pytest
+from typer.testing import CliRunner
+
+from stratagraph.service.cli.neo4j import app
+from stratagraph.service.local_neo4j import LINES, LocalNeo4j, LocalServer
+from stratagraph.store.errors import MirrorUnavailable
+
+LONG_TERM = LINES[-1].version
+
+pytestmark = pytest.mark.neo4j
+
+
+@pytest.fixture(scope="module")
+def cache(neo4j_server: object, neo4j_cache: Path) -> Path:
+    """A cache that has the jars, for `neo4j_server` was started from it; skips or fails as that one does."""
+    return neo4j_cache
+
+
+@pytest.fixture
+def local(tmp_path: Path, cache: Path) -> Iterator[LocalNeo4j]:
+    local = LocalNeo4j(tmp_path / "neo4j", cache)
+    yield local
+    local.stop()
+
+
+def ask(server: LocalServer, query: str) -> object:
+    with neo4j.GraphDatabase.driver(server.bolt) as driver:
+        return driver.execute_query(query).records[0][0]
+
+
+def listening_on(server: LocalServer) -> set[str]:
+    connections = psutil.Process(server.pid).net_connections()
+    return {str(c.laddr.ip).removeprefix("::ffff:") for c in connections if c.status == psutil.CONN_LISTEN}
+
+
+def test_data_survive_a_restart_with_the_browser_and_the_command_stops_it(
+    local: LocalNeo4j, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert local.running() is None
+    assert local.stop() is False
+
+    with ThreadPoolExecutor(2) as pool:
+        first, same = pool.map(lambda _: local.start(version=LONG_TERM), range(2))
+    assert first == same == local.running() == local.start(), "starting twice, even at once, gives one server"
+    assert first.version == LONG_TERM
+    assert first.browser is None
+    assert all(ipaddress.ip_address(address).is_loopback for address in listening_on(first))
+    ask(first, "CREATE (n:Kept {name: 'kept'}) RETURN n.name")
+
+    steps: list[str] = []
+    second = local.start(browser=True, on_step=steps.append)
+    assert any("restarting it with Neo4j Browser" in step for step in steps)
+    assert not psutil.pid_exists(first.pid)
+    assert second.version == LONG_TERM, "a restart keeps the version, and so the data"
+    assert ask(second, "MATCH (n:Kept) RETURN n.name") == "kept"
+    assert all(ipaddress.ip_address(address).is_loopback for address in listening_on(second))
+    assert second.browser is not None
+    page = httpx.get(second.browser)
+    assert page.status_code == 200
+    assert "<title>Neo4j Browser</title>" in page.text
+    root = second.browser.removesuffix("browser/")
+    assert httpx.get(root).json()["bolt_direct"] == second.bolt, "the page finds the server by itself"
+    query = httpx.post(f"{root}db/neo4j/query/v2", json={"statement": "RETURN 1"})
+    assert query.status_code == 404, "nobody queries over HTTP: there is no password that could stop a web page"
+
+    monkeypatch.setenv("STRATAGRAPH_DATA_DIR", str(local.home.parent))
+    monkeypatch.setenv("STRATAGRAPH_CACHE_DIR", str(cache.parent))
+    monkeypatch.delenv("STRATAGRAPH_NEO4J_URI", raising=False)
+    command = CliRunner()
+    told = {
+        "running": True,
+        "bolt": second.bolt,
+        "browser": second.browser,
+        "version": LONG_TERM,
+        "pid": second.pid,
+    }
+    for arguments in (["start", "--json"], ["status", "--json"]):
+        result = command.invoke(app, arguments)
+        assert (result.exit_code, json.loads(result.stdout)) == (0, told)
+    assert "has stopped" in command.invoke(app, ["stop"]).stdout
+    assert not psutil.pid_exists(second.pid)
+    assert command.invoke(app, ["status"]).exit_code == 3
+
+
+def test_a_server_that_cannot_start_says_why_and_leaves_nothing_running(local: LocalNeo4j) -> None:
+    with pytest.raises(MirrorUnavailable, match=r"ended while it started(.|\n)*memory") as caught:
+        local.start(version=LONG_TERM, page_cache="999999g")
+    assert "STRATAGRAPH_NEO4J_URI" in caught.value.message
+    assert local.running() is None
+    assert not (local.home / "run" / "server.json").exists()
+
+
+def test_the_newer_line_answers_too(newer_neo4j_server: LocalServer) -> None:
+    assert newer_neo4j_server.version == LINES[0].version
+    version = ask(newer_neo4j_server, "CALL dbms.components() YIELD versions RETURN versions[0]")
+    assert str(version).startswith("2026.")
+    assert all(ipaddress.ip_address(address).is_loopback for address in listening_on(newer_neo4j_server))
+
+
+def test_a_clean_neo4j_is_empty(neo4j_server: LocalServer, request: pytest.FixtureRequest) -> None:
+    ask(neo4j_server, "UNWIND range(1, 2001) AS i CREATE (n:Left)-[:BY]->(:Test) RETURN count(n)")
+    bolt = request.getfixturevalue("clean_neo4j")
+    assert bolt == neo4j_server.bolt
+    assert ask(neo4j_server, "MATCH (n) RETURN count(n)") == 0

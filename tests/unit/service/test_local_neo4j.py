@@ -1,0 +1,334 @@
+"""Which Java and which Neo4j are chosen, what is said when neither is there, and how a stale state is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import threading
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+from typer.testing import CliRunner
+
+from stratagraph.service import local_neo4j
+from stratagraph.service.cli.neo4j import app
+from stratagraph.service.local_neo4j import (
+    BROWSER_VERSION,
+    ENTRY_POINT_DEFAULT,
+    ENTRY_POINT_FILE,
+    LINES,
+    Java,
+    LocalNeo4j,
+    choose_version,
+    entry_point,
+    find_javas,
+    line_of,
+    parse_java_version,
+)
+from stratagraph.store.errors import Misconfigured
+
+NEWER, LONG_TERM = LINES
+KEYS = {"running", "bolt", "browser", "version", "pid"}
+
+
+def java(major: int, where: str = "java") -> Java:
+    return Java(executable=Path(where), major=major)
+
+
+def program(path: Path, script: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def java_home(home: Path, version: str) -> Path:
+    program(home / "bin" / "java", f"""echo 'openjdk version "{version}"' >&2""")
+    return home
+
+
+def assert_names_three_ways(message: str) -> None:
+    assert "JDK (17 or newer) and Maven" in message
+    assert "STRATAGRAPH_NEO4J_URI" in message
+    assert "docker compose up neo4j" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "major"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('java version "1.8.0_402"', 8),
+        ('openjdk version "21" 2023-09-19', 21),
+        ('openjdk version "25-ea" 2025-09-16', 25),
+        ('Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "25.0.1" 2025-10-21 LTS', 25),
+        ("The operation couldn’t be completed. Unable to locate a Java Runtime.", None),
+        ("", None),
+    ],
+)
+def test_the_feature_release_is_read_from_what_java_prints(text: str, major: int | None) -> None:
+    assert parse_java_version(text) == major
+
+
+def test_java_is_looked_for_in_java_home_then_on_path_then_in_the_usual_folders(tmp_path: Path) -> None:
+    by_home = java_home(tmp_path / "home", "21.0.2")
+    on_path = java_home(tmp_path / "path", "17.0.1")
+    usual = java_home(tmp_path / "jvm" / "temurin-25", "25")
+    (tmp_path / "jvm" / "default").symlink_to(usual)
+    (tmp_path / "jvm" / "empty").mkdir()
+    program(tmp_path / "jvm" / "stub" / "bin" / "java", "exit 1")
+    environ = {"JAVA_HOME": str(by_home), "PATH": str(on_path / "bin")}
+    found = find_javas(environ, [f"{tmp_path}/jvm/*"])
+    assert [java.major for java in found] == [21, 17, 25]
+    assert found[0].executable == by_home / "bin" / "java"
+
+
+def test_a_machine_without_java_has_none(tmp_path: Path) -> None:
+    assert find_javas({"JAVA_HOME": str(tmp_path), "PATH": ""}, [f"{tmp_path}/*"]) == []
+
+
+@pytest.mark.parametrize(
+    ("majors", "version", "on"),
+    [
+        ([17], LONG_TERM.version, 17),
+        ([20], LONG_TERM.version, 20),
+        ([21], NEWER.version, 21),
+        ([25], NEWER.version, 25),
+        ([17, 25], NEWER.version, 25),
+        ([25, 21], NEWER.version, 25),
+        ([11, 17], LONG_TERM.version, 17),
+    ],
+)
+def test_without_a_wish_the_newest_that_some_java_can_run_is_chosen(majors: list[int], version: str, on: int) -> None:
+    assert choose_version(None, [java(major) for major in majors]) == (version, java(on))
+
+
+def test_the_long_term_line_stays_selectable_beside_a_newer_java() -> None:
+    assert choose_version("5.26.29", [java(25), java(17)]) == ("5.26.29", java(17))
+    assert choose_version("5.26.29", [java(21)]) == ("5.26.29", java(21))
+    assert choose_version("5.26.28", [java(21)]) == ("5.26.28", java(21))
+
+
+def test_a_java_that_fits_nothing_is_named_with_what_is_needed() -> None:
+    with pytest.raises(Misconfigured) as caught:
+        choose_version("5.26.29", [java(25), java(11)])
+    assert "needs Java 17 to 21; found: 11, 25" in caught.value.message
+    assert_names_three_ways(caught.value.message)
+    with pytest.raises(Misconfigured, match="needs Java 21 or newer; found: 17"):
+        choose_version("2026.04.0", [java(17)])
+
+
+def test_no_java_at_all_names_three_ways_to_get_a_server() -> None:
+    with pytest.raises(Misconfigured, match="found: none") as caught:
+        choose_version(None, [])
+    assert_names_three_ways(caught.value.message)
+
+
+@pytest.mark.parametrize("version", ["4.4.1", "5.26", "5.26.29-drop1", "2026.04", "../5.26.1", "5.26.1 -X"])
+def test_an_unknown_version_is_answered_with_the_known_ones(version: str) -> None:
+    with pytest.raises(Misconfigured, match=r"5\.26\.29"):
+        line_of(version)
+
+
+def test_the_recipe_of_maven_and_the_code_name_the_same_versions() -> None:
+    pom = ET.fromstring(local_neo4j._pom().read_text(encoding="utf-8"))
+    space = {"m": "http://maven.apache.org/POM/4.0.0"}
+    assert pom.findtext("m:properties/m:neo4j.version", namespaces=space) == LONG_TERM.version
+    assert pom.findtext("m:properties/m:neo4j.browser.version", namespaces=space) == BROWSER_VERSION
+
+
+def test_the_class_to_start_is_read_from_the_jars(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "neo4j-aaa.jar", "w"):
+        pass
+    assert entry_point(tmp_path) == ENTRY_POINT_DEFAULT
+    with zipfile.ZipFile(tmp_path / "neo4j-1.jar", "w") as jar:
+        jar.writestr(ENTRY_POINT_FILE, "# a licence\norg.neo4j.server.Neo4jCommunity # newer\n")
+    assert entry_point(tmp_path) == "org.neo4j.server.Neo4jCommunity"
+
+
+@pytest.mark.parametrize("size", ["512", "1t", "-1m", "1m\ndbms.x=1", "", "0m"])
+def test_a_size_that_is_none_is_refused_before_anything_is_written(tmp_path: Path, size: str) -> None:
+    home = tmp_path / "home"
+    with pytest.raises(Misconfigured, match="a size such as 512m"):
+        LocalNeo4j(home, tmp_path).start(heap=size)
+    with pytest.raises(Misconfigured, match="a size such as 512m"):
+        LocalNeo4j(home, tmp_path).start(page_cache=size)
+    assert not home.exists()
+
+
+class TestDownload:
+    @pytest.fixture
+    def machine(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A machine with a Java 17 and nothing else; the folder is its PATH."""
+        home = java_home(tmp_path / "jdk", "17.0.15")
+        monkeypatch.setenv("JAVA_HOME", str(home))
+        path = tmp_path / "bin"
+        path.mkdir()
+        monkeypatch.setenv("PATH", f"{path}")
+        return path
+
+    def fetch(self, tmp_path: Path, steps: list[str] | None = None) -> Path:
+        steps = [] if steps is None else steps
+        return LocalNeo4j(tmp_path / "home", tmp_path / "cache")._jars("5.26.29", java(17), steps.append)
+
+    def test_a_missing_maven_names_three_ways_to_get_a_server(self, machine: Path, tmp_path: Path) -> None:
+        with pytest.raises(Misconfigured, match="not on PATH") as caught:
+            LocalNeo4j(tmp_path / "home", tmp_path / "cache").start(version="5.26.29")
+        assert_names_three_ways(caught.value.message)
+
+    def test_a_maven_that_fails_is_quoted_and_leaves_no_half_a_folder(self, machine: Path, tmp_path: Path) -> None:
+        program(machine / "mvn", "echo '[ERROR] Unknown host'; echo '[INFO] no'; exit 1")
+        with pytest.raises(Misconfigured, match=r"\[ERROR\] Unknown host") as caught:
+            self.fetch(tmp_path)
+        assert_names_three_ways(caught.value.message)
+        assert [path.name for path in (tmp_path / "cache").iterdir()] == [".5.26.29.lock"]
+
+    def test_callers_at_once_download_once_and_see_the_folder_complete(self, machine: Path, tmp_path: Path) -> None:
+        # The stand-in for Maven writes one jar, then waits until the test has seen the second caller wait.
+        gate = tmp_path / "gate"
+        os.mkfifo(gate)
+        program(
+            machine / "mvn",
+            f"""echo run >> {tmp_path}/runs
+            for argument; do case "$argument" in -DoutputDirectory=*) out="${{argument#*=}}";; esac; done
+            /bin/mkdir -p "$out"; echo one > "$out/one.jar"
+            read line < {gate}
+            echo two > "$out/two.jar" """,
+        )
+        waits = threading.Event()
+        steps: list[str] = []
+
+        def watch(step: str) -> None:
+            steps.append(step)
+            if "waiting" in step:
+                waits.set()
+
+        def fetch() -> Path:
+            return LocalNeo4j(tmp_path / "home", tmp_path / "cache")._jars("5.26.29", java(17), watch)
+
+        with ThreadPoolExecutor(2) as pool:
+            calls = [pool.submit(fetch) for _ in range(2)]
+            assert waits.wait(30)
+            assert not (tmp_path / "cache" / "5.26.29").exists()
+            gate.write_text("go\n")
+            folders = {call.result(30) for call in calls}
+        assert folders == {tmp_path / "cache" / "5.26.29"}
+        assert sorted(path.name for path in folders.pop().iterdir()) == ["one.jar", "two.jar"]
+        assert (tmp_path / "runs").read_text() == "run\n"
+
+    def test_what_is_in_the_cache_needs_no_maven(self, machine: Path, tmp_path: Path) -> None:
+        (tmp_path / "cache" / "5.26.29").mkdir(parents=True)
+        steps: list[str] = []
+        assert self.fetch(tmp_path, steps) == tmp_path / "cache" / "5.26.29"
+        assert steps == []
+
+
+class TestRunState:
+    @pytest.fixture
+    def local(self, tmp_path: Path) -> LocalNeo4j:
+        return LocalNeo4j(tmp_path / "home", tmp_path / "cache")
+
+    @pytest.fixture
+    def process(self) -> Iterator[subprocess.Popen[bytes]]:
+        """Stands in for the server's process."""
+        process = subprocess.Popen(["sleep", "600"])
+        yield process
+        process.kill()
+        process.wait()
+
+    def write_state(self, local: LocalNeo4j, pid: int, started: float, bolt: str | None = "bolt://x:1") -> None:
+        state = {
+            "pid": pid,
+            "process_started": started,
+            "bolt": bolt,
+            "browser": None,
+            "version": "5.26.29",
+            "started_at": "2026-11-21T00:00:00+00:00",
+        }
+        (local.home / "run").mkdir(parents=True)
+        (local.home / "run" / "server.json").write_text(json.dumps(state))
+
+    def test_a_server_runs_until_its_process_dies(self, local: LocalNeo4j, process: subprocess.Popen[bytes]) -> None:
+        self.write_state(local, process.pid, psutil.Process(process.pid).create_time())
+        running = local.running()
+        assert running is not None
+        assert (running.pid, running.bolt, running.home) == (process.pid, "bolt://x:1", local.home)
+        process.kill()
+        psutil.wait_procs([psutil.Process(process.pid)], timeout=10)
+        assert local.running() is None
+        assert local.stop() is False
+
+    def test_a_process_that_got_the_number_later_is_not_taken_for_the_server(
+        self, local: LocalNeo4j, process: subprocess.Popen[bytes]
+    ) -> None:
+        self.write_state(local, process.pid, psutil.Process(process.pid).create_time() - 60)
+        assert local.running() is None
+        assert local.stop() is False
+        assert process.poll() is None, "the other process is left alone"
+
+    def test_stop_ends_the_process_and_forgets_it(self, local: LocalNeo4j, process: subprocess.Popen[bytes]) -> None:
+        self.write_state(local, process.pid, psutil.Process(process.pid).create_time())
+        assert local.stop() is True
+        assert not (local.home / "run" / "server.json").exists()
+        assert local.stop() is False
+
+    def test_a_server_that_never_came_up_does_not_run_but_can_be_stopped(
+        self, local: LocalNeo4j, process: subprocess.Popen[bytes]
+    ) -> None:
+        self.write_state(local, process.pid, psutil.Process(process.pid).create_time(), bolt=None)
+        assert local.running() is None
+        assert local.stop() is True
+
+    def test_an_unreadable_state_counts_as_none(self, local: LocalNeo4j) -> None:
+        (local.home / "run").mkdir(parents=True)
+        (local.home / "run" / "server.json").write_text('{"pid": 1')
+        assert local.running() is None
+
+
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def surroundings(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("STRATAGRAPH_DATA_DIR", str(tmp_path / "data"))
+        monkeypatch.setenv("STRATAGRAPH_CACHE_DIR", str(tmp_path / "cache"))
+        monkeypatch.delenv("STRATAGRAPH_NEO4J_URI", raising=False)
+
+    def test_status_of_none_exits_with_three_and_teaches_the_next_step(self) -> None:
+        plain = CliRunner().invoke(app, ["status"])
+        assert plain.exit_code == 3
+        assert "stratagraph neo4j start" in plain.stdout
+        told = json.loads(CliRunner().invoke(app, ["status", "--json"]).stdout)
+        assert told == {**dict.fromkeys(KEYS), "running": False}
+
+    def test_a_configured_server_is_used_and_nothing_is_started(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("STRATAGRAPH_NEO4J_URI", "bolt://127.0.0.1:1")
+        plain = CliRunner().invoke(app, ["start"])
+        assert plain.exit_code == 0
+        assert "bolt://127.0.0.1:1 is used; nothing was started" in plain.stdout
+        status = CliRunner().invoke(app, ["status", "--json"])
+        assert status.exit_code == 3
+        assert json.loads(status.stdout) == {
+            **dict.fromkeys(KEYS),
+            "running": False,
+            "bolt": "bolt://127.0.0.1:1",
+        }
+        assert not (tmp_path / "data").exists()
+
+    def test_an_error_goes_to_stderr_with_exit_code_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("STRATAGRAPH_NEO4J_URI", "no-address")
+        for arguments in (["status", "--json"], ["start", "--json"]):
+            result = CliRunner().invoke(app, arguments)
+            assert (result.exit_code, result.stdout) == (1, "")
+            assert "is not the address of a Neo4j" in result.stderr
+
+    def test_help_teaches_what_is_needed_and_what_to_do_instead(self) -> None:
+        text = re.sub(r"\s+", " ", CliRunner().invoke(app, ["--help"]).stdout)
+        for word in ("Maven", "JDK 17", "STRATAGRAPH_NEO4J_URI", "docker compose up neo4j", "--browser"):
+            assert word in text
