@@ -72,9 +72,10 @@ def _started(version: str, home: Path, cache: Path) -> Iterator[LocalServer]:
     try:
         server = local.start(version=version)
     except StratagraphError as e:
+        why = f"{e.message} For tests the variable is STRATAGRAPH_TEST_NEO4J_URI."
         if os.environ.get("CI"):
-            pytest.fail(f"CI needs a Neo4j: {e.message}", pytrace=False)
-        pytest.skip(f"no Neo4j can be had here: {e.message}")
+            pytest.fail(f"CI needs a Neo4j: {why}", pytrace=False)
+        pytest.skip(f"no Neo4j can be had here: {why}")
     try:
         yield server
     finally:

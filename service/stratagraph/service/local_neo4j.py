@@ -34,7 +34,7 @@ from typing import Final
 
 import neo4j
 import neo4j.exceptions
-import psutil  # type: ignore[import-untyped]  # its types are a package of their own
+import psutil
 
 from stratagraph.store.errors import MirrorUnavailable, Misconfigured
 

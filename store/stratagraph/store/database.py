@@ -59,6 +59,7 @@ class Database:
             pool_timeout=POOL_WAIT_S,
             pool_pre_ping=False,
             pool_recycle=1_800,
+            hide_parameters=True,  # they are memories, and errors reach logs
             connect_args={"options": _SESSION, "connect_timeout": 5, "application_name": "stratagraph"},
         )
         self.statements = 0  # counted for tests that guard against N+1

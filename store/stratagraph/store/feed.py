@@ -8,11 +8,11 @@ would lose rows that commit late, an xmin horizon would stall behind a long writ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from uuid import UUID
 
-from sqlalchemy import select, text
+from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -74,6 +74,7 @@ class Page:
     changes: Sequence[Logged]
     win_tick: int
     nonce: UUID
+    earlier_nonce: UUID
     last: bool
 
 
@@ -120,7 +121,7 @@ class Feed:
     async def tick(self) -> None:
         """Store the present snapshot if anything has committed since the last. Any process may."""
         async with self._database.transaction() as connection:
-            await run(connection, "tick")
+            await run(connection, "tick", shards=list(range(SHARDS)))
 
     async def register(self) -> bool:
         """Make the cursors of this consumer, starting now. True if they were new: there is a past to read first."""
@@ -188,11 +189,21 @@ class Feed:
             changes=[Logged(**{**row, "kind": Kind(row["kind"])}) for row in rows],
             win_tick=win_tick,
             nonce=ticks[win_tick]["nonce"],
+            earlier_nonce=ticks[lease.tick]["nonce"],
             last=len(rows) < PAGE,
         )
 
-    async def advance(self, connection: AsyncConnection, lease: Lease, page: Page) -> Lease | None:
-        """Move the cursor past `page`; None if the lease was lost, and then nothing was moved."""
+    async def advance(self, lease: Lease, page: Page, *, connection: AsyncConnection | None = None) -> Lease | None:
+        """Move the cursor past `page`; None if the lease was lost, and then nothing was moved.
+
+        A consumer whose target is this very database passes its own `connection`, and so applies exactly once.
+        """
+        if connection is not None:
+            return await self._advance(connection, lease, page)
+        async with self._database.transaction() as own:
+            return await self._advance(own, lease, page)
+
+    async def _advance(self, connection: AsyncConnection, lease: Lease, page: Page) -> Lease | None:
         tick, win_tick, win_seq = (
             (page.win_tick, None, 0) if page.last else (lease.tick, page.win_tick, page.changes[-1].seq)
         )
@@ -208,17 +219,22 @@ class Feed:
             win_seq=win_seq,
             lease_s=LEASE_S,
         )
-        if not rows:
-            return None
-        return Lease(
-            consumer=lease.consumer,
-            shard=lease.shard,
-            owner=lease.owner,
-            epoch=lease.epoch,
-            tick=tick,
-            win_tick=win_tick,
-            win_seq=win_seq,
-        )
+        return replace(lease, tick=tick, win_tick=win_tick, win_seq=win_seq) if rows else None
+
+    async def renew(self, lease: Lease) -> bool:
+        """Keep the lease while there is nothing to advance past. False if it was lost."""
+        async with self._database.transaction() as connection:
+            return bool(
+                await fetch(
+                    connection,
+                    "renew_cursor",
+                    consumer=lease.consumer,
+                    shard=lease.shard,
+                    owner=lease.owner,
+                    epoch=lease.epoch,
+                    lease_s=LEASE_S,
+                )
+            )
 
     async def release(self, lease: Lease) -> None:
         """Hand the cursor back, so that the next owner need not wait for the lease to run out."""
@@ -231,20 +247,6 @@ class Feed:
                 owner=lease.owner,
                 epoch=lease.epoch,
             )
-
-    async def rewind_to_now(self, connection: AsyncConnection) -> int:
-        """Put every cursor at the newest tick, for a consumer that is about to read everything afresh."""
-        return int(
-            (
-                await connection.execute(
-                    text(
-                        "UPDATE sync_cursor SET tick = (SELECT max(id) FROM sync_tick), win_tick = NULL, win_seq = 0"
-                        " WHERE consumer = :consumer RETURNING tick"
-                    ),
-                    {"consumer": self.consumer},
-                )
-            ).scalar_one()
-        )
 
     async def lag(self) -> Lag | None:
         """None if this consumer has never run."""
@@ -268,13 +270,9 @@ async def incarnation(connection: AsyncConnection) -> str:
         await connection.execute(
             text(
                 "SELECT s.system_identifier, c.timeline_id, d.oid"
-                " FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d WHERE d.datname = current_database()"
+                " FROM pg_control_system() s, pg_control_checkpoint() c,"
+                " pg_database d WHERE d.datname = current_database()"
             )
         )
     ).one()
     return f"{row.system_identifier}/{row.timeline_id}/{row.oid}"
-
-
-async def tick_nonce(connection: AsyncConnection, tick: int) -> UUID | None:
-    found = await connection.execute(select(tables.sync_tick.c.nonce).where(tables.sync_tick.c.id == tick))
-    return found.scalar_one_or_none()

@@ -31,13 +31,14 @@ _IDENTIFIER = re.compile(r"[\d_/@#:\\]|\.\w|\w-\w|[a-z][A-Z]")
 _EXACT = "="  # marks the whole identifier, so that it does not add up with its words
 _stemmer = Stemmer.Stemmer("english")
 
-STOP_WORDS = frozenset(
-    "a about above after again all am an and any are as at be because been before being below between both but by"
-    " can could did do does doing down during each few for from further had has have having he her here hers him"
-    " his how i if in into is it its just me more most my no nor not of off on once only or other our out over own"
-    " s same she should so some such t than that the their them then there these they this those through to too"
-    " under until up very was we were what when where which while who whom why will with would you your".split()  # noqa: SIM905 - prose is easier to read than 130 quotes
-)
+_STOP_WORDS = """
+a about above after again all am an and any are as at be because been before being below between both but by can
+could did do does doing down during each few for from further had has have having he her here hers him his how i
+if in into is it its just me more most my no nor not of off on once only or other our out over own s same she
+should so some such t than that the their them then there these they this those through to too under until up
+very was we were what when where which while who whom why will with would you your
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 import pytest
 from typer.testing import CliRunner
 

@@ -1,6 +1,11 @@
--- Store the present snapshot, if a transaction has finished since the last one was stored.
+-- Store the present snapshot, if the log holds anything that the last stored one does not see. (Asking whether any
+-- transaction has finished would never come to rest: storing a tick is one.)
+WITH last AS (SELECT snap FROM sync_tick ORDER BY id DESC LIMIT 1)
 INSERT INTO sync_tick (snap)
 SELECT pg_current_snapshot()
 WHERE pg_try_advisory_xact_lock(7001)
-  AND pg_snapshot_xmax(pg_current_snapshot()) IS DISTINCT FROM
-      (SELECT pg_snapshot_xmax(snap) FROM sync_tick ORDER BY id DESC LIMIT 1)
+  AND (NOT EXISTS (SELECT FROM last)
+       OR EXISTS (SELECT FROM sync_log WHERE shard = ANY(CAST(:shards AS smallint[]))
+                  AND xid >= (SELECT pg_snapshot_xmax(snap) FROM last))
+       OR EXISTS (SELECT FROM sync_log WHERE shard = ANY(CAST(:shards AS smallint[]))
+                  AND xid = ANY (ARRAY(SELECT pg_snapshot_xip(snap) FROM last))))

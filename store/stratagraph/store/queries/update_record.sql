@@ -1,10 +1,11 @@
--- Keep what the record was, then change it. Returns the new row_version.
+-- Keep what the record was, then change it. Returns the new row_version. What was written at the same instant, by this
+-- very transaction, was never seen by anybody and is not history.
 WITH kept AS (
   INSERT INTO record_history (tenant, id, row_version, from_at, to_at, type, scope, sensitivity, state, confidence,
     tags, name, text, payload, provenance, interpretation, occurred_at, version, terms, impacts)
   SELECT tenant, id, row_version, updated_at, CAST(:at AS timestamptz), type, scope, sensitivity, state, confidence,
     tags, name, text, payload, provenance, interpretation, occurred_at, version, terms, impacts
-  FROM record WHERE tenant = :tenant AND id = :id
+  FROM record WHERE tenant = :tenant AND id = :id AND updated_at < :at
 )
 UPDATE record SET
   doc = CASE WHEN CAST(:impacts AS text) IS NULL THEN doc ELSE :doc END,

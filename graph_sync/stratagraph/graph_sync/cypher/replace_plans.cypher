@@ -1,0 +1,23 @@
+// A plan's steps are replaced as a whole, whenever its node was written.
+UNWIND $rows AS row
+MATCH (p:Mirrored {ten: row.ten, id: row.id})
+CALL (p) {
+  OPTIONAL MATCH (p)-[:HAS_STEP]->(old:PlanStep)
+  DETACH DELETE old
+}
+CALL (p, row) {
+  UNWIND row.steps AS step
+  CREATE (p)-[:HAS_STEP]->(s:PlanStep {ten: row.ten, id: step.id, op: step.op, name: step.op, acl: row.acl})
+  MERGE (t:Tool {ten: row.ten, name: step.op})
+  CREATE (s)-[:USES_TOOL]->(t)
+}
+CALL (row) {
+  UNWIND row.control AS link
+  MATCH (a:PlanStep {ten: row.ten, id: link.source}), (b:PlanStep {ten: row.ten, id: link.target})
+  CREATE (a)-[:PRECEDES]->(b)
+}
+CALL (row) {
+  UNWIND row.data AS link
+  MATCH (a:PlanStep {ten: row.ten, id: link.source}), (b:PlanStep {ten: row.ten, id: link.target})
+  CREATE (a)-[:FEEDS]->(b)
+}

@@ -1,0 +1,2 @@
+MATCH ()-[r]->() WHERE r.gen IS NOT NULL AND r.gen < $gen
+CALL (r) { DELETE r } IN TRANSACTIONS OF 1000 ROWS

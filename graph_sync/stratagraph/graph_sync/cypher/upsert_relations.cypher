@@ -1,0 +1,13 @@
+// Write relations of one type. An end that is not there yet becomes a stub, which no reader sees.
+UNWIND $rows AS row
+OPTIONAL MATCH (t:RelTomb {ten: row.ten, id: row.id})
+WITH row, t
+WHERE t IS NULL OR t.gen < $gen OR t.ver < row.ver
+MERGE (a:Mirrored {ten: row.ten, id: row.src})
+MERGE (b:Mirrored {ten: row.ten, id: row.dst})
+WITH row, a, b
+OPTIONAL MATCH ()-[x:`TYPE` {ten: row.ten, id: row.id}]->()
+FOREACH (_ IN CASE WHEN x IS NULL THEN [1] ELSE [] END |
+  CREATE (a)-[r:`TYPE`]->(b) SET r = row.p)
+FOREACH (_ IN CASE WHEN x IS NOT NULL AND (x.gen < $gen OR (x.gen = $gen AND x.ver < row.ver)) THEN [1] ELSE [] END |
+  SET x = row.p)

@@ -1,0 +1,124 @@
+"""From rows to nodes and relationships. What is not here is not in the mirror: no text, no payload, no embedding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from stratagraph.store.enums import MemoryType, RecordState, Sensitivity
+from stratagraph.store.trust import acl
+
+NAME_LENGTH = 80  # letters of a caption
+TYPE_LABELS = {
+    MemoryType.EPISODIC: "Episodic",
+    MemoryType.WORKING: "Working",
+    MemoryType.ENTITY: "Entity",
+    MemoryType.SEMANTIC: "Semantic",
+    MemoryType.COMPETENCE: "Competence",
+    MemoryType.PLAN_GRAPH: "PlanGraph",
+}
+RESERVED = frozenset(
+    {"Memory", "Mirrored", "Past", "RelTomb", "SyncCheckpoint", "MirrorInfo", "PlanStep", "Tool", *TYPE_LABELS.values()}
+)
+MAX_ENTITY_LABELS = 4
+
+
+def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity) -> dict[str, Any]:
+    """A record as a node: its key, version, labels and properties."""
+    memory_type = MemoryType(row["type"])
+    live = RecordState(row["state"]) in (RecordState.ACTIVE, RecordState.CONTESTED)
+    labels = ["Memory" if live else "Past", TYPE_LABELS[memory_type]]
+    payload = row["payload"] or {}
+    if memory_type is MemoryType.ENTITY and row["sensitivity"] <= names_up_to:
+        labels += entity_labels([payload.get("primary_type"), *(payload.get("types") or ())])
+    properties = {
+        "ten": row["tenant"],
+        "id": str(row["id"]),
+        "type": memory_type.label,
+        "state": RecordState(row["state"]).label,
+        "acl": acl(row["scope"], row["sensitivity"]),
+        "created_at": row["created_at"],
+        "occurred_at": row["occurred_at"],
+        "ver": row["row_version"],
+        "gen": generation,
+        "bkt": bucket(row["id"].int),
+    }
+    if row["sensitivity"] <= names_up_to:
+        properties["name"] = caption(row["name"])
+    return {"ten": row["tenant"], "id": str(row["id"]), "ver": row["row_version"], "labels": labels, "p": properties}
+
+
+def plan(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A plan's steps and the links between them, as a real graph; None for other records.
+
+    Step ids begin with the record's, so that two plans never share a step.
+    """
+    if row["type"] != MemoryType.PLAN_GRAPH or row["payload"] is None:
+        return None
+    id_ = str(row["id"])
+    return {
+        "ten": row["tenant"],
+        "id": id_,
+        "acl": acl(row["scope"], row["sensitivity"]),
+        "steps": [{"id": f"{id_}/{step['id']}", "op": step["op"]} for step in row["payload"]["nodes"]],
+        "control": _links(row, "control"),
+        "data": _links(row, "data"),
+    }
+
+
+def _links(row: Mapping[str, Any], kind: str) -> list[dict[str, str]]:
+    return [
+        {"source": f"{row['id']}/{edge['from']}", "target": f"{row['id']}/{edge['to']}"}
+        for edge in row["payload"]["edges"]
+        if edge["kind"] == kind
+    ]
+
+
+def relation(row: Mapping[str, Any], *, generation: int) -> dict[str, Any]:
+    return {
+        "ten": row["tenant"],
+        "id": str(row["id"]),
+        "ver": row["row_version"],
+        "src": str(row["source"]),
+        "dst": str(row["target"]),
+        "p": {
+            "ten": row["tenant"],
+            "id": str(row["id"]),
+            "w": row["weight"],
+            "created_at": row["created_at"],
+            "ver": row["row_version"],
+            "gen": generation,
+            "bkt": bucket(row["id"].int),
+        },
+    }
+
+
+def relationship_type(predicate: str) -> str:
+    """`mentions_entity` is shown as MENTIONS_ENTITY. Predicates are checked at capture, so this is safe in Cypher."""
+    return predicate.upper()
+
+
+def entity_labels(types: list[str | None]) -> list[str]:
+    """Entity types as labels: PascalCase, letters and digits only, none of the names the mirror itself uses.
+
+    >>> entity_labels(["Person", "data set", "Memory", "42"])
+    ['Person', 'DataSet']
+    """
+    labels = []
+    for entity_type in types:
+        words = re.findall(r"[A-Za-z0-9]+", entity_type or "")
+        label = "".join(word[0].upper() + word[1:] for word in words)[:64]
+        if label and label[0].isalpha() and label not in RESERVED and label not in labels:
+            labels.append(label)
+    return labels[:MAX_ENTITY_LABELS]
+
+
+def caption(name: str) -> str:
+    line = " ".join(name.split())
+    return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1] + "…"
+
+
+def bucket(number: int) -> int:
+    """One of 1,024 by the random end of a UUIDv7, for comparing the two stores piece by piece."""
+    return number & 1023

@@ -1,0 +1,136 @@
+"""How a record reads: a short caption and one paragraph. Both are shown to people, and words are found in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from stratagraph.memory.capture.draft import Draft
+from stratagraph.store.enums import MemoryType, SourceKind
+
+NAME_LENGTH = 80  # letters
+RESULT_LENGTH = 4_000  # letters of a tool's result that are searchable
+_ROLES = frozenset({"user", "assistant", "system", "tool", "agent"})
+
+
+def caption(draft: Draft) -> None:
+    """Fill the draft's `name` and `text`."""
+    name, text = _WRITERS[draft.type](draft)
+    summary = draft.request.summary
+    if summary and summary not in text:
+        text = f"{summary}\n{text}"
+    draft.name, draft.text = shortened(summary or name), text
+
+
+def shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1].rstrip() + "…"
+
+
+def _episodic(draft: Draft) -> tuple[str, str]:
+    content = draft.request.content
+    match draft.request.source_kind:
+        case SourceKind.AGENT_TURN:
+            return f"{content['role']}: {content['text']}", f"{content['role']}: {content['text']}"
+        case SourceKind.TOOL_OUTPUT:
+            call = f"{content['tool_name']}({_inline(content.get('args'))})"
+            return call, f"{call} → {_inline(content.get('result'))[:RESULT_LENGTH]}"
+        case SourceKind.EPISODE:
+            lines = [_line(event) for event in draft.payload["timeline"]]
+            tools = [node["tool"] for node in draft.payload.get("tool_graph") or ()]
+            if tools:
+                lines.append("Tools used: " + ", ".join(dict.fromkeys(tools)))
+            return lines[0] if lines else "Episode", "\n".join(lines)
+        case _:
+            event = draft.payload["timeline"][0]
+            return event.get("summary") or f"{event['event_kind']} {event['ref']}".strip(), _line(event)
+
+
+def _line(event: dict[str, Any]) -> str:
+    said = event.get("summary") or event["event_kind"]
+    more = event.get("content")
+    return f"{said}\n{_prose(more)}" if more else said
+
+
+def _semantic(draft: Draft) -> tuple[str, str]:
+    payload = draft.payload
+    said = f"{payload['subject']} {payload['predicate'].replace('_', ' ')} {_inline(payload['object'])}"
+    validity = payload["validity"]
+    parts = []
+    if validity.get("conditions"):
+        parts.append(f"when {_prose(validity['conditions'])}")
+    if validity.get("start"):
+        parts.append(f"from {validity['start']}")
+    if validity.get("end"):
+        parts.append(f"until {validity['end']}")
+    return said, " ".join([said, *parts])
+
+
+def _working(draft: Draft) -> tuple[str, str]:
+    payload = draft.payload
+    name = f"Task {payload['thread_id']}: {payload['state']}"
+    lines = [name, payload.get("context_summary") or ""]
+    lines += [f"next: {action}" for action in payload.get("next_actions") or ()]
+    lines += [f"open: {question}" for question in payload.get("open_questions") or ()]
+    lines += [
+        f"must keep {item['key']} = {_inline(item.get('value'))}" for item in payload.get("active_constraints") or ()
+    ]
+    return payload.get("context_summary") or name, "\n".join(line for line in lines if line)
+
+
+def _entity(draft: Draft) -> tuple[str, str]:
+    return entity_caption(draft.payload)
+
+
+def entity_caption(payload: dict[str, Any]) -> tuple[str, str]:
+    name = payload["canonical_name"]
+    kind = payload.get("primary_type")
+    aliases = ", ".join(alias["value"] for alias in payload.get("aliases") or ())
+    text = f"{name} ({kind})" if kind else name
+    if aliases:
+        text += f", also {aliases}"
+    if payload.get("summary"):
+        text += f". {payload['summary']}"
+    return name, text
+
+
+def _competence(draft: Draft) -> tuple[str, str]:
+    payload = draft.payload
+    lines = [f"How to {payload['skill_name']}"]
+    lines += [f"when {trigger['signal']}" for trigger in payload["triggers"]]
+    lines += [f"{number}. {step['step']}" for number, step in enumerate(payload["recipe"], 1)]
+    lines += [f"may fail: {mode}" for mode in payload.get("failure_modes") or ()]
+    return payload["skill_name"], "\n".join(lines)
+
+
+def _plan_graph(draft: Draft) -> tuple[str, str]:
+    payload = draft.payload
+    name = payload.get("intent") or payload["plan_id"]
+    steps = ", ".join(node["op"] for node in payload["nodes"])
+    return f"Plan: {name}", f"Plan {payload['plan_id']} {payload['version']}: {name}. Steps: {steps}"
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else orjson.dumps(value).decode()
+
+
+def _prose(value: Any) -> str:
+    """JSON as words rather than brackets, for reading and for finding."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_prose(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(_prose(item) for item in value)
+    return _inline(value)
+
+
+_WRITERS = {
+    MemoryType.EPISODIC: _episodic,
+    MemoryType.SEMANTIC: _semantic,
+    MemoryType.WORKING: _working,
+    MemoryType.ENTITY: _entity,
+    MemoryType.COMPETENCE: _competence,
+    MemoryType.PLAN_GRAPH: _plan_graph,
+}

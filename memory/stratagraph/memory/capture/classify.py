@@ -1,0 +1,250 @@
+"""From a source kind to a typed payload (SPEC §4, step 2). Pure.
+
+What the caller sent beyond the keys we know is kept: in the timeline entry's `content` for what happened, as
+further payload keys otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.store.clock import rfc3339
+from stratagraph.store.enums import MemoryType, Outcome, SourceKind
+from stratagraph.store.errors import EvidenceRequired, InvalidInput
+from stratagraph.store.ids import parse_id
+from stratagraph.store.payloads import parse_payload
+
+_WHOLE = (MemoryType.ENTITY, MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
+_EVIDENCE_KEYS = ("source_type", "source_id", "kind", "ref")
+
+
+def classify(request: CaptureRequest, position: int, now: datetime) -> Draft:
+    """A draft of the type that the source kind, or the caller's proposal, stands for. Raises InvalidInput."""
+    occurred_at = request.timestamp or now
+    proposed = request.proposed_type
+    if proposed in _WHOLE and request.source_kind is SourceKind.OBSERVATION:
+        assert proposed is not None
+        return _whole(request, position, proposed, occurred_at)
+    draft = _CLASSIFIERS[request.source_kind](request, position, occurred_at)
+    if proposed is not None and proposed is not draft.type:
+        allowed = " An OBSERVATION may propose ENTITY, COMPETENCE or PLAN_GRAPH, with that payload as its content."
+        raise InvalidInput(
+            f"proposedType: {request.source_kind.value} becomes {draft.type.label}, not {proposed.label}.{allowed}",
+            path=["proposedType"],
+        )
+    return draft
+
+
+def _whole(request: CaptureRequest, position: int, memory_type: MemoryType, occurred_at: datetime) -> Draft:
+    """Content that already is a payload of the proposed type."""
+    payload = parse_payload(memory_type, request.content, path=["content"])
+    handle = {
+        MemoryType.COMPETENCE: payload.get("skill_name"),
+        MemoryType.PLAN_GRAPH: payload.get("plan_id"),
+    }.get(memory_type)
+    return Draft(
+        request=request, position=position, type=memory_type, payload=payload, occurred_at=occurred_at, handle=handle
+    )
+
+
+def _event(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
+    content = request.content
+    kind = _text(content, "event_kind", default="event")
+    summary = content.get("summary") or request.summary or content.get("text")
+    return _episodic(request, position, occurred_at, event_kind=kind, summary=summary, known=("event_kind", "ref"))
+
+
+def _agent_turn(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
+    text = _text(request.content, "text")
+    _text(request.content, "role")
+    return _episodic(
+        request, position, occurred_at, event_kind="agent_turn", summary=request.summary or text[:280], known=("ref",)
+    )
+
+
+def _tool_output(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
+    content = request.content
+    tool = _text(content, "tool_name")
+    call = content.get("call_id")
+    if call is not None and not isinstance(call, str):
+        raise InvalidInput("content.call_id: must be a string", path=["content", "call_id"])
+    depends_on = content.get("depends_on") or []
+    if not isinstance(depends_on, list) or not all(isinstance(item, str) for item in depends_on):
+        raise InvalidInput("content.depends_on: must be a list of call_ids", path=["content", "depends_on"])
+    if call is not None and call in depends_on:
+        raise InvalidInput(
+            f"content.depends_on: the call {call!r} depends on itself; remove it from its own list",
+            path=["content", "depends_on"],
+        )
+    failed = bool(content.get("error", False))
+    draft = _episodic(
+        request,
+        position,
+        occurred_at,
+        event_kind="tool_error" if failed else "tool_output",
+        summary=request.summary or f"{tool} {'failed' if failed else 'returned'}",
+        known=("tool_name", "args", "result", "call_id", "depends_on", "ref"),
+    )
+    node = {
+        "id": call or str(draft.id),
+        "tool": tool,
+        "args": content.get("args"),
+        "result": content.get("result"),
+        "timestamp": rfc3339(occurred_at),
+    }
+    if depends_on:
+        node["depends_on"] = depends_on
+    draft.payload["tool_graph"] = [node]
+    draft.call, draft.depends_on = call, tuple(dict.fromkeys(depends_on))
+    return draft
+
+
+def _episodic(
+    request: CaptureRequest,
+    position: int,
+    occurred_at: datetime,
+    *,
+    event_kind: str,
+    summary: Any,
+    known: tuple[str, ...],
+) -> Draft:
+    content = request.content
+    thread = _thread(content)
+    ref = content.get("ref", "")
+    if not isinstance(ref, str):
+        raise InvalidInput("content.ref: must be a string", path=["content", "ref"])
+    event: dict[str, Any] = {"t": rfc3339(occurred_at), "event_kind": event_kind, "ref": ref}
+    if isinstance(summary, str) and summary:
+        event["summary"] = summary
+    rest = {key: value for key, value in content.items() if key not in known and key != "thread_id"}
+    if rest.get("summary") == event.get("summary"):
+        rest.pop("summary", None)
+    if rest:
+        event["content"] = rest
+    return Draft(
+        request=request,
+        position=position,
+        type=MemoryType.EPISODIC,
+        payload={"kind": "episodic", "timeline": [event]},
+        occurred_at=occurred_at,
+        thread=thread,
+        handle=ref or None,
+    )
+
+
+def _episode(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
+    """A whole episode at once. It is closed: its events are in it, not in records of their own."""
+    content = {key: value for key, value in request.content.items() if key not in ("ref", "thread_id")}
+    ref = request.content.get("ref", "")
+    if not isinstance(ref, str):
+        raise InvalidInput("content.ref: must be a string", path=["content", "ref"])
+    content.setdefault("timeline", [])
+    payload = parse_payload(MemoryType.EPISODIC, content, path=["content"])
+    if not payload["timeline"] and not payload.get("tool_graph"):
+        raise InvalidInput(
+            "content.timeline: an episode needs at least one event or one tool call", path=["content", "timeline"]
+        )
+    thread = _thread(request.content)
+    if thread is not None:
+        payload["thread_id"] = thread
+    started = payload["timeline"][0]["t"] if payload["timeline"] else None
+    outcome = payload.get("outcome")
+    return Draft(
+        request=request,
+        position=position,
+        type=MemoryType.EPISODIC,
+        payload=payload,
+        occurred_at=request.timestamp or (datetime.fromisoformat(started) if started else occurred_at),
+        thread=thread,
+        closes_itself=True,
+        outcome=Outcome[outcome.upper()] if outcome else None,
+        handle=ref or None,
+    )
+
+
+def _observation(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
+    content = dict(request.content)
+    conditions = content.pop("conditions", None)
+    if "validity" not in content:
+        content["validity"] = {"mode": "conditional", "conditions": conditions} if conditions else {"mode": "global"}
+    elif conditions:
+        if not isinstance(content["validity"], dict):
+            raise InvalidInput("content.validity: must be a JSON object", path=["content", "validity"])
+        content["validity"] = {**content["validity"], "conditions": conditions}
+    payload = parse_payload(MemoryType.SEMANTIC, content, path=["content"])
+    for place, evidence in enumerate(payload.get("evidence") or ()):
+        if not any(key in evidence for key in _EVIDENCE_KEYS):
+            raise EvidenceRequired(
+                f"content.evidence.{place}: names no source; give {{source_type, source_id}} or {{kind, ref}}",
+                path=["content", "evidence", str(place)],
+            )
+    payload.pop("revision", None)  # follows from the record's state, never from what a caller says of it
+    return Draft(request=request, position=position, type=MemoryType.SEMANTIC, payload=payload, occurred_at=occurred_at)
+
+
+def _working_state(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
+    payload = parse_payload(MemoryType.WORKING, request.content, path=["content"])
+    return Draft(
+        request=request,
+        position=position,
+        type=MemoryType.WORKING,
+        payload=payload,
+        occurred_at=occurred_at,
+        handle=payload["thread_id"],
+    )
+
+
+def _outcome(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
+    content = request.content
+    status = content.get("outcome_status")
+    if not isinstance(status, str):
+        raise InvalidInput(
+            "content.outcome_status: must be success, failure or partial", path=["content", "outcome_status"]
+        )
+    thread, record = _thread(content), content.get("record_id")
+    if (thread is None) == (record is None):
+        raise InvalidInput("content: an outcome names either thread_id or record_id", path=["content"])
+    return Draft(
+        request=request,
+        position=position,
+        type=MemoryType.EPISODIC,
+        payload={},
+        occurred_at=occurred_at,
+        thread=thread,
+        outcome=Outcome.parse(status, path=["content", "outcome_status"]),
+        outcome_of=parse_id(str(record), path=["content", "record_id"]) if record is not None else None,
+    )
+
+
+def is_outcome(draft: Draft) -> bool:
+    """Whether the capture only sets an outcome, and so makes no record of its own."""
+    return draft.request.source_kind is SourceKind.OUTCOME
+
+
+def _text(content: dict[str, Any], key: str, *, default: str | None = None) -> str:
+    value = content.get(key, default)
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(f"content.{key}: must be a non-empty string", path=["content", key])
+    return value
+
+
+def _thread(content: dict[str, Any]) -> str | None:
+    thread = content.get("thread_id")
+    if thread is not None and (not isinstance(thread, str) or not thread or len(thread) > 512):
+        raise InvalidInput("content.thread_id: must be a string of 1 to 512 letters", path=["content", "thread_id"])
+    return thread
+
+
+_CLASSIFIERS: dict[SourceKind, Callable[[CaptureRequest, int, datetime], Draft]] = {
+    SourceKind.EVENT: _event,
+    SourceKind.TOOL_OUTPUT: _tool_output,
+    SourceKind.OBSERVATION: _observation,
+    SourceKind.OUTCOME: _outcome,
+    SourceKind.WORKING_STATE: _working_state,
+    SourceKind.AGENT_TURN: _agent_turn,
+    SourceKind.EPISODE: _episode,
+}

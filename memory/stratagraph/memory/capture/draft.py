@@ -1,0 +1,81 @@
+"""What a capture is going to become, decided step by step before the transaction opens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.store.enums import DeletionPolicy, MemoryType, Outcome, Sensitivity
+from stratagraph.store.facts import FactKeys
+from stratagraph.store.ids import new_id
+from stratagraph.store.salience import Decay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """Something the capture names. `known_only`: link it if it is known, but make no entity of a guess."""
+
+    name: str
+    predicate: str
+    weight: float
+    type: str | None = None
+    identifiers: tuple[tuple[str, str], ...] = ()
+    aliases: tuple[str, ...] = ()
+    known_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """Another record the capture points to, by id or by the ref it was captured with."""
+
+    target: UUID | str
+    predicate: str = "references_record"
+    weight: float = 0.8
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """A capture on its way. An outcome has no payload of its own: it belongs to its thread's episode."""
+
+    request: CaptureRequest
+    position: int
+    type: MemoryType
+    payload: dict[str, Any]
+    occurred_at: datetime
+    thread: str | None = None
+    call: str | None = None
+    depends_on: tuple[str, ...] = ()
+    outcome: Outcome | None = None
+    outcome_of: UUID | None = None
+    closes_itself: bool = False
+    id: UUID = field(default_factory=new_id)
+    candidate: UUID = field(default_factory=new_id)
+    name: str = ""
+    text: str = ""
+    handle: str | None = None
+    scope: str = ""
+    sensitivity: Sensitivity = Sensitivity.LOW
+    confidence: float = 1.0
+    decay: Decay = field(default_factory=Decay)
+    deletion_policy: DeletionPolicy = DeletionPolicy.AUTO_PRUNE
+    named: list[Named] = field(default_factory=list)
+    references: list[Reference] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    fact: FactKeys | None = None
+
+    @property
+    def path(self) -> list[str]:
+        return ["content"]
+
+    @property
+    def joins_thread(self) -> bool:
+        """Whether it becomes an event of its thread's open episode."""
+        return (
+            self.thread is not None
+            and self.type is MemoryType.EPISODIC
+            and not self.closes_itself
+            and (self.outcome is None)
+        )

@@ -1,0 +1,182 @@
+"""Facts meet what is already held true: repeated, conflicting, or new (SPEC §4, `revision_policy`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+
+from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.plan import Plan, source_of
+from stratagraph.store.audit import Deed, write_audit
+from stratagraph.store.enums import AuditAction, MemoryType, RecordState
+from stratagraph.store.errors import ConditionsOverlap
+from stratagraph.store.facts import (
+    Fact,
+    Slot,
+    disjoint,
+    fact_keys,
+    fetch_facts,
+    lock_slots,
+    make_single_valued,
+    slot_of,
+)
+from stratagraph.store.reading import Reader
+from stratagraph.store.salience import Salience, reinforced
+from stratagraph.store.writing import Edit, update_records, write_salience
+
+MAX_SOURCES = 200  # of evidence a fact keeps; more of the same adds nothing
+
+
+@dataclass(slots=True)
+class HeldFacts:
+    """The slots of a round, locked, and the facts in them."""
+
+    slots: dict[int, Slot] = field(default_factory=dict)
+    single_valued: dict[Slot, bool] = field(default_factory=dict)
+    facts: dict[Slot, list[Fact]] = field(default_factory=dict)
+
+    @property
+    def seen(self) -> list[datetime]:
+        return [fact.updated_at for facts in self.facts.values() for fact in facts]
+
+
+async def lock(plan: Plan) -> HeldFacts:
+    held = HeldFacts()
+    predicates: dict[Slot, str] = {}
+    for draft in plan.drafts:
+        if draft.type is not MemoryType.SEMANTIC:
+            continue
+        draft.fact = fact_keys(plan.reach.tenant, draft.payload)
+        slot = slot_of(plan.scopes[draft.scope], draft.sensitivity, draft.fact)
+        held.slots[draft.position] = slot
+        predicates[slot] = draft.payload["predicate"]
+    held.single_valued = await lock_slots(plan.connection, plan.reach.tenant, predicates)
+    held.facts = await fetch_facts(plan.connection, plan.reach.tenant, list(predicates))
+    return held
+
+
+async def settle(plan: Plan, held: HeldFacts) -> None:
+    """Decide for each fact of the round; what it displaces is written before it is."""
+    for draft in plan.drafts:
+        slot = held.slots.get(draft.position)
+        if slot is not None:
+            await _settle(plan, draft, slot, held)
+
+
+async def _settle(plan: Plan, draft: Draft, slot: Slot, held: HeldFacts) -> None:
+    assert draft.fact is not None
+    known = held.facts.get(slot, [])
+    same = next((fact for fact in known if fact.fact_key == draft.fact.fact), None)
+    if same is not None:
+        await _add_evidence(plan, draft, same)
+        return
+    policy = draft.payload.get("revision_policy")
+    single = held.single_valued[slot] or policy is not None
+    draft.fact = replace(draft.fact, single_valued=single)
+    if not single:
+        return
+    conflicts = [
+        fact
+        for fact in known
+        if fact.state is RecordState.ACTIVE and not disjoint(fact.validity, draft.payload["validity"])
+    ]
+    if conflicts and policy == "fork":
+        raise ConditionsOverlap(
+            f"content.validity: holds at the same time as fact {conflicts[0].id}; a fork needs conditions that"
+            " exclude each other: a shared key with other values, or separate times",
+            path=[f"#{draft.position}", "content", "validity"],
+        )
+    if conflicts and policy == "contest":
+        await _contest(plan, draft, conflicts)
+    elif conflicts:
+        await _supersede(plan, draft, conflicts)
+    if not held.single_valued[slot]:
+        await make_single_valued(plan.connection, plan.reach.tenant, slot)
+        held.single_valued[slot] = True
+
+
+async def _add_evidence(plan: Plan, draft: Draft, fact: Fact) -> None:
+    """The same fact again: it matters more, and it has one more source."""
+    plan.stand_in(draft, fact.id)
+    sources = [*fact.provenance.get("sources", []), source_of(draft)][-MAX_SOURCES:]
+    tenant = plan.reach.tenant
+    plan.changes += await update_records(
+        plan.connection,
+        plan.directory,
+        tenant,
+        [
+            Edit(
+                id=fact.id,
+                provenance=orjson.dumps({**fact.provenance, "sources": sources}).decode(),
+                is_revision=False,
+            )
+        ],
+        at=plan.at,
+    )
+    if fact.state is RecordState.ACTIVE:
+        salience = (await _salience(plan, [fact.id]))[fact.id]
+        value = reinforced(salience, plan.at)
+        await write_salience(
+            plan.connection,
+            tenant,
+            [(fact.id, replace(salience, s=value, t0=plan.at, last_reinforced_at=plan.at))],
+        )
+        await _audit(
+            plan, [Deed(record=fact.id, action=AuditAction.REINFORCE, rationale="observed again", salience=value)]
+        )
+
+
+async def _supersede(plan: Plan, draft: Draft, conflicts: list[Fact]) -> None:
+    """The new fact takes their place: they leave the current truth and stay as history."""
+    await _mark(plan, conflicts, RecordState.SUPERSEDED)
+    saliences = await _salience(plan, [fact.id for fact in conflicts])
+    await write_salience(
+        plan.connection,
+        plan.reach.tenant,
+        [(id_, replace(salience, s=0.0, t0=plan.at)) for id_, salience in saliences.items()],
+    )
+    await _audit(
+        plan,
+        [
+            Deed(record=fact.id, action=AuditAction.SUPERSEDE, rationale=f"superseded by {draft.id}", salience=0.0)
+            for fact in conflicts
+        ],
+    )
+    draft.payload["revision"] = {"supersedes": str(conflicts[0].id)}
+    for fact in conflicts:
+        plan.relate(draft, draft.id, fact.id, "supersedes", 1.0)
+
+
+async def _contest(plan: Plan, draft: Draft, conflicts: list[Fact]) -> None:
+    """Neither is believed until somebody resolves it; each points to the other."""
+    await _mark(plan, conflicts, RecordState.CONTESTED)
+    await _audit(
+        plan,
+        [Deed(record=fact.id, action=AuditAction.CONTEST, rationale=f"contested by {draft.id}") for fact in conflicts],
+    )
+    plan.contested.add(draft.position)
+    for fact in conflicts:
+        plan.relate(draft, fact.id, draft.id, "contested_by", 1.0)
+
+
+async def _mark(plan: Plan, facts: list[Fact], state: RecordState) -> None:
+    plan.changes += await update_records(
+        plan.connection,
+        plan.directory,
+        plan.reach.tenant,
+        [Edit(id=fact.id, state=int(state)) for fact in facts],
+        at=plan.at,
+    )
+
+
+async def _salience(plan: Plan, ids: list[UUID]) -> dict[UUID, Salience]:
+    """The lifecycles of facts in the writer's own slot, which it may therefore see."""
+    records = await Reader(plan.connection, plan.directory, plan.reach, plan.at).records(ids)
+    return {id_: record.lifecycle for id_, record in records.items() if record.lifecycle is not None}
+
+
+async def _audit(plan: Plan, deeds: list[Deed]) -> None:
+    await write_audit(plan.connection, plan.reach.tenant, deeds, actor=plan.reach.trust.actor, at=plan.at)

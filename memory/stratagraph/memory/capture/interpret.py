@@ -1,0 +1,156 @@
+"""What a capture names and points to, found by its structure (SPEC §4, step 4). Pure; no language model.
+
+Entities are made only of what is certain: what the caller lists in `context.mentions`, a fact's subject and short
+object, tools, addresses, and file paths. Capitalised words are looked up, but a guess never becomes an entity.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from stratagraph.memory.capture.draft import Draft, Named, Reference
+from stratagraph.store.enums import MemoryType, SourceKind
+from stratagraph.store.errors import InvalidInput
+from stratagraph.store.payloads import invalid
+from stratagraph.store.payloads.base import Name, Part
+from stratagraph.store.payloads.entity import Alias, Identifier
+from stratagraph.store.predicates import check_predicate
+
+MAX_MENTIONS = 256  # listed by the caller
+MAX_FOUND = 12  # of each sort, found in the text
+OBJECT_NAME_LENGTH = 60  # letters; a longer object is a statement, not a name
+SCANNED = 20_000  # letters of the text that are searched for names
+
+_URL = re.compile(r"\bhttps?://[^\s<>\"')\]}]{3,200}")
+_EMAIL = re.compile(r"\b[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+\b")
+_PATH = re.compile(r"(?<![\w/:.@])(?:\.{0,2}/)?(?:[\w.-]+/)+[\w-]+\.[A-Za-z]\w{0,7}\b")
+_NAME = re.compile(r"\b[A-Z][\w'&-]*(?:\s+(?:of|the|and)?\s?[A-Z][\w'&-]*){0,3}")
+_UUID = re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b")
+_ROLES = frozenset({"user", "assistant", "system", "tool", "agent", "human", "ai"})
+
+
+class _Mention(Part):
+    name: Name
+    type: str | None = None
+    identifiers: list[Identifier] | None = None
+    aliases: list[str | Alias] | None = None
+
+
+class _Pointer(Part):
+    ref: Name
+    predicate: str | None = None
+
+
+def interpret(draft: Draft) -> None:
+    """Fill the draft's `named`, `references` and `labels`. Raises InvalidInput for a malformed `context`."""
+    context = draft.request.context or {}
+    named = _of_fact(draft.payload) if draft.type is MemoryType.SEMANTIC else []
+    named += _listed(context)
+    named += [
+        Named(name=node["tool"], predicate="uses", weight=0.3, type="Tool", identifiers=(("tool", node["tool"]),))
+        for node in draft.payload.get("tool_graph") or ()
+    ]
+    if draft.type is not MemoryType.ENTITY:
+        named += _in_text(draft)
+    draft.named = list({item.name.casefold(): item for item in reversed(named)}.values())[::-1]
+    draft.references = _references(draft, context)
+    labels = context.get("labels") or []
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        raise InvalidInput("context.labels: must be a list of strings", path=["context", "labels"])
+    draft.labels = labels[:MAX_FOUND]
+
+
+def _listed(context: dict[str, Any]) -> list[Named]:
+    mentions = context.get("mentions") or []
+    if not isinstance(mentions, list) or len(mentions) > MAX_MENTIONS:
+        raise InvalidInput(
+            f"context.mentions: must be a list of at most {MAX_MENTIONS} names or"
+            " {name, type?, identifiers?, aliases?}",
+            path=["context", "mentions"],
+        )
+    found = []
+    for place, item in enumerate(mentions):
+        try:
+            mention = _Mention.model_validate({"name": item} if isinstance(item, str) else item)
+        except ValidationError as error:
+            raise invalid(error, ["context", "mentions", str(place)]) from error
+        found.append(
+            Named(
+                name=mention.name,
+                predicate="mentions_entity",
+                weight=0.9,
+                type=mention.type,
+                identifiers=tuple((entry.namespace, entry.value) for entry in mention.identifiers or ()),
+                aliases=tuple(alias if isinstance(alias, str) else alias.value for alias in mention.aliases or ()),
+            )
+        )
+    return found
+
+
+def _of_fact(payload: dict[str, Any]) -> list[Named]:
+    named = [Named(name=payload["subject"], predicate="subject_entity", weight=1.0)]
+    value = payload["object"]
+    if isinstance(value, str) and 0 < len(value.strip()) <= OBJECT_NAME_LENGTH and "\n" not in value:
+        named.append(Named(name=value, predicate="object_entity", weight=0.9))
+    return named
+
+
+def _in_text(draft: Draft) -> list[Named]:
+    text = draft.text[:SCANNED]
+    role = draft.request.content.get("role") if draft.request.source_kind is SourceKind.AGENT_TURN else None
+    named = []
+    if isinstance(role, str) and role.casefold() not in _ROLES:
+        named.append(Named(name=role, predicate="mentions_entity", weight=0.6, type="Person"))
+    for pattern, entity_type, namespace in ((_URL, "URL", "url"), (_EMAIL, "Person", "email"), (_PATH, "File", "path")):
+        for value in list(dict.fromkeys(pattern.findall(text)))[:MAX_FOUND]:
+            clean = value.rstrip(".,;:!?")
+            named.append(
+                Named(
+                    name=clean,
+                    predicate="mentions_entity",
+                    weight=0.7,
+                    type=entity_type,
+                    identifiers=((namespace, clean),),
+                )
+            )
+    guesses = list(dict.fromkeys(part for name in _NAME.findall(text) for part in (name, *name.split())))
+    named += [
+        Named(name=name, predicate="mentions_entity", weight=0.7, known_only=True)
+        for name in guesses[: 3 * MAX_FOUND]
+        if len(name) > 2
+    ]
+    return named
+
+
+def _references(draft: Draft, context: dict[str, Any]) -> list[Reference]:
+    listed = context.get("references") or []
+    if not isinstance(listed, list) or len(listed) > MAX_MENTIONS:
+        raise InvalidInput(
+            f"context.references: must be a list of at most {MAX_MENTIONS} refs, record ids or {{ref, predicate}}",
+            path=["context", "references"],
+        )
+    found = []
+    for place, item in enumerate(listed):
+        path = ["context", "references", str(place)]
+        try:
+            pointer = _Pointer.model_validate({"ref": item} if isinstance(item, str) else item)
+        except ValidationError as error:
+            raise invalid(error, path) from error
+        predicate = check_predicate(pointer.predicate or "references_record", path=[*path, "predicate"])
+        found.append(Reference(target=_target(pointer.ref), predicate=predicate))
+    for evidence in draft.payload.get("evidence") or ():
+        ref = evidence.get("source_id", evidence.get("ref"))
+        if isinstance(ref, str) and ref:
+            found.append(Reference(target=_target(ref), predicate="derived_semantic"))
+    found += [
+        Reference(target=UUID(value)) for value in list(dict.fromkeys(_UUID.findall(draft.text[:SCANNED])))[:MAX_FOUND]
+    ]
+    return list({reference.target: reference for reference in reversed(found)}.values())[::-1]
+
+
+def _target(ref: str) -> UUID | str:
+    return UUID(ref) if _UUID.fullmatch(ref) else ref

@@ -1,0 +1,136 @@
+"""Policy: what sensitivity, confidence, lifecycle and scope a capture gets (SPEC §4, step 3). Pure.
+
+Rules come from a JSON file, `{"rules": [{"when": {…}, "set": {…}}]}`, and are applied in order; a later rule
+wins. They override both the classifier and the caller, and may lift a record above its writer's ceiling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from stratagraph.memory.capture.draft import Draft
+from stratagraph.store.enums import Curve, DeletionPolicy, MemoryType, Sensitivity, SourceKind
+from stratagraph.store.errors import Misconfigured
+from stratagraph.store.payloads import invalid
+from stratagraph.store.salience import DAY, HALF_LIFE_S, Decay
+from stratagraph.store.trust import Trust
+
+CONFIDENCE: dict[SourceKind, float] = {
+    SourceKind.EVENT: 0.8,
+    SourceKind.TOOL_OUTPUT: 0.9,
+    SourceKind.OBSERVATION: 0.7,
+    SourceKind.OUTCOME: 0.85,
+    SourceKind.WORKING_STATE: 1.0,
+    SourceKind.AGENT_TURN: 0.8,
+    SourceKind.EPISODE: 0.8,
+}
+
+
+class When(BaseModel):
+    """All that is given must match; a list matches any of its members."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    source: list[str] | None = None
+    source_kind: list[SourceKind] | None = None
+    type: list[str] | None = None
+    scope: list[str] | None = None
+    tag: list[str] | None = None
+    predicate: list[str] | None = None
+    tool: list[str] | None = None
+
+
+class Then(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    sensitivity: str | None = Field(default=None, pattern="^(public|low|medium|high|hyper)$")
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    scope: str | None = None
+    curve: str | None = Field(default=None, pattern="^(exponential|linear)$")
+    half_life_seconds: float | None = Field(default=None, ge=1)
+    min_salience: float | None = Field(default=None, ge=0, le=1)
+    max_age_seconds: float | None = Field(default=None, ge=1)
+    deletion_policy: str | None = Field(default=None, pattern="^(auto_prune|manual_only|never)$")
+
+
+class Rule(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    when: When
+    then: Then = Field(alias="set")
+
+
+class _RuleFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    rules: list[Rule]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The defaults of SPEC §2 and §4, and the rules of this installation."""
+
+    rules: tuple[Rule, ...] = field(default=())
+
+    @classmethod
+    def load(cls, path: Path | None) -> Self:
+        """Raises Misconfigured naming the file and what is wrong in it."""
+        if path is None:
+            return cls()
+        try:
+            return cls(tuple(_RuleFile.model_validate_json(path.read_bytes()).rules))
+        except OSError as error:
+            raise Misconfigured(f"STRATAGRAPH_POLICY_FILE: {path} cannot be read: {error.strerror}") from error
+        except ValidationError as error:
+            raise Misconfigured(f"STRATAGRAPH_POLICY_FILE: {path}: {invalid(error, ['file']).message}") from error
+
+    def apply(self, draft: Draft, trust: Trust) -> None:
+        """Decide what the draft's record will be. Raises Forbidden where the caller asks beyond the credential."""
+        request = draft.request
+        draft.scope = trust.scope_for_write(request.scope)
+        draft.sensitivity = trust.sensitivity_for_write(request.sensitivity)
+        draft.confidence = CONFIDENCE[request.source_kind]
+        draft.decay = Decay(half_life_s=HALF_LIFE_S.get(draft.type, DAY))
+        if request.retention is not None:
+            draft.decay = replace(draft.decay, half_life_s=request.retention.half_life_s)
+            draft.deletion_policy = request.retention.deletion_policy
+        for rule in self.rules:
+            if _matches(rule.when, draft):
+                _enforce(rule.then, draft)
+
+
+def entity_decay() -> Decay:
+    return Decay(half_life_s=HALF_LIFE_S[MemoryType.ENTITY])
+
+
+def _matches(when: When, draft: Draft) -> bool:
+    tools = [node["tool"] for node in draft.payload.get("tool_graph") or ()]
+    facts: list[tuple[list[Any] | None, list[Any]]] = [
+        (when.source, [draft.request.source]),
+        (when.source_kind, [draft.request.source_kind]),
+        (when.type, [draft.type.label]),
+        (when.scope, [draft.scope]),
+        (when.tag, list(draft.request.tags)),
+        (when.predicate, [draft.payload.get("predicate")]),
+        (when.tool, tools),
+    ]
+    return all(wanted is None or any(value in wanted for value in values) for wanted, values in facts)
+
+
+def _enforce(then: Then, draft: Draft) -> None:
+    if then.sensitivity is not None:
+        draft.sensitivity = Sensitivity[then.sensitivity.upper()]
+    if then.confidence is not None:
+        draft.confidence = then.confidence
+    if then.scope is not None:
+        draft.scope = then.scope
+    if then.deletion_policy is not None:
+        draft.deletion_policy = DeletionPolicy[then.deletion_policy.upper()]
+    decay = draft.decay
+    draft.decay = replace(
+        decay,
+        curve=Curve[then.curve.upper()] if then.curve else decay.curve,
+        half_life_s=then.half_life_seconds or decay.half_life_s,
+        min_salience=decay.min_salience if then.min_salience is None else then.min_salience,
+        max_age_s=then.max_age_seconds or decay.max_age_s,
+    )

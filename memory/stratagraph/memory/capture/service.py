@@ -1,0 +1,344 @@
+"""Capture, as callers use it: any number of requests, one transaction, one answer each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import orjson
+import psycopg
+import structlog
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from stratagraph.memory.capture.caption import caption
+from stratagraph.memory.capture.classify import classify
+from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.interpret import interpret
+from stratagraph.memory.capture.policy import Policy
+from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, checked
+from stratagraph.memory.capture.writer import Written, write_round
+from stratagraph.store.candidates import (
+    Committed,
+    find_keyed,
+    hashed_request,
+    idempotency_key_hash,
+    insert_candidates,
+    insert_failed,
+)
+from stratagraph.store.clock import Clock
+from stratagraph.store.database import Database
+from stratagraph.store.enums import Access, SourceKind
+from stratagraph.store.errors import (
+    ConditionsOverlap,
+    IdempotencyMismatch,
+    InvalidInput,
+    StoreUnavailable,
+    StratagraphError,
+)
+from stratagraph.store.feed import sequence_token
+from stratagraph.store.reading import Reader
+from stratagraph.store.records import MemoryRecord, Relation
+from stratagraph.store.tenancy import Directory, Reach
+from stratagraph.store.trust import UNSCOPED, Sight, Trust
+from stratagraph.store.writing import finish
+
+ATTEMPTS = 4  # a deadlock or a race for an idempotency key is tried again this often before the caller hears of it
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captured:
+    """The answer to one request. `sequence` is the token for reading one's own write from the mirror."""
+
+    primary: MemoryRecord
+    created: tuple[MemoryRecord, ...]
+    edges: tuple[Relation, ...]
+    candidate: UUID
+    sequence: str
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Keyed:
+    key_hash: bytes | None
+    request_hash: bytes | None
+
+
+class Capture:
+    """Remembers. One per process; safe to call from many tasks."""
+
+    def __init__(self, database: Database, directory: Directory, clock: Clock, policy: Policy) -> None:
+        self._database = database
+        self._directory = directory
+        self._clock = clock
+        self._policy = policy
+
+    async def capture(self, trust: Trust, requests: Sequence[CaptureRequest], *, batch: bool = False) -> list[Captured]:
+        """Remember all of `requests` in one transaction, or none of them; the answers are in their order.
+
+        A request whose idempotency key was used for the same request is answered with what that one left.
+        Raises InvalidInput, Forbidden, IdempotencyMismatch and the like, with nothing written; StoreUnavailable when
+        the database cannot be reached, or after an internal failure, whose input is then kept for a retry.
+        With `batch`, the path of an error begins with the item it concerns.
+        """
+        trust.require(Access.WRITE)
+        if not requests:
+            raise InvalidInput("items: there is nothing to capture; give at least one", path=["items"])
+        if len(requests) > MAX_BATCH:
+            raise InvalidInput(
+                f"items: {len(requests)} captures; at most {MAX_BATCH} go into one transaction, send them in parts",
+                path=["items"],
+            )
+        reach = await self._directory.reach(trust)
+        now = self._clock.now()
+        drafts: list[Draft] = []
+        for position, request in enumerate(requests):
+            try:
+                draft = classify(checked(request), position, now)
+                self._policy.apply(draft, trust)
+                caption(draft) if request.source_kind is not SourceKind.OUTCOME else None
+                interpret(draft)
+            except StratagraphError as error:
+                if batch:
+                    raise _located(error, position) from error
+                raise
+            drafts.append(draft)
+        keys = [self._keys(reach, draft) for draft in drafts]
+        _refuse_twice(keys)
+        await self._directory.scopes(reach.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
+        return await self._persist(reach, drafts, keys, batch=batch)
+
+    def _keys(self, reach: Reach, draft: Draft) -> _Keyed:
+        key = draft.request.idempotency_key
+        if key is None:
+            return _Keyed(None, None)
+        body = orjson.dumps(draft.request.as_json(), option=orjson.OPT_SORT_KEYS)
+        return _Keyed(idempotency_key_hash(reach.tenant, key), hashed_request(reach.tenant, body))
+
+    async def _persist(self, reach: Reach, drafts: list[Draft], keys: list[_Keyed], *, batch: bool) -> list[Captured]:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return await self._commit(reach, drafts, keys)
+            except StoreUnavailable as error:
+                if attempt == ATTEMPTS or not _collided(error.__cause__):
+                    raise
+            except IntegrityError as error:
+                if isinstance(error.orig, psycopg.errors.ExclusionViolation):
+                    raise ConditionsOverlap(
+                        "content: other active facts of this subject and predicate hold at the same time;"
+                        " retract or supersede them first"
+                    ) from error
+                if attempt == ATTEMPTS or not _collided(error):
+                    await self._keep(reach, drafts, error)
+                    raise self._unavailable(drafts) from error
+            except StratagraphError as error:
+                if batch and error.path and error.path[0].startswith("#"):
+                    raise _located(error, int(error.path.pop(0)[1:])) from error
+                if error.path and error.path[0].startswith("#"):
+                    error.path.pop(0)
+                raise
+            except Exception as error:
+                await self._keep(reach, drafts, error)
+                raise self._unavailable(drafts) from error
+        raise AssertionError("the last attempt returns or raises")
+
+    @staticmethod
+    def _unavailable(drafts: Sequence[Draft]) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"An internal failure kept this from being stored. It is kept as candidate {drafts[0].candidate}"
+            " and can be tried again."
+        )
+
+    async def _commit(self, reach: Reach, drafts: list[Draft], keys: list[_Keyed]) -> list[Captured]:
+        async with self._database.transaction() as connection:
+            used = await find_keyed(
+                connection, reach.tenant, reach.trust.actor, [key.key_hash for key in keys if key.key_hash is not None]
+            )
+            replays: dict[int, Committed] = {}
+            fresh: list[Draft] = []
+            for draft, key in zip(drafts, keys, strict=True):
+                known = used.get(key.key_hash) if key.key_hash is not None else None
+                if known is None:
+                    fresh.append(draft)
+                elif known.request_hash != key.request_hash:
+                    raise IdempotencyMismatch(
+                        "idempotencyKey: this key was used for another request; choose a new one",
+                        path=[f"#{draft.position}", "idempotencyKey"],
+                    )
+                else:
+                    replays[draft.position] = known.committed
+            written: dict[int, Written] = {}
+            if fresh:
+                sequence = await sequence_token(connection)
+                changes = []
+                for round_ in _rounds(fresh):
+                    done = await write_round(connection, self._directory, reach, round_, now=self._clock.now())
+                    written.update(done.written)
+                    changes += done.changes
+                await insert_candidates(
+                    connection,
+                    reach.tenant,
+                    [_candidate_row(draft, keys[draft.position], written[draft.position]) for draft in fresh],
+                    actor=reach.trust.actor,
+                    at=self._clock.now(),
+                )
+                await finish(connection, reach.tenant, changes)
+            replayed = await self._replayed(Reader(connection, self._directory, reach, self._clock.now()), replays)
+        answers = {
+            draft.position: _answer(reach, draft, written[draft.position], sequence) for draft in fresh
+        } | replayed
+        return [answers[draft.position] for draft in drafts]
+
+    @staticmethod
+    async def _replayed(reader: Reader, replays: dict[int, Committed]) -> dict[int, Captured]:
+        if not replays:
+            return {}
+        ids = {id_ for committed in replays.values() for id_ in (committed.record, *committed.created)}
+        records = await reader.records(ids)
+        edges = {
+            edge.id: edge
+            for edge in await reader.relations([edge for committed in replays.values() for edge in committed.edges])
+        }
+        answers = {}
+        for position, committed in replays.items():
+            if committed.record not in records:
+                raise IdempotencyMismatch(
+                    "idempotencyKey: the record this key stands for is gone or out of reach; choose a new key",
+                    path=[f"#{position}", "idempotencyKey"],
+                )
+            answers[position] = Captured(
+                primary=records[committed.record],
+                created=tuple(records[id_] for id_ in committed.created if id_ in records),
+                edges=tuple(edges[id_] for id_ in committed.edges if id_ in edges),
+                candidate=committed.candidate,
+                sequence=committed.sequence,
+                replayed=True,
+            )
+        return answers
+
+    async def _keep(self, reach: Reach, drafts: Sequence[Draft], error: Exception) -> None:
+        """After an internal failure, store the input itself in a transaction of its own: nothing is lost silently."""
+        sqlstate = getattr(getattr(error, "orig", None), "sqlstate", None)
+        # Neither message nor traceback: a driver's error quotes the row, and rows are memories.
+        _log.error("capture failed", error=type(error).__name__, sqlstate=sqlstate, candidate=str(drafts[0].candidate))
+        async with self._database.transaction() as connection:
+            await insert_failed(
+                connection,
+                reach.tenant,
+                [
+                    {
+                        "id": draft.candidate,
+                        "source": draft.request.source,
+                        "source_kind": draft.request.source_kind.value,
+                        "input": draft.request.as_json(),
+                    }
+                    for draft in drafts
+                ],
+                actor=reach.trust.actor,
+                stage="commit",
+                error=type(error).__name__,
+                at=self._clock.now(),
+            )
+
+
+def _candidate_row(draft: Draft, key: _Keyed, written: Written) -> dict[str, object]:
+    return {
+        "id": draft.candidate,
+        "source": draft.request.source,
+        "source_kind": draft.request.source_kind.value,
+        "record": written.primary.id,
+        "created": [record.id for record in written.created],
+        "edges": [edge.id for edge in written.edges],
+        "key_hash": key.key_hash,
+        "request_hash": key.request_hash,
+    }
+
+
+def _answer(reach: Reach, draft: Draft, written: Written, sequence: str) -> Captured:
+    return Captured(
+        primary=_as_seen(reach, written.primary),
+        created=tuple(_as_seen(reach, record) for record in written.created),
+        edges=tuple(written.edges),
+        candidate=draft.candidate,
+        sequence=sequence,
+    )
+
+
+def _as_seen(reach: Reach, record: MemoryRecord) -> MemoryRecord:
+    """A rule may have lifted the record above its own writer, who then sees its head only."""
+    if reach.trust.sight(scope=record.scope, sensitivity=record.sensitivity) is Sight.FULL:
+        return record
+    return record.as_redacted()
+
+
+def _rounds(drafts: Sequence[Draft]) -> list[list[Draft]]:
+    """Consecutive drafts that may be written together: none depends on what another of them leaves.
+
+    A second fact for a slot must see the first, a second working state updates the first, and what follows an
+    outcome belongs to the next episode.
+    """
+    rounds: list[list[Draft]] = [[]]
+    taken: set[tuple[object, ...]] = set()
+    for draft in drafts:
+        marks = set(_marks(draft))
+        if marks & taken:
+            rounds.append([])
+            taken = set()
+        rounds[-1].append(draft)
+        taken |= set(_leaves(draft))
+    return rounds
+
+
+def _marks(draft: Draft) -> list[tuple[object, ...]]:
+    """What must not have been left earlier in the round."""
+    place = (draft.scope, draft.sensitivity)
+    marks: list[tuple[object, ...]] = list(_leaves(draft))
+    if draft.thread is not None:
+        marks.append(("closed", *place, draft.thread))
+    if draft.outcome_of is not None:
+        marks.append(("closed", draft.outcome_of))
+    return marks
+
+
+def _leaves(draft: Draft) -> list[tuple[object, ...]]:
+    place = (draft.scope, draft.sensitivity)
+    payload = draft.payload
+    leaves: list[tuple[object, ...]] = []
+    if "predicate" in payload:
+        leaves.append(("slot", *place, payload["subject"], payload["predicate"]))
+    if payload.get("kind") == "working":
+        leaves.append(("working", *place, payload["thread_id"]))
+    if draft.request.source_kind is SourceKind.OUTCOME:
+        leaves.append(("closed", *place, draft.thread) if draft.thread is not None else ("closed", draft.outcome_of))
+    elif draft.closes_itself and draft.thread is not None:
+        leaves.append(("closed", *place, draft.thread))
+    return leaves
+
+
+def _refuse_twice(keys: Sequence[_Keyed]) -> None:
+    seen: set[bytes] = set()
+    for position, key in enumerate(keys):
+        if key.key_hash is None:
+            continue
+        if key.key_hash in seen:
+            raise InvalidInput(
+                "idempotencyKey: the same key twice in one batch; give each item its own",
+                path=["items", str(position), "idempotencyKey"],
+            )
+        seen.add(key.key_hash)
+
+
+def _located(error: StratagraphError, position: int) -> StratagraphError:
+    """The error with a path that begins at its item, and a message that says so."""
+    error.path = ["items", str(position), *(error.path or [])]
+    error.args = (f"items.{position}: {error.message}",)
+    return error
+
+
+def _collided(error: BaseException | None) -> bool:
+    """Whether another transaction was in the way, so that the same again is likely to work."""
+    orig = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(orig, psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure):
+        return True
+    return isinstance(orig, psycopg.errors.UniqueViolation)

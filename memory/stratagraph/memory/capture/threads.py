@@ -1,0 +1,190 @@
+"""A thread's captures become its episode: opened, appended to, closed (SPEC §4; design decision 21)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from stratagraph.memory.capture.classify import is_outcome
+from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.plan import Plan
+from stratagraph.store.bulk import insert_rows
+from stratagraph.store.enums import MemoryType
+from stratagraph.store.episodes import (
+    Event,
+    OpenEpisode,
+    Thread,
+    append_events,
+    awaiting_outcome,
+    call_key,
+    find_calls,
+    lock_episodes,
+    set_outcome,
+    thread_of,
+)
+from stratagraph.store.errors import RecordNotFound
+from stratagraph.store.tables import episode as episode_table
+from stratagraph.store.words import Terms
+from stratagraph.store.writing import NewRecord
+
+PART_OF, FOLLOWS, DEPENDS_ON = 0.6, 0.5, 0.8  # weights
+
+
+@dataclass(slots=True)
+class Threads:
+    """The episodes of a round, locked, and what joins them."""
+
+    of_draft: dict[int, Thread]
+    episodes: dict[Thread, OpenEpisode]
+    calls: dict[tuple[UUID, bytes], UUID]
+    awaiting: dict[int, UUID]
+    events: dict[Thread, list[Event]] = field(default_factory=dict)
+
+    async def append(self, plan: Plan) -> None:
+        await append_events(
+            plan.connection,
+            plan.reach.tenant,
+            [(self.episodes[thread], events) for thread, events in self.events.items()],
+            at=plan.at,
+        ) if self.events else None
+        await _insert_closed(plan)
+
+
+async def lock_threads(plan: Plan) -> Threads:
+    """Lock, and open where need be, the episodes that drafts join or decide."""
+    tenant = plan.reach.tenant
+    of_draft = {
+        draft.position: thread_of(tenant, draft.thread, plan.scopes[draft.scope], draft.sensitivity)
+        for draft in plan.drafts
+        if draft.thread is not None
+    }
+    joined = {of_draft[draft.position] for draft in plan.drafts if draft.joins_thread}
+    episodes, changes = await lock_episodes(plan.connection, plan.directory, tenant, joined, now=plan.at)
+    plan.changes += changes
+    awaiting = {}
+    for draft in plan.drafts:
+        if is_outcome(draft):
+            awaiting[draft.position] = await _decided(plan, draft, of_draft.get(draft.position), episodes)
+    wanted = {
+        (episodes[of_draft[draft.position]].id, call_key(tenant, call))
+        for draft in plan.drafts
+        if draft.joins_thread and not episodes[of_draft[draft.position]].is_new
+        for call in draft.depends_on
+    }
+    calls = await find_calls(plan.connection, tenant, wanted)
+    return Threads(of_draft, episodes, calls, awaiting)
+
+
+async def _decided(plan: Plan, draft: Draft, thread: Thread | None, episodes: dict[Thread, OpenEpisode]) -> UUID:
+    """The episode an outcome belongs to: the one its thread has open in this round, or the last without an outcome."""
+    if thread is not None and thread in episodes:
+        return episodes[thread].id
+    if draft.outcome_of is not None:
+        found = await awaiting_outcome(plan.connection, plan.reach.tenant, record=draft.outcome_of)
+        missing = f"There is no episode {draft.outcome_of} without an outcome that this credential may see."
+    else:
+        found = await awaiting_outcome(plan.connection, plan.reach.tenant, thread=thread)
+        missing = (
+            f"The thread {draft.thread!r} has no episode without an outcome; capture an event with this thread_id"
+            " (same scope and sensitivity) first."
+        )
+    if found is None:
+        raise RecordNotFound(draft.outcome_of or draft.thread, missing)
+    return found
+
+
+def join_threads(plan: Plan, threads: Threads) -> None:
+    """Put the round's drafts into their episodes, in order of arrival, and draw the edges."""
+    tenant = plan.reach.tenant
+    last: dict[Thread, UUID | None] = {thread: episode.last_record for thread, episode in threads.episodes.items()}
+    opened: set[Thread] = set()
+    for draft in plan.drafts:
+        if not draft.joins_thread:
+            continue
+        thread = threads.of_draft[draft.position]
+        episode = threads.episodes[thread]
+        if episode.is_new and thread not in opened:
+            opened.add(thread)
+            plan.records.append((draft, _episode_record(draft, episode)))
+            if episode.previous is not None:
+                plan.relate(draft, episode.id, episode.previous, "follows", FOLLOWS)
+        before = last[thread]
+        if before is not None:
+            plan.relate(draft, draft.id, before, "follows", FOLLOWS)
+        last[thread] = draft.id
+        plan.relate(draft, draft.id, episode.id, "part_of", PART_OF)
+        for call in draft.depends_on:
+            earlier = threads.calls.get((episode.id, call_key(tenant, call)))
+            if earlier is not None:
+                plan.relate(draft, draft.id, earlier, "depends_on", DEPENDS_ON)
+        own = call_key(tenant, draft.call) if draft.call is not None else None
+        if own is not None:
+            threads.calls[episode.id, own] = draft.id
+        threads.events.setdefault(thread, []).append(Event(record=draft.id, call_key=own))
+
+
+def _episode_record(draft: Draft, episode: OpenEpisode) -> NewRecord:
+    """The episode's own record. It can be found by its words once it is closed."""
+    return NewRecord(
+        id=episode.id,
+        type=MemoryType.EPISODIC,
+        scope=draft.scope,
+        sensitivity=draft.sensitivity,
+        confidence=draft.confidence,
+        tags=(),
+        name=f"Episode {draft.thread}"[:120],
+        text=f"Episode of {draft.thread}, still open.",
+        payload={"kind": "episodic", "thread_id": draft.thread, "timeline": []},
+        provenance={"sources": [{"kind": "event", "ref": f"thread:{draft.thread}"}], "created_by": "capture/threads"},
+        occurred_at=draft.occurred_at,
+        decay=draft.decay,
+        deletion_policy=draft.deletion_policy,
+        terms=Terms([], []),
+    )
+
+
+async def _insert_closed(plan: Plan) -> None:
+    """Whole episodes that were captured at once: closed from the start, so that an outcome can still find them."""
+    tenant = plan.reach.tenant
+    closed: Sequence[Draft] = [draft for draft in plan.drafts if draft.closes_itself and draft.thread is not None]
+    await insert_rows(
+        plan.connection,
+        episode_table,
+        [
+            {
+                "tenant": tenant.id,
+                "id": draft.id,
+                "thread_key": thread_of(tenant, draft.thread or "", plan.scopes[draft.scope], draft.sensitivity).key,
+                "scope": plan.scopes[draft.scope],
+                "sensitivity": int(draft.sensitivity),
+                "opened_at": plan.at,
+                "closes_at": plan.at,
+                "closed_at": plan.at,
+                "outcome": int(draft.outcome) if draft.outcome is not None else None,
+                "events": 0,
+            }
+            for draft in closed
+        ],
+    )
+
+
+async def close_with_outcomes(plan: Plan, threads: Threads) -> None:
+    """Set the outcomes of the round, after its events have joined."""
+    for draft in plan.drafts:
+        if not is_outcome(draft):
+            continue
+        assert draft.outcome is not None  # `classify` requires it
+        episode = threads.awaiting[draft.position]
+        plan.primaries[draft.position] = episode
+        reason = draft.request.content.get("reason")
+        plan.changes += await set_outcome(
+            plan.connection,
+            plan.directory,
+            plan.reach.tenant,
+            episode,
+            draft.outcome,
+            reason=reason if isinstance(reason, str) else None,
+            actor=plan.reach.trust.actor,
+            at=plan.at,
+        )

@@ -1,0 +1,71 @@
+"""The working state of a thread: one record, updated in place (design decision 21)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+
+from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.plan import Plan
+from stratagraph.store.audit import Deed, write_audit
+from stratagraph.store.enums import AuditAction, MemoryType
+from stratagraph.store.episodes import Thread
+from stratagraph.store.words import record_terms
+from stratagraph.store.working import lock_working
+from stratagraph.store.writing import Edit, handle_key, update_records
+
+
+@dataclass(slots=True)
+class Workings:
+    """Drafts that update a working record which is there already."""
+
+    updates: list[tuple[Draft, UUID]]
+    seen: list[datetime]
+
+    async def apply(self, plan: Plan) -> None:
+        tenant = plan.reach.tenant
+        edits = [
+            Edit(
+                id=record,
+                name=draft.name,
+                text=draft.text,
+                payload=orjson.dumps(draft.payload).decode(),
+                terms=record_terms(tenant.index_key, draft.text, draft.request.summary or ""),
+                occurred_at=draft.occurred_at,
+            )
+            for draft, record in self.updates
+        ]
+        plan.changes += await update_records(plan.connection, plan.directory, tenant, edits, at=plan.at)
+        await write_audit(
+            plan.connection,
+            tenant,
+            [
+                Deed(record=record, action=AuditAction.REVISE, rationale=draft.request.reason_to_remember)
+                for draft, record in self.updates
+            ],
+            actor=plan.reach.trust.actor,
+            at=plan.at,
+        )
+
+
+async def update_workings(plan: Plan) -> Workings:
+    """Find and lock the working records that drafts of this round update."""
+    tenant = plan.reach.tenant
+    wanted = {
+        Thread(
+            plan.scopes[draft.scope],
+            int(draft.sensitivity),
+            handle_key(tenant, MemoryType.WORKING, draft.payload["thread_id"]),
+        ): draft
+        for draft in plan.drafts
+        if draft.type is MemoryType.WORKING
+    }
+    found = await lock_working(plan.connection, tenant, wanted)
+    for thread, (record, _) in found.items():
+        plan.stand_in(wanted[thread], record)
+    return Workings(
+        [(wanted[thread], record) for thread, (record, _) in found.items()], [seen for _, seen in found.values()]
+    )

@@ -1,0 +1,268 @@
+"""Resolve, link, commit: drafts become rows, inside the transaction (SPEC §4, steps 5 to 7).
+
+Locks are taken in one order by every writer: entity terms, fact slots, working records, episodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.memory.capture import facts as capture_facts
+from stratagraph.memory.capture.caption import entity_caption
+from stratagraph.memory.capture.classify import is_outcome
+from stratagraph.memory.capture.draft import Draft, Named
+from stratagraph.memory.capture.plan import Plan, provenance
+from stratagraph.memory.capture.policy import entity_decay
+from stratagraph.memory.capture.threads import close_with_outcomes, join_threads, lock_threads
+from stratagraph.memory.capture.workings import update_workings
+from stratagraph.store.clock import TICK
+from stratagraph.store.entities import Mention, Resolution, resolve
+from stratagraph.store.enums import DeletionPolicy, MemoryType, RecordState, Sensitivity
+from stratagraph.store.errors import RecordNotFound
+from stratagraph.store.facts import FactKeys
+from stratagraph.store.feed import Change
+from stratagraph.store.handles import find_references
+from stratagraph.store.reading import Reader
+from stratagraph.store.records import MemoryRecord, Relation
+from stratagraph.store.tenancy import Directory, Reach
+from stratagraph.store.trust import UNSCOPED
+from stratagraph.store.words import record_terms
+from stratagraph.store.writing import (
+    NewRecord,
+    insert_records,
+    insert_relations,
+    relation_changes,
+)
+
+
+@dataclass(slots=True)
+class Written:
+    """What one draft left behind."""
+
+    primary: MemoryRecord
+    created: list[MemoryRecord] = field(default_factory=list)
+    edges: list[Relation] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class RoundWritten:
+    written: dict[int, Written]
+    changes: list[Change]
+
+
+async def write_round(
+    connection: AsyncConnection, directory: Directory, reach: Reach, drafts: Sequence[Draft], *, now: datetime
+) -> RoundWritten:
+    """Write drafts of which none depends on what another leaves. Returns what each left, and what the feed must say."""
+    scopes = await directory.scopes(reach.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
+    plan = Plan(connection, directory, reach, list(drafts), scopes, now)
+    resolution = await _resolve(plan)
+    _write_entities(plan, resolution)
+    await _refer(plan)
+    facts = await capture_facts.lock(plan)
+    workings = await update_workings(plan)
+    threads = await lock_threads(plan)
+    plan.at = max([now, *(seen + TICK for seen in (*facts.seen, *workings.seen))])
+    await capture_facts.settle(plan, facts)
+    for draft in plan.drafts:
+        if not is_outcome(draft) and draft.position not in plan.primaries and draft.type is not MemoryType.ENTITY:
+            plan.records.append((draft, new_record(plan, draft)))
+    join_threads(plan, threads)
+    await _insert(plan)
+    await threads.append(plan)
+    await workings.apply(plan)
+    await close_with_outcomes(plan, threads)
+    return RoundWritten(await _written(plan), plan.changes)
+
+
+async def _resolve(plan: Plan) -> Resolution:
+    mentions: dict[tuple[int, int], Mention] = {}
+    for draft in plan.drafts:
+        for place, named in enumerate(draft.named):
+            mentions[draft.position, place] = _mention(plan, draft, named)
+        if draft.type is MemoryType.ENTITY:
+            mentions[draft.position, -1] = _own_mention(plan, draft)
+    resolution = await resolve(
+        plan.connection, plan.reach.tenant, dict.fromkeys(mentions.values()), unscoped=plan.scopes.get(UNSCOPED)
+    )
+    for draft in plan.drafts:
+        if draft.type is MemoryType.ENTITY:
+            mention = mentions[draft.position, -1]
+            entity = resolution.entities[mention]
+            if resolution.new.pop(entity, None) is not None:
+                draft.id = entity
+                plan.records.append((draft, new_record(plan, draft)))
+            else:
+                plan.primaries[draft.position] = entity
+        said = []
+        for place, named in enumerate(draft.named):
+            found = resolution.entities.get(mentions[draft.position, place])
+            if found is None:
+                continue
+            said.append({"surface": named.name, "predicate": named.predicate, "entity_id": str(found)})
+            if not is_outcome(draft):
+                plan.relate(draft, draft.id, found, named.predicate, named.weight)
+        plan.interpretations[draft.position] = {
+            "status": "structural",
+            "mentions": said,
+            **({"topical_labels": draft.labels} if draft.labels else {}),
+        }
+    return resolution
+
+
+def _mention(plan: Plan, draft: Draft, named: Named) -> Mention:
+    return Mention(
+        name=named.name,
+        scope=plan.scopes[draft.scope],
+        sensitivity=int(draft.sensitivity),
+        type=named.type,
+        identifiers=named.identifiers,
+        aliases=named.aliases,
+        known_only=named.known_only,
+    )
+
+
+def _own_mention(plan: Plan, draft: Draft) -> Mention:
+    payload = draft.payload
+    return Mention(
+        name=payload["canonical_name"],
+        scope=plan.scopes[draft.scope],
+        sensitivity=int(draft.sensitivity),
+        type=payload.get("primary_type"),
+        identifiers=tuple((entry["namespace"], entry["value"]) for entry in payload.get("identifiers") or ()),
+        aliases=tuple(alias["value"] for alias in payload.get("aliases") or ()),
+    )
+
+
+def _write_entities(plan: Plan, resolution: Resolution) -> None:
+    """Records for the entities nobody knew, kept with the first draft that named them."""
+    names = {number: name for name, number in plan.scopes.items()}
+    first: dict[UUID, Draft] = {}
+    for draft, relation in plan.relations:
+        first.setdefault(relation.target, draft)
+    for entity, mention in resolution.new.items():
+        draft = first.get(entity, plan.drafts[0])  # an outcome may name one without a record of its own to link
+        payload: dict[str, Any] = {"kind": "entity", "canonical_name": mention.name}
+        payload["primary_type"] = mention.type or "Other"
+        if mention.aliases:
+            payload["aliases"] = [{"value": alias} for alias in mention.aliases]
+        if mention.identifiers:
+            payload["identifiers"] = [{"namespace": space, "value": value} for space, value in mention.identifiers]
+        name, text = entity_caption(payload)
+        plan.records.append(
+            (
+                draft,
+                NewRecord(
+                    id=entity,
+                    type=MemoryType.ENTITY,
+                    scope=names[mention.scope],
+                    sensitivity=Sensitivity(mention.sensitivity),
+                    confidence=draft.confidence,
+                    tags=(),
+                    name=name,
+                    text=text,
+                    payload=payload,
+                    provenance=provenance(draft),
+                    occurred_at=draft.occurred_at,
+                    decay=replace(entity_decay(), half_life_s=max(entity_decay().half_life_s, draft.decay.half_life_s)),
+                    deletion_policy=_kept(draft),
+                    terms=record_terms(plan.reach.tenant.index_key, text, name),
+                ),
+            )
+        )
+
+
+def _kept(draft: Draft) -> DeletionPolicy:
+    return draft.request.retention.deletion_policy if draft.request.retention else DeletionPolicy.AUTO_PRUNE
+
+
+async def _refer(plan: Plan) -> None:
+    """Edges to the records a draft points to, those of this round included. An unknown ref stays a word."""
+    local = {draft.handle: draft.id for draft in plan.drafts if draft.handle and draft.type is MemoryType.EPISODIC}
+    wanted = [reference for draft in plan.drafts for reference in draft.references]
+    ids = {reference.target for reference in wanted if isinstance(reference.target, UUID)}
+    refs = {reference.target for reference in wanted if isinstance(reference.target, str)} - local.keys()
+    known, by_ref = await find_references(plan.connection, plan.reach, ids=ids, refs=refs)
+    for draft in plan.drafts:
+        found = []
+        for reference in draft.references:
+            target = reference.target
+            record = (
+                (target if target in known else None)
+                if isinstance(target, UUID)
+                else (local.get(target) or by_ref.get(target))
+            )
+            if record is None or record == draft.id:
+                continue
+            found.append({"ref": str(target), "record_id": str(record)})
+            if reference.predicate == "derived_semantic":
+                plan.relate(draft, record, draft.id, reference.predicate, reference.weight)
+            elif not is_outcome(draft):
+                plan.relate(draft, draft.id, record, reference.predicate, reference.weight)
+        if found:
+            plan.interpretations[draft.position]["references"] = found
+
+
+def new_record(plan: Plan, draft: Draft, *, fact: FactKeys | None = None) -> NewRecord:
+    """The record that a draft becomes."""
+    return NewRecord(
+        id=draft.id,
+        type=draft.type,
+        scope=draft.scope,
+        sensitivity=draft.sensitivity,
+        confidence=draft.confidence,
+        tags=draft.request.tags,
+        name=draft.name,
+        text=draft.text,
+        payload=draft.payload,
+        provenance=provenance(draft),
+        occurred_at=draft.occurred_at,
+        decay=draft.decay,
+        deletion_policy=draft.deletion_policy,
+        terms=record_terms(plan.reach.tenant.index_key, draft.text, draft.request.summary or ""),
+        interpretation=plan.interpretations[draft.position],
+        handle=draft.handle,
+        fact=fact or draft.fact,
+        state=RecordState.CONTESTED if draft.position in plan.contested else RecordState.ACTIVE,
+        rationale=draft.request.reason_to_remember,
+    )
+
+
+async def _insert(plan: Plan) -> None:
+    actor, tenant = plan.reach.trust.actor, plan.reach.tenant
+    plan.changes += await insert_records(
+        plan.connection, plan.directory, tenant, [record for _, record in plan.records], actor=actor, at=plan.at
+    )
+    unique = {(r.source, r.predicate, r.target): (draft, r) for draft, r in reversed(plan.relations)}
+    plan.relations = list(unique.values())[::-1]
+    written = await insert_relations(
+        plan.connection, plan.directory, tenant, [relation for _, relation in plan.relations], at=plan.at
+    )
+    plan.changes += relation_changes(written)
+    ids = {relation.id for relation in written}
+    plan.relations = [(draft, relation) for draft, relation in plan.relations if relation.id in ids]
+
+
+async def _written(plan: Plan) -> dict[int, Written]:
+    """Put together what each draft left; what was there before is read back as the caller may see it."""
+    tenant = plan.reach.tenant
+    records = {record.id: record.as_record(tenant, plan.at) for _, record in plan.records}
+    reader = Reader(plan.connection, plan.directory, plan.reach, plan.at)
+    records |= await reader.records(set(plan.primaries.values()))
+    written: dict[int, Written] = {}
+    for draft in plan.drafts:
+        primary = plan.primaries.get(draft.position, draft.id)
+        if primary not in records:
+            raise RecordNotFound(primary)
+        written[draft.position] = Written(primary=records[primary])
+    for draft, record in plan.records:
+        written[draft.position].created.append(records[record.id])
+    for draft, relation in plan.relations:
+        written[draft.position].edges.append(relation.as_relation(plan.at))
+    return written

@@ -1,0 +1,1 @@
+"""Bringing in what already happened: a repository's history, an agent's conversations."""

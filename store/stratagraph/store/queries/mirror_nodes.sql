@@ -1,0 +1,9 @@
+-- What the mirror shows of records: never a text, and a payload only where it is a plan's structure or an entity's types.
+SELECT r.tenant, r.id, r.type, r.scope, r.sensitivity, r.state, r.name, r.row_version, r.created_at, r.occurred_at,
+  CASE r.type
+    WHEN 6 THEN r.payload
+    WHEN 3 THEN jsonb_build_object('primary_type', r.payload -> 'primary_type', 'types', r.payload -> 'types')
+  END AS payload
+FROM record r
+JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS asked(tenant, id)
+  ON r.tenant = asked.tenant AND r.id = asked.id
