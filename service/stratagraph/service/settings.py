@@ -49,6 +49,9 @@ class Settings(BaseSettings):
     mirror_names_up_to: Literal["public", "low", "medium", "high"] = Field(
         default="low", description="records above this sensitivity are mirrored without their name"
     )
+    traversal: Literal["auto", "sql", "neo4j"] = Field(
+        default="auto", description="engine that walks the graph; auto is SQL, which is quicker on one machine"
+    )
     policy_file: Path | None = Field(default=None, description="JSON file with capture policy rules")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="how much is logged")
 

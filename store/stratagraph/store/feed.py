@@ -106,11 +106,6 @@ async def append_changes(connection: AsyncConnection, tenant: Tenant, changes: S
     )
 
 
-async def sequence_token(connection: AsyncConnection) -> str:
-    """This transaction's id: what `atLeastSequence` waits for."""
-    return str((await connection.execute(text("SELECT pg_current_xact_id()::text"))).scalar_one())
-
-
 class Feed:
     """One consumer's way through the log."""
 
@@ -251,7 +246,7 @@ class Feed:
     async def lag(self) -> Lag | None:
         """None if this consumer has never run."""
         async with self._database.transaction() as connection:
-            rows = await fetch(connection, "measure_lag", consumer=self.consumer)
+            rows = await fetch(connection, "measure_lag", consumer=self.consumer, shards=list(range(SHARDS)))
         if not rows or rows[0]["tick"] is None:
             return None
         row = rows[0]

@@ -89,6 +89,19 @@ class Directory:
         self._tenants[name] = tenant
         return tenant
 
+    async def tenant_by_id(self, number: int) -> Tenant:
+        """For background work, which meets tenants by their number."""
+        for tenant in self._tenants.values():
+            if tenant.id == number:
+                return tenant
+        async with self._database.transaction() as connection:
+            name = (
+                await connection.execute(select(tables.tenant.c.name).where(tables.tenant.c.id == number))
+            ).scalar_one()
+        found = await self.tenant(name)
+        assert found is not None  # tenants are never renamed or removed beneath their records
+        return found
+
     async def reach(self, trust: Trust) -> Reach:
         """The caller's trust in numbers. Scopes nobody has written to yet are simply not in it."""
         tenant = await self.tenant(trust.tenant, create=True)

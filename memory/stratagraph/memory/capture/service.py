@@ -36,9 +36,9 @@ from stratagraph.store.errors import (
     StoreUnavailable,
     StratagraphError,
 )
-from stratagraph.store.feed import sequence_token
 from stratagraph.store.reading import Reader
 from stratagraph.store.records import MemoryRecord, Relation
+from stratagraph.store.sequence import Sequences
 from stratagraph.store.tenancy import Directory, Reach
 from stratagraph.store.trust import UNSCOPED, Sight, Trust
 from stratagraph.store.writing import finish
@@ -73,6 +73,7 @@ class Capture:
         self._directory = directory
         self._clock = clock
         self._policy = policy
+        self._sequences = Sequences()
 
     async def capture(self, trust: Trust, requests: Sequence[CaptureRequest], *, batch: bool = False) -> list[Captured]:
         """Remember all of `requests` in one transaction, or none of them; the answers are in their order.
@@ -170,7 +171,7 @@ class Capture:
                     replays[draft.position] = known.committed
             written: dict[int, Written] = {}
             if fresh:
-                sequence = await sequence_token(connection)
+                sequence = await self._sequences.current(connection)
                 changes = []
                 for round_ in _rounds(fresh):
                     done = await write_round(connection, self._directory, reach, round_, now=self._clock.now())
@@ -190,8 +191,7 @@ class Capture:
         } | replayed
         return [answers[draft.position] for draft in drafts]
 
-    @staticmethod
-    async def _replayed(reader: Reader, replays: dict[int, Committed]) -> dict[int, Captured]:
+    async def _replayed(self, reader: Reader, replays: dict[int, Committed]) -> dict[int, Captured]:
         if not replays:
             return {}
         ids = {id_ for committed in replays.values() for id_ in (committed.record, *committed.created)}
@@ -212,7 +212,7 @@ class Capture:
                 created=tuple(records[id_] for id_ in committed.created if id_ in records),
                 edges=tuple(edges[id_] for id_ in committed.edges if id_ in edges),
                 candidate=committed.candidate,
-                sequence=committed.sequence,
+                sequence=await self._sequences.token(reader.connection, committed.sequence),
                 replayed=True,
             )
         return answers

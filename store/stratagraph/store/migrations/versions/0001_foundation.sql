@@ -326,21 +326,21 @@ CREATE TABLE record (
 	CONSTRAINT record_single_value_excl EXCLUDE USING gist (tenant WITH =, scope WITH =, sensitivity WITH =, slot_key WITH =, condition_key WITH =, validity WITH &&) WHERE (state = 1 AND single_valued)
 );
 
-CREATE UNIQUE INDEX record_working_uq ON record (tenant, scope, sensitivity, handle_key) WHERE type = 2 AND state = 1;
-
-CREATE INDEX record_handle_ix ON record (tenant, handle_key) WHERE handle_key IS NOT NULL;
-
-CREATE INDEX record_listed_ix ON record (tenant, id DESC) INCLUDE (scope, sensitivity, type);
-
-CREATE INDEX record_slot_ix ON record (tenant, scope, sensitivity, slot_key) WHERE type = 4;
-
-CREATE INDEX record_recent_ix ON record (tenant, occurred_at DESC, id DESC);
-
 CREATE INDEX record_scope_ix ON record (tenant, scope, sensitivity);
 
 CREATE INDEX record_terms_ix ON record USING gin (terms) WITH (fastupdate = on, gin_pending_list_limit = 512);
 
+CREATE UNIQUE INDEX record_working_uq ON record (tenant, scope, sensitivity, handle_key) WHERE type = 2 AND state = 1;
+
+CREATE INDEX record_recent_ix ON record (tenant, occurred_at DESC, id DESC);
+
 CREATE UNIQUE INDEX record_active_fact_uq ON record (tenant, scope, sensitivity, fact_key) WHERE type = 4 AND state = 1;
+
+CREATE INDEX record_listed_ix ON record (tenant, id DESC) INCLUDE (scope, sensitivity, type);
+
+CREATE INDEX record_handle_ix ON record (tenant, handle_key) WHERE handle_key IS NOT NULL;
+
+CREATE INDEX record_slot_ix ON record (tenant, scope, sensitivity, slot_key) WHERE type = 4;
 
 COMMENT ON COLUMN record.doc IS 'dense per tenant, new on every edit of the text';
 
@@ -372,9 +372,9 @@ CREATE TABLE entity_term (
 	CONSTRAINT entity_term_identifiers_are_claimed_ck CHECK (claimed OR kind <> 1)
 );
 
-CREATE UNIQUE INDEX entity_term_claim_uq ON entity_term (tenant, scope, sensitivity, term_key) WHERE claimed;
-
 CREATE INDEX entity_term_entity_ix ON entity_term (tenant, entity);
+
+CREATE UNIQUE INDEX entity_term_claim_uq ON entity_term (tenant, scope, sensitivity, term_key) WHERE claimed;
 
 COMMENT ON COLUMN entity_term.kind IS '1 identifier, 2 name, 3 alias';
 
@@ -400,11 +400,11 @@ CREATE TABLE episode (
 	CONSTRAINT episode_events_ck CHECK (events >= 0)
 );
 
-CREATE UNIQUE INDEX episode_open_uq ON episode (tenant, scope, sensitivity, thread_key) WHERE closed_at IS NULL;
+CREATE INDEX episode_thread_ix ON episode (tenant, thread_key, opened_at DESC);
 
 CREATE INDEX episode_closes_ix ON episode (closes_at) WHERE closed_at IS NULL;
 
-CREATE INDEX episode_thread_ix ON episode (tenant, thread_key, opened_at DESC);
+CREATE UNIQUE INDEX episode_open_uq ON episode (tenant, scope, sensitivity, thread_key) WHERE closed_at IS NULL;
 
 COMMENT ON COLUMN episode.closes_at IS 'when silence closes it';
 
@@ -478,11 +478,11 @@ CREATE TABLE relation (
 	CONSTRAINT relation_weight_ck CHECK (weight BETWEEN 0 AND 1)
 );
 
+CREATE UNIQUE INDEX relation_live_uq ON relation (tenant, source, predicate, target) WHERE ended_at IS NULL;
+
 CREATE INDEX relation_out_ix ON relation (tenant, source, weight DESC, id) INCLUDE (target, predicate) WHERE ended_at IS NULL;
 
 CREATE INDEX relation_in_ix ON relation (tenant, target, weight DESC, id) INCLUDE (source, predicate) WHERE ended_at IS NULL;
-
-CREATE UNIQUE INDEX relation_live_uq ON relation (tenant, source, predicate, target) WHERE ended_at IS NULL;
 
 COMMENT ON COLUMN relation.ended_at IS 'relations never change; an end closes them';
 
@@ -497,12 +497,16 @@ CREATE TABLE episode_event (
 	CONSTRAINT episode_event_tenant_record_fk FOREIGN KEY(tenant, record) REFERENCES record (tenant, id) ON DELETE CASCADE
 );
 
-CREATE INDEX episode_event_record_ix ON episode_event (tenant, record);
-
 CREATE INDEX episode_event_call_ix ON episode_event (tenant, episode, call_key) WHERE call_key IS NOT NULL;
+
+CREATE INDEX episode_event_record_ix ON episode_event (tenant, record);
 
 COMMENT ON COLUMN episode_event.position IS 'order of arrival';
 
 COMMENT ON COLUMN episode_event.call_key IS 'keyed hash of a tool call''s id, for depends_on';
 
 CREATE TABLE sync_log_default PARTITION OF sync_log DEFAULT;
+
+INSERT INTO sync_tick (snap) VALUES (pg_current_snapshot());
+
+INSERT INTO sync_cursor (consumer, shard, tick) SELECT 'words', 0, id FROM sync_tick;

@@ -1,0 +1,1 @@
+"""Work in the background. Learning and forgetting come later; what is here keeps the house."""

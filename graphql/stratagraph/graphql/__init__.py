@@ -1,0 +1,1 @@
+"""The API: GraphQL over HTTP, credentials, limits. Everything it does, it asks of `memory`."""

@@ -1,0 +1,202 @@
+"""The ASGI application: /graphql, the GraphiQL page, and two probes for whoever runs the service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from importlib.resources import as_file, files
+from typing import Any
+
+import orjson
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
+from strawberry.asgi import GraphQL
+from strawberry.http import GraphQLHTTPResponse
+from strawberry.types import ExecutionResult
+
+from stratagraph.graphql.authentication import Authentication
+from stratagraph.graphql.context import Context, Services
+from stratagraph.graphql.schema import build_schema
+from stratagraph.store.errors import StratagraphError
+
+MAX_BODY_BYTES = 16 << 20  # a full batch of captures; refused before it is parsed
+_PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
+    " font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; frame-ancestors 'none'"
+)
+_LOOPBACK_HOSTS = ["localhost", "127.0.0.1", "[::1]", "testserver"]
+
+
+class GraphQLEndpoint(GraphQL[Context, None]):
+    """Strawberry's endpoint with our credentials, errors in JSON, and quick encoding."""
+
+    def __init__(self, services: Services, authentication: Authentication) -> None:
+        super().__init__(build_schema(), graphql_ide=None, allow_queries_via_get=False, subscription_protocols=())
+        self._services = services
+        self._authentication = authentication
+
+    async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
+        assert isinstance(request, Request)  # no subscription protocol is offered
+        return Context(trust=await self._authentication.trust_of(request), services=self._services)
+
+    async def process_result(self, request: Request, result: ExecutionResult) -> GraphQLHTTPResponse:
+        data: GraphQLHTTPResponse = {"data": result.data}
+        if result.errors:
+            data["errors"] = [error.formatted for error in result.errors]
+        if result.extensions:
+            data["extensions"] = result.extensions
+        return data
+
+    def encode_json(self, data: object) -> bytes:
+        return orjson.dumps(data)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Errors before execution (credential, body) answer in GraphQL's own form, never as plain text."""
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        try:
+            await super().__call__(scope, receive, _as_json(send))
+        except StratagraphError as error:
+            status = {"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "UNAVAILABLE": 503}.get(error.code, 400)
+            headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+            await _failure(error.message, error.code, status, headers)(scope, receive, send)
+
+
+def _failure(message: str, code: str, status: int, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return JSONResponse(
+        {"errors": [{"message": message, "extensions": {"code": code}}]}, status_code=status, headers=headers
+    )
+
+
+def _as_json(send: Send) -> Send:
+    """Strawberry refuses malformed requests in plain text; a client of JSON gets JSON."""
+    status = 0
+    plain = False
+
+    async def wrapped(message: Message) -> None:
+        nonlocal status, plain
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            plain = headers.get("content-type", "").startswith("text/plain")
+            status = message["status"]
+            if plain:
+                return
+            await send(message)
+            return
+        if plain:
+            said = message.get("body", b"").decode(errors="replace")
+            response = _failure(said or "The request could not be read.", "INVALID_INPUT", status)
+            await send({"type": "http.response.start", "status": status, "headers": response.raw_headers})
+            await send({"type": "http.response.body", "body": response.body})
+            return
+        await send(message)
+
+    return wrapped
+
+
+class BodyLimit:
+    """Refuses bodies that are too large, by their announced length or while they arrive."""
+
+    def __init__(self, app: ASGIApp, *, limit: int = MAX_BODY_BYTES) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refusal = _failure(
+            f"The request body is over {self._limit} bytes; send captures in smaller batches.", "LIMIT_EXCEEDED", 413
+        )
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > self._limit:
+            await refusal(scope, receive, send)
+            return
+        seen = 0
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._limit:
+                raise _BodyTooLarge
+            return message
+
+        try:
+            await self._app(scope, counted, send)
+        except _BodyTooLarge:
+            await refusal(scope, receive, send)
+
+
+class _BodyTooLarge(Exception):
+    """More came than was announced."""
+
+
+def build_app(
+    services: Services,
+    authentication: Authentication,
+    *,
+    ready: Callable[[], Awaitable[bool]],
+    loopback_only: bool,
+) -> Starlette:
+    """The application. `ready` says whether requests can be answered now.
+
+    With `loopback_only`, the one user is whoever reaches the port, so requests must name a loopback host: a web page
+    whose name was made to point here (DNS rebinding) does not.
+    """
+    endpoint = GraphQLEndpoint(services, authentication)
+
+    async def healthz(_: Request) -> Response:
+        return JSONResponse({"status": "alive", "version": services.version})
+
+    async def readyz(_: Request) -> Response:
+        is_ready = await ready()
+        return JSONResponse({"status": "ready" if is_ready else "not ready"}, status_code=200 if is_ready else 503)
+
+    async def home(_: Request) -> Response:
+        return RedirectResponse("/graphiql")
+
+    static = files("stratagraph.graphql").joinpath("static")
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+
+    with as_file(static) as directory:
+        page = directory / "graphiql" / "index.html"
+
+        async def graphiql(_: Request) -> Response:
+            return FileResponse(page, headers={"Content-Security-Policy": _PAGE_POLICY})
+
+        return Starlette(
+            routes=[
+                Route("/graphql", endpoint, methods=["GET", "POST"]),
+                Route("/graphiql", graphiql),
+                Route("/healthz", healthz),
+                Route("/readyz", readyz),
+                Route("/", home),
+                Mount("/static", StaticFiles(directory=directory)),
+            ],
+            middleware=[
+                *([Middleware(TrustedHostMiddleware, allowed_hosts=_LOOPBACK_HOSTS)] if loopback_only else []),
+                Middleware(BodyLimit),
+            ],
+            lifespan=lifespan,
+        )
+
+
+def sdl() -> str:
+    """The schema in its definition language, as committed in `schema.graphql`."""
+    return build_schema().as_str() + "\n"
+
+
+__all__: list[Any] = ["BodyLimit", "build_app", "sdl"]

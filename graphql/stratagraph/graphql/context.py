@@ -1,0 +1,80 @@
+"""What a request carries: the caller's trust, the services, and loaders that turn N reads into one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import strawberry
+from strawberry.dataloader import DataLoader
+
+from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.lookup import Lookup
+from stratagraph.memory.retrieve.service import Retrieve
+from stratagraph.store.records import AuditEntry, MemoryRecord, Relation
+from stratagraph.store.trust import Trust
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The state of one part of the service, in words for people."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What the API asks. `health` never raises."""
+
+    capture: Capture
+    retrieve: Retrieve
+    lookup: Lookup
+    health: Callable[[], Awaitable[list[Report]]]
+    version: str
+
+
+@dataclass(slots=True)
+class Context:
+    """One request. Loaders live no longer than it, so nothing one caller read is shown to another."""
+
+    trust: Trust
+    services: Services
+    relations: DataLoader[UUID, list[Relation]] = field(init=False)
+    audit: DataLoader[UUID, list[AuditEntry]] = field(init=False)
+    timelines: DataLoader[_Episode, dict[str, Any] | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.relations = DataLoader(load_fn=self._load_relations)
+        self.audit = DataLoader(load_fn=self._load_audit)
+        self.timelines = DataLoader(load_fn=self._load_timelines)
+
+    async def _load_relations(self, ids: list[UUID]) -> list[list[Relation]]:
+        found = await self.services.lookup.relations(self.trust, ids)
+        return [found.get(id_, []) for id_ in ids]
+
+    async def _load_audit(self, ids: list[UUID]) -> list[list[AuditEntry]]:
+        found = await self.services.lookup.audit(self.trust, ids)
+        return [found.get(id_, []) for id_ in ids]
+
+    async def _load_timelines(self, episodes: list[_Episode]) -> list[dict[str, Any] | None]:
+        found = await self.services.lookup.payloads(self.trust, [episode.record for episode in episodes])
+        return [found.get(episode.record.id) for episode in episodes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Episode:
+    """A record as a loader's key: records hold dictionaries and cannot be hashed themselves."""
+
+    record: MemoryRecord = field(hash=False, compare=False)
+    id: UUID
+
+
+def episode_key(record: MemoryRecord) -> _Episode:
+    return _Episode(record, record.id)
+
+
+Info = strawberry.Info[Context, None]

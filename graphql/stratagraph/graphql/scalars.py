@@ -1,0 +1,60 @@
+"""DateTime and JSON, stricter than the stock ones: no naive time, no JSON that could not be stored."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import Any, NewType
+
+import strawberry
+from graphql import GraphQLError, ValueNode, value_from_ast_untyped
+from strawberry.types.scalar import ScalarDefinition, scalar
+
+from stratagraph.store.clock import as_utc, rfc3339
+from stratagraph.store.errors import InvalidInput
+
+JSON = NewType("JSON", object)
+
+
+def _parse_datetime(value: object) -> datetime:
+    if not isinstance(value, str):
+        raise GraphQLError("A DateTime is a string such as 2026-01-28T09:30:00Z.")
+    try:
+        parsed = datetime.fromisoformat(value)
+    except ValueError:
+        raise GraphQLError(f"{value!r} is not an RFC 3339 date and time, such as 2026-01-28T09:30:00Z.") from None
+    try:
+        return as_utc(parsed, path=["DateTime"])
+    except InvalidInput as error:
+        raise GraphQLError(error.message) from error
+
+
+def _parse_json(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise GraphQLError("NaN and Infinity are not JSON.")
+    return value
+
+
+def _parse_json_literal(node: ValueNode, variables: dict[str, Any] | None = None) -> Any:
+    return value_from_ast_untyped(node, variables)
+
+
+SCALARS: dict[object, ScalarDefinition] = {
+    datetime: scalar(
+        name="DateTime",
+        description="A date and time by RFC 3339, always with an offset (2026-01-28T09:30:00Z); returned in UTC.",
+        specified_by_url="https://datatracker.ietf.org/doc/html/rfc3339",
+        serialize=rfc3339,
+        parse_value=_parse_datetime,
+    ),
+    JSON: scalar(
+        name="JSON",
+        description="Any JSON value.",
+        specified_by_url="https://ecma-international.org/publications-and-standards/standards/ecma-404/",
+        serialize=lambda value: value,
+        parse_value=_parse_json,
+        parse_literal=_parse_json_literal,
+    ),
+}
+
+ID = strawberry.ID

@@ -1,0 +1,1 @@
+"""The types of the schema, built from the objects of `store` and `memory` by `of`."""

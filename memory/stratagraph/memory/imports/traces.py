@@ -1,0 +1,312 @@
+"""Agent conversations in the chat-completions form as memory: one closed episode each, with its tool graph.
+
+A line of the file is one conversation: `messages` (role, content, tool_calls, tool_call_id), any other fields, and
+in a named one how it ended. The whole file is checked before the first line is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from stratagraph.memory.capture.request import CaptureRequest, Retention
+from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.imports.progress import KEPT, Advance, ImportSummary
+from stratagraph.store.enums import SourceKind
+from stratagraph.store.errors import InvalidInput
+from stratagraph.store.trust import Trust
+
+BATCH = 300  # captures in one transaction, about; a conversation is never split over two unless it is longer
+MAX_BATCH = 1_000
+OUTCOME_FIELDS = ("outcome", "reward", "success")  # looked at in this order where none is named
+ID_FIELDS = ("id", "trace_id", "conversation_id", "task_id")
+TELLING = 4  # letters from which an argument is telling enough to be traced to an earlier result
+_OUTCOMES = {"success", "failure", "partial"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """One conversation, checked."""
+
+    thread: str
+    messages: Sequence[dict[str, Any]]
+    outcome: str | None
+    reason: str | None
+
+
+def count_lines(path: Path) -> int:
+    """Conversations in the file. Raises InvalidInput where it cannot be read."""
+    with _open(path) as lines:
+        return sum(1 for line in lines if line.strip())
+
+
+def read_traces(path: Path, *, outcome_field: str | None = None) -> Iterator[Trace]:
+    """The conversations of a JSONL file. Raises InvalidInput naming line and field of the first that is malformed."""
+    mark = hashlib.sha256(str(path.resolve().name).encode()).hexdigest()[:8]
+    seen: set[str] = set()
+    with _open(path) as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            trace = _trace(line, number, mark, outcome_field)
+            if trace.thread in seen:
+                trace = Trace(
+                    thread=f"{trace.thread}:{number}",
+                    messages=trace.messages,
+                    outcome=trace.outcome,
+                    reason=trace.reason,
+                )
+            seen.add(trace.thread)
+            yield trace
+
+
+async def import_traces(
+    capture: Capture,
+    trust: Trust,
+    path: Path,
+    *,
+    outcome_field: str | None = None,
+    scope: str | None = None,
+    retention: Retention = KEPT,
+    advance: Advance = lambda _: None,
+) -> ImportSummary:
+    """Capture every conversation. May be stopped at any time and run again: what is there is not stored twice."""
+    for _ in read_traces(path, outcome_field=outcome_field):
+        pass  # nothing is stored of a file that is malformed anywhere
+    summary = ImportSummary(source=path.name)
+    batch: list[CaptureRequest] = []
+    traces = 0
+    for trace in read_traces(path, outcome_field=outcome_field):
+        summary.items += 1
+        requests = list(_requests(trace, path.name, scope, retention, summary))
+        if batch and len(batch) + len(requests) > BATCH:
+            summary.add(await capture.capture(trust, batch, batch=True))
+            advance(traces)
+            batch, traces = [], 0
+        while len(requests) > MAX_BATCH:
+            summary.add(await capture.capture(trust, requests[:MAX_BATCH], batch=True))
+            requests = requests[MAX_BATCH:]
+        batch += requests
+        traces += 1
+    if batch:
+        summary.add(await capture.capture(trust, batch, batch=True))
+        advance(traces)
+    return summary
+
+
+def _requests(
+    trace: Trace, source: str, scope: str | None, retention: Retention, summary: ImportSummary
+) -> Iterator[CaptureRequest]:
+    calls = _Calls()
+
+    def request(place: str, kind: SourceKind, content: dict[str, Any], at: datetime | None) -> CaptureRequest:
+        return CaptureRequest(
+            source=f"traces:{source}"[:256],
+            source_kind=kind,
+            content={**content, "thread_id": trace.thread},
+            tags=("trace",),
+            scope=scope,
+            timestamp=at,
+            idempotency_key=_key(trace.thread, place),
+            retention=retention,
+        )
+
+    for place, message in enumerate(trace.messages):
+        role, at = message["role"], _time(message)
+        text = _text(message.get("content"))
+        if role == "system":
+            summary.skip("system prompts (instructions, not experience)")
+            continue
+        if role == "tool":
+            content = calls.answered(message, text)
+            yield request(str(place), SourceKind.TOOL_OUTPUT, content, at)
+            continue
+        if text:
+            content = {"role": role, "text": text, "ref": f"{trace.thread}:{place}"}
+            yield request(str(place), SourceKind.AGENT_TURN, content, at)
+        calls.asked(message.get("tool_calls") or ())
+    for call, content in calls.unanswered():
+        summary.skip("tool calls without a result (kept, with an empty result)")
+        yield request(f"call:{call}", SourceKind.TOOL_OUTPUT, content, None)
+    if trace.outcome is not None:
+        content = {"outcome_status": trace.outcome, **({"reason": trace.reason} if trace.reason else {})}
+        yield request("outcome", SourceKind.OUTCOME, content, None)
+
+
+class _Calls:
+    """The tool calls of a conversation, and which earlier ones each depends on.
+
+    A call depends on those earlier results that hold one of its arguments. Where none does, it depends on the calls
+    of the turn before: the model had seen their results when it made this one.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[str, dict[str, Any]] = {}
+        self._seen: dict[str, int] = {}
+        self._results: list[tuple[str, str]] = []
+        self._turn: list[str] = []
+        self._turn_before: list[str] = []
+
+    def asked(self, tool_calls: Sequence[dict[str, Any]]) -> None:
+        if not tool_calls:
+            return
+        self._turn_before, self._turn = self._turn, []
+        for call in tool_calls:
+            arguments = _arguments(call["function"].get("arguments"))
+            id_ = str(call["id"])
+            times = self._seen[id_] = self._seen.get(id_, 0) + 1
+            unique = id_ if times == 1 else f"{id_}#{times}"  # recorded agents do repeat the ids of their calls
+            self._open[id_] = {
+                "tool_name": call["function"]["name"],
+                "args": arguments,
+                "call_id": unique,
+                "depends_on": self._needed(arguments),
+            }
+            self._turn.append(unique)
+
+    def answered(self, message: dict[str, Any], text: str) -> dict[str, Any]:
+        id_ = message["tool_call_id"]
+        call = self._open.pop(id_, None) or {"tool_name": message.get("name", "tool"), "args": {}, "call_id": id_}
+        self._results.append((call["call_id"], text))
+        failed = text.lstrip().lower().startswith("error")
+        return {**call, "result": _json_or_text(text), **({"error": True} if failed else {})}
+
+    def unanswered(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for id_, call in self._open.items():
+            yield id_, {**call, "result": None}
+
+    def _needed(self, arguments: Any) -> list[str]:
+        words = [value for value in _strings(arguments) if len(value) >= TELLING]
+        used = [id_ for id_, result in self._results if any(word in result for word in words)]
+        answered = {id_ for id_, _ in self._results}
+        return used or [id_ for id_ in self._turn_before if id_ in answered]
+
+
+def _trace(line: bytes, number: int, mark: str, outcome_field: str | None) -> Trace:
+    where = [f"line {number}"]
+    try:
+        data = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise InvalidInput(
+            f"line {number}: is not JSON ({error}); every line of the file is one JSON object. Nothing was imported.",
+            path=where,
+        ) from error
+    if not isinstance(data, dict) or not isinstance(data.get("messages"), list):
+        raise InvalidInput(
+            f'line {number}: has no list `messages`; a line is {{"messages": [{{role, content}}, …]}}.'
+            " Nothing was imported.",
+            path=[*where, "messages"],
+        )
+    for place, message in enumerate(data["messages"]):
+        _check_message(message, [*where, "messages", str(place)])
+    outcome = _outcome(data, outcome_field, where)
+    parts = [str(data[name]) for name in ID_FIELDS if data.get(name) is not None][:1]
+    if data.get("trial") is not None:
+        parts.append(f"trial-{data['trial']}")
+    thread = ":".join([f"trace-{mark}", *(parts or [str(number)])])
+    return Trace(thread=thread[:400], messages=data["messages"], outcome=outcome, reason=_reason(data, outcome_field))
+
+
+def _check_message(message: Any, path: list[str]) -> None:
+    where = ".".join(path)
+    if not isinstance(message, dict) or not isinstance(message.get("role"), str) or not message["role"]:
+        raise InvalidInput(f"{where}: a message is an object with a `role`. Nothing was imported.", path=path)
+    if message["role"] == "tool" and not isinstance(message.get("tool_call_id"), str):
+        raise InvalidInput(
+            f"{where}.tool_call_id: a tool's message names the call it answers. Nothing was imported.",
+            path=[*path, "tool_call_id"],
+        )
+    for place, call in enumerate(message.get("tool_calls") or ()):
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str) or "id" not in call:
+            raise InvalidInput(
+                f"{where}.tool_calls.{place}: must be {{id, function: {{name, arguments}}}}. Nothing was imported.",
+                path=[*path, "tool_calls", str(place)],
+            )
+    _time(message, path)
+
+
+def _time(message: dict[str, Any], path: list[str] | None = None) -> datetime | None:
+    value = message.get("timestamp", message.get("created_at"))
+    if value is None:
+        return None
+    where = [*(path or ["messages"]), "timestamp"]
+    try:
+        at = datetime.fromisoformat(str(value))
+    except ValueError:
+        raise InvalidInput(f"{'.'.join(where)}: {value!r} is not an RFC 3339 time", path=where) from None
+    if at.tzinfo is None:
+        raise InvalidInput(f"{'.'.join(where)}: {value!r} has no UTC offset; write {value}Z", path=where)
+    return at
+
+
+def _outcome(data: dict[str, Any], named: str | None, where: list[str]) -> str | None:
+    field = named or next((name for name in OUTCOME_FIELDS if data.get(name) is not None), None)
+    if field is None or data.get(field) is None:
+        return None
+    value = data[field]
+    if isinstance(value, bool):
+        return "success" if value else "failure"
+    if isinstance(value, int | float):
+        return "success" if value >= 1 else "failure" if value <= 0 else "partial"
+    if isinstance(value, str) and value.casefold() in _OUTCOMES:
+        return value.casefold()
+    raise InvalidInput(
+        f"{where[0]}.{field}: {value!r} is no outcome; use success, failure, partial, a boolean, or a number from 0"
+        " to 1. Nothing was imported.",
+        path=[*where, field],
+    )
+
+
+def _reason(data: dict[str, Any], named: str | None) -> str | None:
+    field = named or next((name for name in OUTCOME_FIELDS if data.get(name) is not None), None)
+    return f"{field} = {data[field]}" if field is not None and data.get(field) is not None else None
+
+
+def _text(content: Any) -> str:
+    """Content is a string, or a list of parts of which the text ones are kept."""
+    if isinstance(content, str):
+        return content.replace("\x00", "�")
+    if isinstance(content, list):
+        parts = [part.get("text", "") for part in content if isinstance(part, dict)]
+        return "\n".join(part for part in parts if isinstance(part, str)).replace("\x00", "�")
+    return ""
+
+
+def _arguments(value: Any) -> Any:
+    return _json_or_text(value) if isinstance(value, str) else (value or {})
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+
+
+def _key(thread: str, place: str) -> str:
+    return "traces:" + hashlib.sha256(f"{thread}\x00{place}".encode()).hexdigest()
+
+
+def _open(path: Path) -> Any:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise InvalidInput(f"file: {path} cannot be read: {error.strerror}", path=["file"]) from error

@@ -1,0 +1,63 @@
+"""What a caller asks, and the bounds of asking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from stratagraph.store.canonical import check_json
+from stratagraph.store.enums import MemoryType, Sensitivity
+from stratagraph.store.errors import InvalidInput
+
+MAX_DESCRIPTOR = 20_000  # letters
+_BOUNDS = {
+    "root_limit": ("rootLimit", 1, 100),
+    "node_limit": ("nodeLimit", 1, 1_000),
+    "edge_limit": ("edgeLimit", 0, 5_000),
+    "max_hops": ("maxHops", 0, 6),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrieveRequest:
+    """A task in words, and how much of what surrounds it. `scopes` and `max_sensitivity` may only narrow."""
+
+    task_descriptor: str
+    memory_types: tuple[MemoryType, ...] = ()
+    min_salience: float | None = None
+    root_limit: int = 10
+    node_limit: int = 25
+    edge_limit: int = 100
+    max_hops: int = 1
+    context: dict[str, Any] | None = None
+    as_of: datetime | None = None
+    at_least_sequence: str | None = None
+    token_budget: int | None = None
+    scopes: tuple[str, ...] | None = None
+    max_sensitivity: Sensitivity | None = None
+
+
+def check(request: RetrieveRequest) -> None:
+    """Raises InvalidInput naming the field that is out of bounds and what is in them."""
+    if not request.task_descriptor.strip():
+        raise InvalidInput("taskDescriptor: say in a few words what the task is", path=["taskDescriptor"])
+    if len(request.task_descriptor) > MAX_DESCRIPTOR:
+        raise InvalidInput(
+            f"taskDescriptor: {len(request.task_descriptor)} letters; at most {MAX_DESCRIPTOR}", path=["taskDescriptor"]
+        )
+    check_json(request.task_descriptor, path=["taskDescriptor"])
+    for attribute, (name, least, most) in _BOUNDS.items():
+        value = getattr(request, attribute)
+        if not least <= value <= most:
+            raise InvalidInput(f"{name}: {value} is not between {least} and {most}", path=[name])
+    if request.min_salience is not None and not 0 <= request.min_salience <= 1:
+        raise InvalidInput(f"minSalience: {request.min_salience} is not between 0 and 1", path=["minSalience"])
+    if request.token_budget is not None and not 1 <= request.token_budget <= 1_000_000:
+        raise InvalidInput("tokenBudget: must be between 1 and 1000000", path=["tokenBudget"])
+    if request.context is not None:
+        if not isinstance(request.context, dict):
+            raise InvalidInput("context: must be a JSON object of conditions", path=["context"])
+        check_json(request.context, path=["context"])
+    if request.as_of is not None:
+        raise InvalidInput("asOf: this version answers as of now only; leave it out", path=["asOf"])

@@ -1,0 +1,246 @@
+"""Retrieval as callers use it: a task in words goes in, a ranked and bounded graph comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.memory.retrieve.engine import Engines
+from stratagraph.memory.retrieve.rank import HOP, Why, fuse, ranked
+from stratagraph.memory.retrieve.rendering import render
+from stratagraph.memory.retrieve.request import RetrieveRequest, check
+from stratagraph.memory.retrieve.selection import Selection, select
+from stratagraph.store.clock import Clock
+from stratagraph.store.database import Database
+from stratagraph.store.entities import find_by_names
+from stratagraph.store.enums import Access, MemoryType
+from stratagraph.store.ids import new_id
+from stratagraph.store.reading import Reader
+from stratagraph.store.records import MemoryRecord, Relation
+from stratagraph.store.retrievals import log_retrieval
+from stratagraph.store.search import search_recent, search_words
+from stratagraph.store.sequence import Sequences
+from stratagraph.store.tenancy import Directory, Reach
+from stratagraph.store.traversal import Limits, Neighbourhood
+from stratagraph.store.trust import Trust
+
+CANDIDATES = 200  # by words, before salience and confidence reorder them
+NAME_WORDS = 5  # words in the longest name looked up in the descriptor
+DESCRIPTOR_WORDS = 64  # of the descriptor that are searched for names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A record of the answer. `hop` is 0 for roots; `why` tells how it got here."""
+
+    record: MemoryRecord
+    root: bool
+    hop: int
+    score: float
+    why: Why
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieved:
+    """The answer: nodes best first, roots before the rest; `reached` names the limits that cut something off."""
+
+    id: UUID
+    roots: tuple[UUID, ...]
+    nodes: tuple[Node, ...]
+    edges: tuple[Relation, ...]
+    selection: Selection | None
+    reached: tuple[str, ...]
+    hubs: tuple[UUID, ...]
+    engine: str
+    fallback: str | None
+    mirror_lag_seconds: float | None
+    rendering: str | None
+
+
+class Retrieve:
+    """Finds. One per process; safe to call from many tasks."""
+
+    def __init__(self, database: Database, directory: Directory, clock: Clock, engines: Engines) -> None:
+        self._database = database
+        self._directory = directory
+        self._clock = clock
+        self._engines = engines
+        self._sequences = Sequences()
+
+    async def retrieve(self, trust: Trust, request: RetrieveRequest) -> Retrieved:
+        """Raises InvalidInput, Forbidden, or StoreUnavailable. The number of statements does not depend on the data."""
+        check(request)
+        trust.require(Access.READ)
+        reach = await self._directory.reach(trust.narrowed(scopes=request.scopes, ceiling=request.max_sensitivity))
+        now = self._clock.now()
+        async with self._database.reading() as connection:
+            at_least = None
+            if request.at_least_sequence is not None:
+                at_least = await self._sequences.parse(connection, request.at_least_sequence, path=["atLeastSequence"])
+            reader = Reader(connection, self._directory, reach, now)
+            why = await self._candidates(connection, reach, request)
+            candidates = {
+                id_: record
+                for id_, record in (await reader.records(why)).items()
+                if request.min_salience is None or record.salience >= request.min_salience
+            }
+            order = ranked(candidates, why)
+            scores = dict(order)
+            wanted = min(request.root_limit, request.node_limit)
+            roots = [id_ for id_, _ in order[:wanted]]
+            walked = await self._engines.walk(
+                connection,
+                reach,
+                roots,
+                Limits(nodes=request.node_limit, edges=request.edge_limit, hops=request.max_hops),
+                scores=scores,
+                at_least=at_least,
+            )
+            records = {id_: candidates[id_] for id_ in walked.found.hops if id_ in candidates}
+            records |= await reader.records(walked.found.hops.keys() - records.keys())
+            edges = await reader.relations(walked.found.edges)
+        if request.min_salience is not None:
+            records = {
+                id_: record
+                for id_, record in records.items()
+                if id_ in scores or record.salience >= request.min_salience
+            }
+        hops, edges = _still_connected(roots, walked.found, records, edges)
+        nodes = _nodes(roots, hops, edges, records=records, scores=scores, why=why)
+        reached = set(walked.found.reached)
+        if len(order) > wanted:
+            reached.add("roots")
+        id_ = new_id()
+        async with self._database.transaction() as connection:
+            await log_retrieval(connection, reach, id_, roots=roots, nodes=[node.record.id for node in nodes], at=now)
+        return Retrieved(
+            id=id_,
+            roots=tuple(roots),
+            nodes=tuple(nodes),
+            edges=tuple(edges),
+            selection=select((candidates[root] for root in roots), request.context, now),
+            reached=tuple(sorted(reached)),
+            hubs=tuple(hub for hub in walked.found.hubs if hub in records),
+            engine=walked.engine,
+            fallback=walked.fallback,
+            mirror_lag_seconds=await self._engines.lag_seconds(),
+            rendering=render((node.record for node in nodes), token_budget=request.token_budget)
+            if request.token_budget is not None
+            else None,
+        )
+
+    async def _candidates(self, connection: AsyncConnection, reach: Reach, request: RetrieveRequest) -> dict[UUID, Why]:
+        types = request.memory_types or tuple(MemoryType)
+        words = await search_words(
+            connection,
+            reach,
+            request.task_descriptor,
+            types=types,
+            now=self._clock.now(),
+            limit=max(CANDIDATES, 2 * request.root_limit),
+        )
+        named = (
+            await find_by_names(connection, reach, names_in(request.task_descriptor), limit=request.root_limit)
+            if MemoryType.ENTITY in types
+            else []
+        )
+        recent = await search_recent(connection, reach, types=types, limit=request.root_limit)
+        return fuse(words, named, recent)
+
+
+def names_in(descriptor: str) -> list[str]:
+    """Every run of up to NAME_WORDS words, longest first: each may be the name of an entity.
+
+    >>> names_in("Alice's build")
+    ["Alice's build", "Alice's", 'build', 'Alice']
+    """
+    words = [word.strip(".,;:!?()[]{}\"'`") for word in islice(descriptor.split(), DESCRIPTOR_WORDS)]
+    runs = [
+        " ".join(words[start : start + length])
+        for length in range(NAME_WORDS, 0, -1)
+        for start in range(len(words) - length + 1)
+    ]
+    runs += [run.removesuffix("'s").removesuffix("’s") for run in runs]
+    return list(dict.fromkeys(run for run in runs if len(run) > 1))
+
+
+def _still_connected(
+    roots: Sequence[UUID], found: Neighbourhood, records: Mapping[UUID, MemoryRecord], edges: Sequence[Relation]
+) -> tuple[dict[UUID, int], list[Relation]]:
+    """What is left once the truth has spoken: a record that is gone or hidden must not serve as a bridge.
+
+    Walks again from the roots over the edges and records that were read back, never through a redacted one.
+    """
+    order = {id_: place for place, id_ in enumerate(found.edges)}
+    usable = sorted(
+        (edge for edge in edges if edge.source in records and edge.target in records), key=lambda edge: order[edge.id]
+    )
+    around: dict[UUID, list[Relation]] = {}
+    for edge in usable:
+        around.setdefault(edge.source, []).append(edge)
+        around.setdefault(edge.target, []).append(edge)
+    hops = {root: 0 for root in roots if root in records}
+    frontier = list(hops)
+    while frontier:
+        reached = []
+        for id_ in frontier:
+            if records[id_].redacted:
+                continue
+            for edge in around.get(id_, ()):
+                far = edge.target if edge.source == id_ else edge.source
+                if far not in hops:
+                    hops[far] = hops[id_] + 1
+                    reached.append(far)
+        frontier = reached
+    kept = [
+        edge
+        for edge in usable
+        if edge.source in hops
+        and edge.target in hops
+        and not (records[edge.source].redacted and records[edge.target].redacted)
+    ]
+    return hops, kept
+
+
+def _nodes(
+    roots: Sequence[UUID],
+    hops: Mapping[UUID, int],
+    edges: Sequence[Relation],
+    *,
+    records: Mapping[UUID, MemoryRecord],
+    scores: Mapping[UUID, float],
+    why: Mapping[UUID, Why],
+) -> list[Node]:
+    """Roots in their order, then the others by hop and score; a neighbour inherits from the best that leads to it."""
+    inherited = {id_: scores.get(id_, 0.0) for id_ in hops}
+    via: dict[UUID, UUID] = {}
+    for hop in range(1, max(hops.values(), default=0) + 1):
+        for edge in edges:
+            for near, far in ((edge.source, edge.target), (edge.target, edge.source)):
+                if hops[far] == hop and hops[near] == hop - 1:
+                    passed = inherited[near] * edge.weight * HOP + scores.get(far, 0.0)
+                    if far not in via or passed > inherited[far]:
+                        inherited[far], via[far] = passed, near
+    chosen = set(roots)
+    nodes = [
+        Node(
+            record=records[id_],
+            root=id_ in chosen,
+            hop=hop,
+            score=inherited[id_],
+            why=_explained(why.get(id_), via.get(id_)),
+        )
+        for id_, hop in hops.items()
+    ]
+    place = {root: position for position, root in enumerate(roots)}
+    nodes.sort(key=lambda node: (node.hop, place.get(node.record.id, 0), -node.score, node.record.id))
+    return nodes
+
+
+def _explained(why: Why | None, via: UUID | None) -> Why:
+    found = why or Why()
+    return Why(words=found.words, names=found.names, recency=found.recency, via=via)

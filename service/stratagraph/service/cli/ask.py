@@ -1,0 +1,118 @@
+"""`stratagraph ask`: a question in words, the answer as a tree."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.text import Text
+from rich.tree import Tree
+
+from stratagraph.graphql.authentication import SINGLE_USER
+from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.retrieve.service import Node, Retrieved
+from stratagraph.service.cli.output import people, print_json, with_runtime
+from stratagraph.service.runtime import Runtime
+from stratagraph.store.clock import rfc3339
+from stratagraph.store.enums import MemoryType
+from stratagraph.store.predicates import inverse
+from stratagraph.store.records import Relation
+from stratagraph.store.trust import Trust
+
+NEIGHBOURS = 6  # shown below a root; the rest is counted
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The task or question, in plain words.")],
+    limit: Annotated[int, typer.Option(help="How many memories at the root, 1 to 100.")] = 5,
+    hops: Annotated[int, typer.Option(help="How far around them, 0 to 6.")] = 1,
+    type_: Annotated[
+        list[str] | None,
+        typer.Option("--type", help="Only these: episodic, working, entity, semantic, competence, plan_graph."),
+    ] = None,
+    tenant: Annotated[str, typer.Option(help="Whose memories.")] = "default",
+    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Ask memory. Prints the best memories as a tree with what connects them."""
+    request = RetrieveRequest(
+        task_descriptor=question,
+        memory_types=tuple(MemoryType.parse(name, path=["--type"]) for name in type_ or ()),
+        root_limit=limit,
+        node_limit=min(1_000, max(limit, limit * 10)),
+        edge_limit=500,
+        max_hops=hops,
+    )
+    trust = Trust(
+        tenant=tenant, actor=SINGLE_USER.actor, access=SINGLE_USER.access, ceiling=SINGLE_USER.ceiling, scopes=None
+    )
+
+    async def work(runtime: Runtime) -> Retrieved:
+        return await runtime.retrieve.retrieve(trust, request)
+
+    found = with_runtime(work)
+    if json:
+        print_json(_as_json(found))
+    else:
+        people.print(_as_tree(question, found))
+
+
+def _as_tree(question: str, found: Retrieved) -> Tree:
+    tree = Tree(f"[bold]{escape(question)}[/]")
+    nodes = {node.record.id: node for node in found.nodes}
+    if not found.roots:
+        tree.add("nothing is remembered about this")
+    for root in found.roots:
+        branch = tree.add(_line(nodes[root], score=True))
+        around = [edge for edge in found.edges if root in (edge.source, edge.target)]
+        for edge in around[:NEIGHBOURS]:
+            far = nodes[edge.target if edge.source == root else edge.source]
+            word = edge.predicate if edge.source == root else inverse(edge.predicate)
+            branch.add(Text.assemble((f"{word.replace('_', ' ')}  ", "dim"), _line(far, score=False)))
+        if len(around) > NEIGHBOURS:
+            branch.add(Text(f"and {len(around) - NEIGHBOURS} more", style="dim"))
+    notes = []
+    if found.reached:
+        notes.append(f"cut off by the limit of {', '.join(found.reached)}")
+    if found.fallback:
+        notes.append(f"walked in SQL: {found.fallback}")
+    if notes:
+        tree.add(Text("; ".join(notes), style="dim"))
+    return tree
+
+
+def _line(node: Node, *, score: bool) -> Text:
+    record = node.record
+    said = Text.assemble((f"{record.type.label} ", "cyan"), record.name or "(redacted)")
+    said.append(f"  {record.occurred_at:%Y-%m-%d}", style="dim")
+    if score:
+        said.append(f"  {node.score:.2f}", style="dim")
+    return said
+
+
+def _as_json(found: Retrieved) -> dict[str, object]:
+    return {
+        "retrieval_id": found.id,
+        "roots": found.roots,
+        "nodes": [
+            {
+                "id": node.record.id,
+                "type": node.record.type.label,
+                "name": node.record.name,
+                "text": node.record.text,
+                "hop": node.hop,
+                "score": node.score,
+                "salience": node.record.salience,
+                "confidence": node.record.confidence,
+                "occurred_at": rfc3339(node.record.occurred_at),
+            }
+            for node in found.nodes
+        ],
+        "edges": [_edge(edge) for edge in found.edges],
+        "limits_reached": found.reached,
+        "engine": found.engine,
+    }
+
+
+def _edge(edge: Relation) -> dict[str, object]:
+    return {"predicate": edge.predicate, "source": edge.source, "target": edge.target, "weight": edge.weight}

@@ -1,0 +1,72 @@
+"""`stratagraph serve` and `stratagraph schema`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+from rich.panel import Panel
+
+from stratagraph.graphql.app import sdl
+from stratagraph.service.cli.output import people
+from stratagraph.service.logs import set_up_logs
+from stratagraph.service.runtime import Runtime
+from stratagraph.service.serving import PARTS, Part
+from stratagraph.service.serving import serve as run_service
+from stratagraph.service.settings import Settings
+from stratagraph.store.errors import InvalidInput
+
+
+def serve(
+    only: Annotated[
+        list[str] | None, typer.Option(help="Run just this part: api, sync or jobs. May be given more than once.")
+    ] = None,
+) -> None:
+    """Run the service: GraphQL API, mirror worker and background jobs, until it is told to stop.
+
+    Without STRATAGRAPH_DATABASE_URL it brings its own Postgres, in STRATAGRAPH_DATA_DIR (.stratagraph). Neo4j is used
+    when STRATAGRAPH_NEO4J_URI is set or a local one runs (`stratagraph neo4j start`).
+    """
+    settings = Settings.load()
+    set_up_logs(settings.log_level)
+    asyncio.run(run_service(settings, _parts(only), on_ready=welcome))
+
+
+def schema() -> None:
+    """Print the GraphQL schema."""
+    typer.echo(sdl(), nl=False)
+
+
+def _parts(only: list[str] | None) -> tuple[Part, ...]:
+    if not only:
+        return PARTS
+    for name in only:
+        if name not in PARTS:
+            raise InvalidInput(f"--only: {name!r} is none of {', '.join(PARTS)}", path=["only"])
+    return tuple(part for part in PARTS if part in only)
+
+
+def welcome(runtime: Runtime, url: str | None) -> None:
+    settings = runtime.settings
+    lines = []
+    if url is not None:
+        lines += [f"GraphQL   {url}/graphql", f"In a browser   {url}/graphiql"]
+    store = f"embedded Postgres in {settings.data_dir}" if settings.database_url is None else "STRATAGRAPH_DATABASE_URL"
+    lines.append(f"Truth     {store}")
+    if runtime.mirror is not None:
+        lines.append(f"Mirror    Neo4j at {runtime.mirror.uri}")
+    else:
+        lines.append("Mirror    none; `stratagraph neo4j start`, then start this again, to explore in Neo4j Browser")
+    if settings.is_single_user:
+        lines.append("Callers   single-user mode: whoever reaches this loopback address, without a credential")
+    else:
+        lines.append("Callers   need a key: `stratagraph token create NAME --access write`")
+    if url is not None:
+        lines += [
+            "",
+            "Try next, in another terminal:",
+            "  .venv/bin/stratagraph import git .",
+            '  .venv/bin/stratagraph ask "what changed most recently?"',
+        ]
+    people.print(Panel("\n".join(lines), title="Stratagraph is ready", title_align="left"), highlight=False)

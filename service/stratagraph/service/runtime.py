@@ -1,0 +1,150 @@
+"""Everything put together: the database brought up to date, and the rooms on top of it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.graph_sync.reader import Neo4jGraphReader
+from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker
+from stratagraph.graphql.context import Report, Services
+from stratagraph.memory.capture.policy import Policy
+from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.lookup import Lookup
+from stratagraph.memory.retrieve.engine import Engines
+from stratagraph.memory.retrieve.service import Retrieve
+from stratagraph.service.embedded_postgres import EmbeddedPostgres
+from stratagraph.service.local_neo4j import LocalNeo4j
+from stratagraph.service.settings import Settings
+from stratagraph.store.clock import SystemClock
+from stratagraph.store.credentials import Credentials
+from stratagraph.store.database import Database
+from stratagraph.store.errors import StratagraphError
+from stratagraph.store.feed import Feed
+from stratagraph.store.schema import migrate
+from stratagraph.store.tenancy import Directory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """The parts of one process. `mirror` is None where no Neo4j is configured and none runs locally."""
+
+    settings: Settings
+    database: Database
+    directory: Directory
+    credentials: Credentials
+    capture: Capture
+    retrieve: Retrieve
+    lookup: Lookup
+    housekeeping: Housekeeping
+    mirror: Mirror | None
+    feed: Feed
+
+    def sync_worker(self) -> SyncWorker | None:
+        if self.mirror is None:
+            return None
+        config = SyncConfig(names_up_to=self.settings.mirror_name_ceiling)
+        return SyncWorker(self.database, self.directory, self.mirror, config)
+
+    def services(self) -> Services:
+        return Services(
+            capture=self.capture,
+            retrieve=self.retrieve,
+            lookup=self.lookup,
+            health=self.health,
+            version=importlib.metadata.version("stratagraph"),
+        )
+
+    async def health(self) -> list[Report]:
+        """One report per part; never raises."""
+        return [await self._database_health(), await self._mirror_health()]
+
+    async def _database_health(self) -> Report:
+        try:
+            await self.database.ping()
+        except StratagraphError as error:
+            return Report(name="database", ok=False, detail=error.message)
+        return Report(name="database", ok=True, detail="answers")
+
+    async def _mirror_health(self) -> Report:
+        if self.mirror is None:
+            return Report(name="mirror", ok=True, detail="none configured; the graph is walked in SQL")
+        try:
+            await self.mirror.ping()
+            lag = await self.feed.lag()
+        except StratagraphError as error:
+            return Report(name="mirror", ok=False, detail=error.message)
+        if lag is None:
+            return Report(name="mirror", ok=False, detail="answers, but no worker has written to it yet")
+        return Report(name="mirror", ok=True, detail=f"{lag.changes} changes and {lag.seconds:.1f} s behind")
+
+    async def ready(self) -> bool:
+        return (await self._database_health()).ok
+
+
+def local_neo4j(settings: Settings) -> LocalNeo4j:
+    return LocalNeo4j(settings.data_dir / "neo4j", settings.cache_dir / "neo4j")
+
+
+def mirror_of(settings: Settings) -> Mirror | None:
+    """The configured Neo4j, else the local one if it runs, else none."""
+    if settings.neo4j_uri is not None:
+        password = settings.neo4j_password.get_secret_value() if settings.neo4j_password is not None else None
+        return Mirror(settings.neo4j_uri, user=settings.neo4j_user, password=password, database=settings.neo4j_database)
+    running = local_neo4j(settings).running()
+    if running is None:
+        return None
+    return Mirror(running.bolt, user=None, password=None, database="neo4j")
+
+
+@asynccontextmanager
+async def open_runtime(settings: Settings) -> AsyncIterator[Runtime]:
+    """Start or join the database, migrate it, and put the rooms on top. Undone in reverse at the end.
+
+    Raises Misconfigured or StoreUnavailable saying what to do.
+    """
+    async with AsyncExitStack() as stack:
+        if settings.database_url is not None:
+            url = settings.database_url.get_secret_value()
+        else:
+            url = await _enter_in_thread(stack, EmbeddedPostgres(settings.data_dir))
+        await asyncio.to_thread(migrate, url)
+        database = await stack.enter_async_context(Database(url))
+        mirror = mirror_of(settings)
+        if mirror is not None:
+            await stack.enter_async_context(mirror)
+        directory, clock, feed = Directory(database), SystemClock(), Feed(database, CONSUMER)
+        engines = Engines(
+            mirror=Neo4jGraphReader(mirror) if mirror is not None else None,
+            feed=feed if mirror is not None else None,
+            preference=settings.traversal,
+        )
+        yield Runtime(
+            settings=settings,
+            database=database,
+            directory=directory,
+            credentials=Credentials(database, directory),
+            capture=Capture(database, directory, clock, Policy.load(settings.policy_file)),
+            retrieve=Retrieve(database, directory, clock, engines),
+            lookup=Lookup(database, directory, clock),
+            housekeeping=Housekeeping(database, directory, clock, HousekeepingConfig()),
+            mirror=mirror,
+            feed=feed,
+        )
+
+
+async def _enter_in_thread(stack: AsyncExitStack, server: EmbeddedPostgres) -> str:
+    """Starting a server blocks; the event loop goes on meanwhile, and so it does when it is stopped."""
+    running = server.running()
+    url = await asyncio.to_thread(running.__enter__)
+
+    async def leave() -> None:
+        await asyncio.to_thread(running.__exit__, None, None, None)
+
+    stack.push_async_callback(leave)
+    return url

@@ -1,0 +1,47 @@
+"""The change log's days: made well ahead, each with a short lock, so that no writer ever waits for one."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import structlog
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from stratagraph.store.database import Database
+
+DAYS_AHEAD = 7
+LOCK_TIMEOUT_MS = 1_000
+_log = structlog.get_logger(__name__)
+
+
+async def make_days(database: Database, today: date) -> int:
+    """Make the partitions of today and the week to come; returns how many were missing.
+
+    A day whose rows already lie in the default partition stays there: nothing is lost, it is only dropped later.
+    """
+    made = 0
+    for ahead in range(DAYS_AHEAD + 1):
+        day = today + timedelta(days=ahead)
+        made += await _make(database, day)
+    return made
+
+
+async def _make(database: Database, day: date) -> int:
+    name = f"sync_log_{day:%Y%m%d}"
+    try:
+        async with database.transaction() as connection:
+            known = await connection.execute(text("SELECT to_regclass(:name)"), {"name": name})
+            if known.scalar_one() is not None:
+                return 0
+            await connection.execute(text(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}"))
+            await connection.execute(
+                text(
+                    f"CREATE TABLE {name} PARTITION OF sync_log"
+                    f" FOR VALUES FROM ('{day.isoformat()}') TO ('{(day + timedelta(days=1)).isoformat()}')"
+                )
+            )
+    except DBAPIError as error:
+        _log.warning("day of the change log not made", day=day.isoformat(), error=type(error.orig).__name__)
+        return 0
+    return 1
