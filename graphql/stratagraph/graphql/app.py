@@ -24,6 +24,7 @@ from strawberry.types import ExecutionResult
 
 from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.context import Context, Services
+from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import build_schema
 from stratagraph.store.errors import StratagraphError
 
@@ -50,7 +51,7 @@ class GraphQLEndpoint(GraphQL[Context, None]):
     async def process_result(self, request: Request, result: ExecutionResult) -> GraphQLHTTPResponse:
         data: GraphQLHTTPResponse = {"data": result.data}
         if result.errors:
-            data["errors"] = [error.formatted for error in result.errors]
+            data["errors"] = [coded(error).formatted for error in result.errors]
         if result.extensions:
             data["extensions"] = result.extensions
         return data

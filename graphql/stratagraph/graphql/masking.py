@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
 
 import structlog
 from graphql import GraphQLError
-from strawberry.extensions import SchemaExtension
 
 from stratagraph.store.errors import StratagraphError
 
 _log = structlog.get_logger(__name__)
 
 
-class CodedErrors(SchemaExtension):
-    """Parse, validation and coercion errors keep their words; ours keep theirs; all others are masked."""
-
-    def on_operation(self) -> Iterator[None]:
-        yield
-        result = self.execution_context.result
-        if result is not None and getattr(result, "errors", None):
-            result.errors = [coded(error) for error in result.errors]  # type: ignore[union-attr]  # incremental: off
-
-
 def coded(error: GraphQLError) -> GraphQLError:
+    """Parse, validation and coercion errors keep their words, ours keep theirs, all others are masked."""
     original = error.original_error
     if isinstance(original, StratagraphError):
         extensions: dict[str, object] = {"code": original.code, "retryable": original.retryable}

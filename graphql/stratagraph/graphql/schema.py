@@ -11,7 +11,6 @@ from strawberry.extensions.add_validation_rules import AddValidationRules
 from strawberry.schema.config import StrawberryConfig
 
 from stratagraph.graphql.context import Context, Info
-from stratagraph.graphql.masking import CodedErrors
 from stratagraph.graphql.scalars import SCALARS
 from stratagraph.graphql.types import errors
 from stratagraph.graphql.types.capture import (
@@ -137,7 +136,6 @@ def build_schema() -> strawberry.Schema:
             lambda: AddValidationRules(_RULES),
             lambda: MaxTokensLimiter(max_token_count=MAX_TOKENS),
             ValidationCache,
-            CodedErrors,
         ],
         exception_handlers=errors.HANDLERS,
         config=StrawberryConfig(scalar_map=SCALARS),

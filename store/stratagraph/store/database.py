@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from stratagraph.store.errors import Misconfigured, StoreUnavailable, StratagraphError
 
 POOL_SIZE = 10
+ASIDE_SIZE = 2
 POOL_WAIT_S = 5.0
 STATEMENT_TIMEOUT_MS = 30_000
 LOCK_TIMEOUT_MS = 10_000
@@ -52,18 +53,22 @@ class Database:
     """Postgres as the rest of the house sees it. Open with `async with`; closing waits for nothing but the pool."""
 
     def __init__(self, url: str, *, pool_size: int = POOL_SIZE) -> None:
-        self.engine: AsyncEngine = create_async_engine(
+        self.engine = self._engine(url, pool_size)
+        self._aside = self._engine(url, ASIDE_SIZE)
+        self.statements = 0  # counted for tests that guard against N+1
+        event.listen(self.engine.sync_engine, "before_cursor_execute", self._count)
+
+    @staticmethod
+    def _engine(url: str, pool_size: int) -> AsyncEngine:
+        return create_async_engine(
             sqlalchemy_url(url),
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=POOL_WAIT_S,
-            pool_pre_ping=False,
             pool_recycle=1_800,
             hide_parameters=True,  # they are memories, and errors reach logs
             connect_args={"options": _SESSION, "connect_timeout": 5, "application_name": "stratagraph"},
         )
-        self.statements = 0  # counted for tests that guard against N+1
-        event.listen(self.engine.sync_engine, "before_cursor_execute", self._count)
 
     def _count(self, *_: Any) -> None:
         self.statements += 1
@@ -73,12 +78,22 @@ class Database:
 
     async def __aexit__(self, *_: object) -> None:
         await self.engine.dispose()
+        await self._aside.dispose()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
         """Commits at the end of the block, rolls back on any exception. Raises StoreUnavailable on an outage."""
-        with_translation = translated()
-        async with with_translation, self.engine.begin() as connection:
+        async with translated(), self.engine.begin() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def aside(self) -> AsyncIterator[AsyncConnection]:
+        """A short transaction of its own for whoever may be inside another one already.
+
+        It has a pool of its own: were it to wait for a connection of the first, ten writers that each hold one and
+        each want one more would wait for each other.
+        """
+        async with translated(), self._aside.begin() as connection:
             yield connection
 
     @asynccontextmanager

@@ -254,7 +254,7 @@ class Feed:
 
     async def seen(self, token: str) -> bool:
         """Whether the transaction with this sequence token has been applied."""
-        async with self._database.transaction() as connection:
+        async with self._database.aside() as connection:
             found = await fetch(connection, "token_applied", consumer=self.consumer, token=token)
         return bool(found and found[0]["applied"])
 

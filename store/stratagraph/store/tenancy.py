@@ -75,7 +75,7 @@ class Directory:
         found = self._tenants.get(name)
         if found is not None:
             return found
-        async with self._database.transaction() as connection:
+        async with self._database.aside() as connection:
             if create:
                 await connection.execute(
                     insert(tables.tenant)
@@ -94,7 +94,7 @@ class Directory:
         for tenant in self._tenants.values():
             if tenant.id == number:
                 return tenant
-        async with self._database.transaction() as connection:
+        async with self._database.aside() as connection:
             name = (
                 await connection.execute(select(tables.tenant.c.name).where(tables.tenant.c.id == number))
             ).scalar_one()
@@ -116,7 +116,7 @@ class Directory:
         cache = self._scopes.setdefault(tenant.id, {})
         missing = sorted(wanted - cache.keys())
         if missing:
-            async with self._database.transaction() as connection:
+            async with self._database.aside() as connection:
                 if create:
                     await connection.execute(
                         insert(tables.scope)
@@ -137,7 +137,7 @@ class Directory:
         wanted = set(numbers)
         missing = wanted - self._scope_names.keys()
         if missing:
-            async with self._database.transaction() as connection:
+            async with self._database.aside() as connection:
                 rows = await connection.execute(
                     select(tables.scope.c.id, tables.scope.c.name).where(tables.scope.c.id.in_(missing))
                 )
@@ -150,7 +150,7 @@ class Directory:
         cache = self._predicates.setdefault(tenant.id, {})
         missing = sorted(wanted - cache.keys())
         if missing:
-            async with self._database.transaction() as connection:
+            async with self._database.aside() as connection:
                 table = tables.predicate
                 if len(cache) + len(missing) > MAX_PREDICATES:
                     raise LimitExceeded(
@@ -175,7 +175,7 @@ class Directory:
         missing = wanted - self._predicate_names.keys()
         if missing:
             table = tables.predicate
-            async with self._database.transaction() as connection:
+            async with self._database.aside() as connection:
                 rows = await connection.execute(
                     select(table.c.tenant, table.c.id, table.c.name).where(
                         table.c.id.in_({number for _, number in missing})
@@ -189,7 +189,7 @@ class Directory:
         stock = self._docs.setdefault(tenant.id, [])
         if len(stock) < count:
             chunk = max(DOC_CHUNK, count)
-            async with self._database.transaction() as connection:
+            async with self._database.aside() as connection:
                 end = (
                     await connection.execute(
                         text(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from conftest import Memory, fresh_database
+from fix_memory import Memory, fresh_database
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 

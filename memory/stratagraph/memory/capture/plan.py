@@ -39,13 +39,21 @@ class Plan:
     def stand_in(self, draft: Draft, record: UUID) -> None:
         """The draft makes no record of its own: `record`, which was there before, takes its place and its edges."""
         self.primaries[draft.position] = record
+        self._repoint(draft.id, record)
+
+    def known_as(self, draft: Draft, id_: UUID) -> None:
+        """The draft's record gets the id that its names were claimed for."""
+        self._repoint(draft.id, id_)
+        draft.id = id_
+
+    def _repoint(self, old: UUID, new: UUID) -> None:
         self.relations = [
             (
                 owner,
                 replace(
                     relation,
-                    source=record if relation.source == draft.id else relation.source,
-                    target=record if relation.target == draft.id else relation.target,
+                    source=new if relation.source == old else relation.source,
+                    target=new if relation.target == old else relation.target,
                 ),
             )
             for owner, relation in self.relations

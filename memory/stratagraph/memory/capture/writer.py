@@ -92,14 +92,6 @@ async def _resolve(plan: Plan) -> Resolution:
         plan.connection, plan.reach.tenant, dict.fromkeys(mentions.values()), unscoped=plan.scopes.get(UNSCOPED)
     )
     for draft in plan.drafts:
-        if draft.type is MemoryType.ENTITY:
-            mention = mentions[draft.position, -1]
-            entity = resolution.entities[mention]
-            if resolution.new.pop(entity, None) is not None:
-                draft.id = entity
-                plan.records.append((draft, new_record(plan, draft)))
-            else:
-                plan.primaries[draft.position] = entity
         said = []
         for place, named in enumerate(draft.named):
             found = resolution.entities.get(mentions[draft.position, place])
@@ -113,6 +105,14 @@ async def _resolve(plan: Plan) -> Resolution:
             "mentions": said,
             **({"topical_labels": draft.labels} if draft.labels else {}),
         }
+        if draft.type is MemoryType.ENTITY:
+            mention = mentions[draft.position, -1]
+            entity = resolution.entities[mention]
+            if resolution.new.pop(entity, None) is not None:
+                plan.known_as(draft, entity)
+                plan.records.append((draft, new_record(plan, draft)))
+            else:
+                plan.stand_in(draft, entity)
     return resolution
 
 

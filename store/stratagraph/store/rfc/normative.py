@@ -182,8 +182,8 @@ def _exchanged_source(source: Any) -> Any:
         return source  # the payload's schema refuses it
     names, kinds = _both_ways(_SOURCE), _both_ways(_SOURCE_TYPE)
     renamed = {names.get(name, name): value for name, value in source.items()}
-    for name in _both_ways({"kind": "source_type"}).keys() & renamed.keys():
-        if isinstance(renamed[name], str):
+    for name in ("kind", "source_type"):  # both, since either may be a further key in the other's place
+        if isinstance(renamed.get(name), str):
             renamed[name] = kinds.get(renamed[name], renamed[name])
     return renamed
 

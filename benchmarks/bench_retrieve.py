@@ -1,0 +1,378 @@
+"""How long retrieval takes as the store grows a hundredfold, and how many statements it needs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
+from typing import Annotated, Any
+
+import typer
+from harness import (
+    Bound,
+    Case,
+    Store,
+    interleaved,
+    machine,
+    percentile,
+    progress,
+    report,
+    server,
+    store,
+    summary,
+    trust,
+)
+from rich.progress import Progress
+from sqlalchemy import text
+from wording import Wording
+
+from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
+from stratagraph.memory.retrieve.engine import Engines
+from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.retrieve.service import Retrieve
+from stratagraph.store import tables
+from stratagraph.store.bulk import insert_rows
+from stratagraph.store.clock import SystemClock, rfc3339
+from stratagraph.store.entities import NAME, name_key
+from stratagraph.store.enums import DeletionPolicy, MemoryType, Sensitivity
+from stratagraph.store.facts import Slot, fact_keys, lock_slots, slot_of
+from stratagraph.store.ids import new_id
+from stratagraph.store.salience import DAY, HALF_LIFE_S, Decay
+from stratagraph.store.tenancy import Tenant
+from stratagraph.store.trust import Trust
+from stratagraph.store.words import record_terms
+from stratagraph.store.writing import NewRecord, NewRelation, finish, insert_records, insert_relations
+
+LIMIT = 3.0  # times the p95 of the smallest store
+SIZES, QUICK_SIZES = (1_000, 10_000, 100_000), (100, 1_000, 10_000)
+LOADED_AT_ONCE = 2_000  # records in one transaction
+SAMPLE = 400  # records that questions are about
+SCOPES = ("", *(f"team/{number}" for number in range(29)))
+SENSITIVITIES = (Sensitivity.PUBLIC, Sensitivity.LOW, Sensitivity.MEDIUM, Sensitivity.HIGH)
+PREDICATES = ("uses", "prefers", "located_in", "owned_by", "status", "written_in", "runs_on", "works_on")
+EPISODE_LENGTH = 20  # events
+CALLERS = {
+    "all scopes": trust(),
+    "few scopes": trust(scopes=("team/3", "team/11", "team/19"), ceiling=Sensitivity.LOW),
+}
+# The defaults, and about the most that a person would ask for.
+VARIANTS: dict[str, dict[str, int]] = {
+    "default": {},
+    "wide": {"root_limit": 50, "node_limit": 500, "edge_limit": 2_000, "max_hops": 2},
+}
+
+
+@dataclass
+class Team:
+    """What has been written so far in one scope: who is known there, and the episode that is going on."""
+
+    scope: str
+    entities: list[NewRecord] = field(default_factory=list)
+    episode: NewRecord | None = None
+    last: NewRecord | None = None
+    events: int = 0
+    topic: int = 0
+
+
+@dataclass
+class Loader:
+    """Fills a store with agents' memories: episodes of events, facts, and the entities both are about.
+
+    Of seven records in ten an event, of two a fact, of one an entity, and an episode to every twenty events; about
+    three relations each. Entities are drawn by Zipf's law, so that some of them become hubs.
+    """
+
+    where: Store
+    tenant: Tenant
+    wording: Wording
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    sample: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._teams = [Team(scope) for scope in SCOPES]
+        self._weights = [1 / (rank + 1) ** 0.7 for rank in range(len(SCOPES))]
+
+    async def load(self, size: int, bars: Progress) -> None:
+        bar = bars.add_task(f"loading {size:,}", total=size)
+        self._size, self._made = size, 0
+        while self._made < size:
+            batch = Batch(self.where, self.tenant)
+            while self._made < size and len(batch.records) < LOADED_AT_ONCE:
+                self._write_one(batch)
+                self._made += 1
+            await batch.write(self.now)
+            bars.update(bar, completed=self._made)
+
+    def _write_one(self, batch: Batch) -> None:
+        pick = self.wording.random
+        team = pick.choices(self._teams, self._weights)[0]
+        draw = pick.random()
+        if draw < 0.1 or not team.entities:
+            entity = self._entity(team)
+            team.entities.append(entity)
+            batch.add(entity)
+        elif draw < 0.3:
+            self._fact(batch, team)
+        elif team.episode is None or team.events >= EPISODE_LENGTH:
+            self._episode(batch, team)
+        else:
+            self._event(batch, team, team.episode)
+
+    def _entity(self, team: Team) -> NewRecord:
+        name = self.wording.name()
+        return self._record(
+            *(team, MemoryType.ENTITY, name, f"{name} (Thing)"),
+            {"kind": "entity", "canonical_name": name, "primary_type": "Thing"},
+            sensitivity=Sensitivity.LOW,
+        )
+
+    def _fact(self, batch: Batch, team: Team) -> None:
+        pick = self.wording.random
+        subject, predicate = self._known(team), pick.choice(PREDICATES)
+        said = self.wording.text(pick.randint(2, 25))
+        payload = {
+            "kind": "semantic",
+            "subject": subject.name,
+            "predicate": predicate,
+            "object": said,
+            "validity": {"mode": "global"},
+        }
+        sentence = f"{subject.name} {predicate.replace('_', ' ')} {said}"
+        fact = self._record(team, MemoryType.SEMANTIC, sentence[:80], sentence, payload)
+        batch.add(fact)
+        batch.relate(fact, subject, "subject_entity", 1.0)
+        if pick.random() < 0.3:
+            batch.relate(fact, self._known(team), "object_entity", 0.9)
+        if team.last is not None:
+            batch.relate(team.last, fact, "derived_semantic", 0.8)
+
+    def _episode(self, batch: Batch, team: Team) -> None:
+        thread = f"thread-{self._made}"
+        said = f"Episode of {thread}: {self.wording.text(40)}"
+        payload = {"kind": "episodic", "thread_id": thread, "timeline": []}
+        before, team.topic = team.episode, self.wording.some_topic()
+        team.episode, team.last, team.events = self._record(team, MemoryType.EPISODIC, thread, said, payload), None, 0
+        batch.add(team.episode)
+        if before is not None:
+            batch.relate(team.episode, before, "follows", 0.5)
+
+    def _event(self, batch: Batch, team: Team, episode: NewRecord) -> None:
+        pick = self.wording.random
+        said = self.wording.text(pick.randint(20, 60), topic=team.topic)
+        mentioned = [self._known(team) for _ in range(pick.choice((0, 1, 1, 2)))]
+        said = " ".join([said, *(entity.name for entity in mentioned)])
+        moment = {"t": rfc3339(self.now), "event_kind": "agent_turn", "ref": "", "summary": said[:280]}
+        event = self._record(*(team, MemoryType.EPISODIC, said[:80], said), {"kind": "episodic", "timeline": [moment]})
+        batch.add(event)
+        batch.relate(event, episode, "part_of", 0.6)
+        if team.last is not None:
+            batch.relate(event, team.last, "follows", 0.5)
+        for entity in mentioned:
+            batch.relate(event, entity, "mentions_entity", 0.7)
+        team.last, team.events = event, team.events + 1
+        if len(self.sample) < SAMPLE and pick.random() < SAMPLE * 2 / self._size:
+            self.sample.append(said)
+
+    def _known(self, team: Team) -> NewRecord:
+        """An entity of the team, or of everybody; the early ones are met again and again."""
+        everybody = self._teams[0]
+        known = everybody.entities if everybody.entities and self.wording.random.random() < 0.2 else team.entities
+        return known[int(len(known) ** self.wording.random.random()) - 1]
+
+    def _record(
+        self,
+        team: Team,
+        memory_type: MemoryType,
+        name: str,
+        said: str,
+        payload: dict[str, Any],
+        *,
+        sensitivity: Sensitivity | None = None,
+    ) -> NewRecord:
+        pick = self.wording.random
+        keys = fact_keys(self.tenant, payload) if memory_type is MemoryType.SEMANTIC else None
+        return NewRecord(
+            id=new_id(),
+            type=memory_type,
+            scope=team.scope,
+            sensitivity=sensitivity or pick.choices(SENSITIVITIES, (20, 60, 15, 5))[0],
+            confidence=0.8,
+            tags=(),
+            name=name,
+            text=said,
+            payload=payload,
+            provenance={"sources": [{"kind": "event", "ref": f"line:{self._made}"}], "created_by": "bench"},
+            occurred_at=self.now - timedelta(seconds=self._size - self._made),
+            decay=Decay(half_life_s=HALF_LIFE_S.get(memory_type, DAY)),
+            deletion_policy=DeletionPolicy.AUTO_PRUNE,
+            terms=record_terms(self.tenant.index_key, said, name),
+            fact=keys,
+        )
+
+
+@dataclass
+class Batch:
+    """What one transaction of the loader writes."""
+
+    where: Store
+    tenant: Tenant
+    records: list[NewRecord] = field(default_factory=list)
+    relations: dict[tuple[object, ...], NewRelation] = field(default_factory=dict)
+
+    def add(self, record: NewRecord) -> None:
+        self.records.append(record)
+
+    def relate(self, source: NewRecord, target: NewRecord, predicate: str, weight: float) -> None:
+        relation = NewRelation(source=source.id, target=target.id, predicate=predicate, weight=weight)
+        self.relations[source.id, predicate, target.id] = relation
+
+    async def write(self, at: datetime) -> None:
+        directory, tenant = self.where.directory, self.tenant
+        scopes = await directory.scopes(tenant, SCOPES, create=True)
+        slots: dict[Slot, str] = {
+            slot_of(scopes[record.scope], record.sensitivity, record.fact): record.payload["predicate"]
+            for record in self.records
+            if record.fact is not None
+        }
+        names: dict[tuple[str, bytes], dict[str, Any]] = {}
+        for record in self.records:
+            if record.type is MemoryType.ENTITY:
+                key = name_key(tenant, record.name)
+                names[record.scope, key] = {
+                    "tenant": tenant.id,
+                    "term_key": key,
+                    "entity": record.id,
+                    "scope": scopes[record.scope],
+                    "sensitivity": int(record.sensitivity),
+                    "kind": NAME,
+                    "claimed": True,
+                }
+        async with self.where.database.transaction() as connection:
+            await connection.execute(text("SET LOCAL synchronous_commit = off"))
+            await insert_rows(connection, tables.entity_term, list(names.values()), suffix="ON CONFLICT DO NOTHING")
+            await lock_slots(connection, tenant, slots)
+            changes = await insert_records(connection, directory, tenant, self.records, actor="bench", at=at)
+            await insert_relations(connection, directory, tenant, list(self.relations.values()), at=at)
+            await finish(connection, tenant, changes)
+
+
+@dataclass
+class Asker:
+    """Asks one store, and keeps how many statements each request took."""
+
+    where: Store
+    retrieve: Retrieve
+    statements: list[int] = field(default_factory=list)
+    nodes: list[int] = field(default_factory=list)
+
+    def asking(self, caller: Trust, requests: Sequence[RetrieveRequest]) -> Callable[[], Awaitable[None]]:
+        """Each call makes the next of the requests."""
+        upcoming = cycle(requests)
+
+        async def ask() -> None:
+            before = self.where.database.statements
+            found = await self.retrieve.retrieve(caller, next(upcoming))
+            self.statements.append(self.where.database.statements - before)
+            self.nodes.append(len(found.nodes))
+
+        return ask
+
+
+async def _filled(where: Store, size: int, bars: Progress) -> Loader:
+    tenant = await where.directory.tenant("bench", create=True)
+    assert tenant is not None  # create=True
+    loader = Loader(where, tenant, Wording(size))
+    await loader.load(size, bars)
+    await Housekeeping(where.database, where.directory, SystemClock(), HousekeepingConfig()).run_once(loader.now)
+    async with where.database.engine.connect() as connection:
+        connection = await connection.execution_options(isolation_level="AUTOCOMMIT")
+        await connection.execute(text("VACUUM (ANALYZE)"))
+    return loader
+
+
+def _questions(loader: Loader, rounds: int) -> dict[str, list[str]]:
+    wording = loader.wording
+    pick = wording.random
+    return {
+        "normal": [wording.query_about(pick.choice(loader.sample), pick.randint(5, 12)) for _ in range(rounds)],
+        "common": [wording.common_words(pick.randint(2, 6)) for _ in range(rounds)],
+    }
+
+
+async def _measure(url: str, *, sizes: Sequence[int], rounds: int) -> tuple[dict[str, Any], list[Bound]]:
+    askers: dict[tuple[int, str], Asker] = {}
+    cases: dict[str, Case] = {}
+    async with AsyncExitStack() as stack:
+        with progress() as bars:
+            for size in sizes:
+                where = await stack.enter_async_context(store(url, f"bench_{size}"))
+                loader = await _filled(where, size, bars)
+                retrieve = Retrieve(where.database, where.directory, SystemClock(), Engines(mirror=None, feed=None))
+                questions = _questions(loader, rounds)
+                for variant, limits in VARIANTS.items():
+                    asker = askers[size, variant] = Asker(where, retrieve)
+                    for sort, words in questions.items():
+                        requests = [RetrieveRequest(task_descriptor=question, **limits) for question in words]
+                        for name, caller in CALLERS.items():
+                            cases[_case(size, variant, sort, name)] = Case(run=asker.asking(caller, requests))
+        # Ordered so that what is compared runs right after one another.
+        cases = dict(sorted(cases.items(), key=lambda item: item[0].split("|", 1)[1]))
+        await interleaved(cases, max(10, rounds // 10), title="warming up")
+        for asker in askers.values():
+            asker.statements.clear()
+            asker.nodes.clear()
+        took = await interleaved(cases, rounds, title="retrieving")
+    return _figures(took, askers, sizes)
+
+
+def _case(size: int, *parts: str) -> str:
+    return "|".join((str(size), *parts))
+
+
+def _figures(
+    took: dict[str, list[float]], askers: dict[tuple[int, str], Asker], sizes: Sequence[int]
+) -> tuple[dict[str, Any], list[Bound]]:
+    bounds: list[Bound] = []
+    figures: dict[str, Any] = {}
+    for variant in VARIANTS:
+        by_size = {}
+        p95 = {}
+        for size in sizes:
+            mine = {name: times for name, times in took.items() if name.startswith(_case(size, variant))}
+            everything = [time for times in mine.values() for time in times]
+            p95[size] = percentile(everything, 0.95)
+            asker = askers[size, variant]
+            by_size[f"{size}"] = {
+                "all_ms": summary(everything),
+                **{name.split("|", 2)[2]: summary(times) for name, times in mine.items()},
+                "nodes": summary(asker.nodes),
+                "statements": {"least": min(asker.statements), "most": max(asker.statements)},
+            }
+        ratio = round(p95[sizes[-1]] / p95[sizes[0]], 3)
+        figures[variant] = {"limits": VARIANTS[variant], "ratio_of_p95": ratio, "records": by_size}
+        bounds.append(Bound(name=f"{variant}: p95 of largest over smallest store", value=ratio, limit=LIMIT))
+        counted = [count for size in sizes for count in askers[size, variant].statements]
+        spread = max(counted) - min(counted)
+        bounds.append(Bound(name=f"{variant}: statements, most minus least", value=spread, limit=0))
+    return figures, bounds
+
+
+def main(quick: Annotated[bool, typer.Option("--quick", help="Stores of 10², 10³ and 10⁴ records.")] = False) -> None:
+    """Measure retrieval at 10³, 10⁴ and 10⁵ records, in three databases of one server, asked in turn.
+
+    Questions of 5 to 12 words, and of common words only; callers with all scopes and with three of thirty. Bounds:
+    the 95th percentile at the largest size is at most three times that at the smallest, and every request takes the
+    same number of SQL statements. One JSON document on standard output; exit code 1 if a bound is missed.
+    """
+    with server() as url:
+        sizes, rounds = (QUICK_SIZES, 20) if quick else (SIZES, 100)
+        figures, bounds = asyncio.run(_measure(url, sizes=sizes, rounds=rounds))
+        about = machine(url)
+    report("retrieve", figures, bounds=bounds, machine=about)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,168 @@
+"""What the benchmarks share: a server of their own, fair timing, and one JSON document as the answer.
+
+Figures from different runs do not compare (other machines, other loads), ratios within one run do. So everything that
+is to be compared runs in turn, in one process, on one server with its production settings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import platform
+import shutil
+import statistics
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import orjson
+import psycopg
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from stratagraph.service.embedded_postgres import EmbeddedPostgres
+from stratagraph.store.database import Database
+from stratagraph.store.enums import Access, Sensitivity
+from stratagraph.store.schema import migrate
+from stratagraph.store.tenancy import Directory
+from stratagraph.store.trust import Trust
+
+people = Console(stderr=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """One migrated database of the benchmark's server."""
+
+    url: str
+    database: Database
+    directory: Directory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One of the things compared. `prepare` runs before each timed `run`, outside the clock."""
+
+    run: Callable[[], Awaitable[object]]
+    prepare: Callable[[], Awaitable[object]] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A promise: `value` is at most `limit`."""
+
+    name: str
+    value: float
+    limit: float
+
+    @property
+    def ok(self) -> bool:
+        return self.value <= self.limit
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The URL of an embedded Postgres in a temporary directory, gone afterwards."""
+    directory = Path(tempfile.mkdtemp(prefix="stratagraph-bench-"))
+    try:
+        with EmbeddedPostgres(directory).running() as url:
+            yield url
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@asynccontextmanager
+async def store(server_url: str, name: str) -> AsyncIterator[Store]:
+    """A new database of that name, migrated and opened."""
+    async with await psycopg.AsyncConnection.connect(server_url, autocommit=True) as connection:
+        await connection.execute(psycopg.sql.SQL("CREATE DATABASE {}").format(psycopg.sql.Identifier(name)))
+    url = urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
+    await asyncio.to_thread(migrate, url)
+    async with Database(url) as database:
+        yield Store(url=url, database=database, directory=Directory(database))
+
+
+def trust(*, scopes: Sequence[str] | None = None, ceiling: Sensitivity = Sensitivity.HYPER) -> Trust:
+    """An administrator of the benchmark's tenant, of all scopes or of some."""
+    return Trust(
+        tenant="bench",
+        actor="bench",
+        access=Access.ADMIN,
+        ceiling=ceiling,
+        scopes=None if scopes is None else frozenset(scopes),
+    )
+
+
+def progress() -> Progress:
+    """Bars for people, on standard error."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=people)
+
+
+async def interleaved(cases: Mapping[str, Case], rounds: int, *, title: str) -> dict[str, list[float]]:
+    """Run the cases in turn, `rounds` times, and return what each run took, in milliseconds."""
+    took: dict[str, list[float]] = {name: [] for name in cases}
+    with progress() as bars:
+        bar = bars.add_task(title, total=rounds)
+        for _ in range(rounds):
+            for name, case in cases.items():
+                if case.prepare is not None:
+                    await case.prepare()
+                began = perf_counter()
+                await case.run()
+                took[name].append((perf_counter() - began) * 1_000)
+            bars.advance(bar)
+    return took
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that `share` of all values do not exceed.
+
+    >>> percentile([4, 1, 3, 2], 0.5)
+    2
+    """
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+def summary(values: Sequence[float]) -> dict[str, float]:
+    """Count, median, 95th percentile and maximum, rounded."""
+    return {
+        "count": len(values),
+        "p50": round(statistics.median(values), 3),
+        "p95": round(percentile(values, 0.95), 3),
+        "max": round(max(values), 3),
+    }
+
+
+def machine(server_url: str) -> dict[str, Any]:
+    with psycopg.connect(server_url) as connection:
+        row = connection.execute("SHOW server_version").fetchone()
+    assert row is not None  # SHOW always answers
+    return {
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "architecture": platform.machine(),
+        "python": platform.python_version(),
+        "postgres": row[0],
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def report(name: str, figures: Mapping[str, Any], *, bounds: Sequence[Bound], machine: Mapping[str, Any]) -> None:
+    """Print the one JSON document on standard output. Exits with 1 if a bound was missed."""
+    document = {
+        "benchmark": name,
+        "machine": machine,
+        "figures": figures,
+        "bounds": [{**asdict(bound), "ok": bound.ok} for bound in bounds],
+    }
+    typer.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+    if not all(bound.ok for bound in bounds):
+        raise typer.Exit(1)

@@ -1,0 +1,81 @@
+"""Text as varied as what agents write: words by Zipf's law, of a topic, with names and paths among them.
+
+The words are made up, from syllables, so that any number of them can be had; the same seed gives the same text.
+"""
+
+from __future__ import annotations
+
+import random
+from itertools import accumulate
+
+from stratagraph.store.words import STOP_WORDS
+
+WORDS = 30_000
+TOPICS = 150
+TOPIC_WORDS = 250
+STOP_SHARE, TOPIC_SHARE = 0.35, 0.25  # of the words of a text; the others are anybody's
+_SYLLABLES = [first + vowel + last for first in "bdfgklmnprstvz" for vowel in "aeiou" for last in ("", "n", "r", "st")]
+_STOP_WORDS = sorted(STOP_WORDS)
+
+
+class Wording:
+    """A vocabulary and a hand that writes with it."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.words = _made_up(WORDS)
+        self._weights = list(accumulate(1 / (rank + 2.7) for rank in range(WORDS)))  # Zipf and Mandelbrot
+        self._topics = [self.random.sample(range(200, WORDS), TOPIC_WORDS) for _ in range(TOPICS)]
+        self._topic_weights = list(accumulate(1 / (rank + 2.7) for rank in range(TOPIC_WORDS)))
+
+    def text(self, words: int, *, topic: int | None = None) -> str:
+        """So many words, with a path or a ticket now and then."""
+        chance = self.random.random
+        stops = self.random.choices(_STOP_WORDS, k=words)
+        common = self.random.choices(self.words, cum_weights=self._weights, k=words)
+        places = self._topics[topic if topic is not None else self.random.randrange(TOPICS)]
+        topical = self.random.choices(places, cum_weights=self._topic_weights, k=words)
+        written = []
+        for stop, word, place in zip(stops, common, topical, strict=True):
+            draw = chance()
+            if draw < STOP_SHARE:
+                written.append(stop)
+            elif draw < STOP_SHARE + TOPIC_SHARE:
+                written.append(self.words[place])
+            elif draw < 0.99:
+                written.append(word)
+            else:
+                written.append(self.path() if draw < 0.995 else f"{word.upper()[:4]}-{self.random.randrange(9_999)}")
+        return " ".join(written) + "."
+
+    def path(self) -> str:
+        folder, name = self.random.choices(self.words[:300], k=2)
+        return f"src/{folder}/{name}.py"
+
+    def name(self) -> str:
+        """Of a person or a product: one or two capitalised words, from the rarer ones."""
+        return " ".join(word.capitalize() for word in self.random.sample(self.words[500:], self.random.choice((1, 2))))
+
+    def some_topic(self) -> int:
+        return self.random.randrange(TOPICS)
+
+    def common_words(self, words: int) -> str:
+        """Of those that most records hold."""
+        return " ".join(self.random.sample(self.words[:40], words))
+
+    def query_about(self, text: str, words: int) -> str:
+        """A question of which three words in five stand in `text`."""
+        held = [word for word in text.rstrip(".").split() if word not in STOP_WORDS] or [text]
+        own = self.random.choices(held, k=round(0.6 * words))
+        noise = self.random.choices(self.words, cum_weights=self._weights, k=words - len(own))
+        return " ".join(self.random.sample(own + noise, words))
+
+
+def _made_up(count: int) -> list[str]:
+    """Distinct words, the frequent ones short."""
+    hand = random.Random(1)
+    found: dict[str, None] = {}
+    while len(found) < count:
+        syllables = 2 if len(found) < 2_000 else 3
+        found["".join(hand.choices(_SYLLABLES, k=syllables))] = None
+    return list(found)

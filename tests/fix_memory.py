@@ -1,0 +1,185 @@
+"""What the tests stand on: a real PostgreSQL with a template database copied per test, and a real Neo4j.
+
+`STRATAGRAPH_TEST_DATABASE_URL` names another PostgreSQL to use instead of the embedded one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+
+from stratagraph.memory.capture.policy import Policy
+from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.capture.service import Capture, Captured
+from stratagraph.memory.lookup import Lookup
+from stratagraph.memory.retrieve.engine import Engines
+from stratagraph.memory.retrieve.service import Retrieve
+from stratagraph.service.embedded_postgres import EmbeddedPostgres
+from stratagraph.store.database import Database
+from stratagraph.store.enums import Access, Sensitivity, SourceKind
+from stratagraph.store.schema import migrate
+from stratagraph.store.tenancy import Directory
+from stratagraph.store.trust import Trust
+
+NOON = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """The administrator's URL of a PostgreSQL server for this test session."""
+    given = os.environ.get("STRATAGRAPH_TEST_DATABASE_URL")
+    if given:
+        yield given
+        return
+    directory = Path(tempfile.mkdtemp(prefix="stratagraph-tests-"))
+    try:
+        with EmbeddedPostgres(directory).running() as url:
+            with psycopg.connect(url, autocommit=True) as connection:
+                # Tests do not outlive a crash of the machine; waiting for the disk would only slow them.
+                connection.execute("ALTER SYSTEM SET fsync = off")
+                connection.execute("ALTER SYSTEM SET synchronous_commit = off")
+                connection.execute("SELECT pg_reload_conf()")
+            yield url
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def with_database(url: str, name: str) -> str:
+    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+
+
+@pytest.fixture(scope="session")
+def template_database(postgres_url: str) -> str:
+    """A migrated database that nobody connects to, so that it can be copied."""
+    name = "stratagraph_template"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        connection.execute(f"CREATE DATABASE {name}")
+    migrate(with_database(postgres_url, name))
+    return name
+
+
+@contextmanager
+def fresh_database(postgres_url: str, template: str | None) -> Iterator[str]:
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        source = f" TEMPLATE {template} STRATEGY FILE_COPY" if template else ""
+        connection.execute(f"CREATE DATABASE {name}{source}")
+    try:
+        yield with_database(postgres_url, name)
+    finally:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def database_url(postgres_url: str, template_database: str) -> Iterator[str]:
+    """A migrated database of the test's own."""
+    with fresh_database(postgres_url, template_database) as url:
+        yield url
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    async with Database(database_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def directory(database: Database) -> Directory:
+    return Directory(database)
+
+
+@dataclass
+class HandClock:
+    """A clock that moves when it is told to."""
+
+    at: datetime = NOON
+
+    def now(self) -> datetime:
+        return self.at
+
+    def forward(self, by: timedelta) -> None:
+        self.at += by
+
+
+def trust_of(
+    *,
+    tenant: str = "acme",
+    actor: str = "tester",
+    access: Access = Access.ADMIN,
+    ceiling: Sensitivity = Sensitivity.HYPER,
+    scopes: set[str] | None = None,
+) -> Trust:
+    """Trust for tests; the default may see and do everything of its tenant."""
+    return Trust(
+        tenant=tenant,
+        actor=actor,
+        access=access,
+        ceiling=ceiling,
+        scopes=None if scopes is None else frozenset(scopes),
+    )
+
+
+@dataclass
+class Memory:
+    """The rooms put together on one test database, with a clock in hand."""
+
+    database: Database
+    directory: Directory
+    clock: HandClock
+    capture: Capture
+    retrieve: Retrieve
+    lookup: Lookup
+    trust: Trust = field(default_factory=trust_of)
+
+    async def remember(self, kind: SourceKind, content: dict[str, Any], **more: Any) -> Captured:
+        """Capture one thing as the default caller, a second after the last."""
+        self.clock.forward(timedelta(seconds=1))
+        trust = more.pop("trust", self.trust)
+        request = CaptureRequest(source="test", source_kind=kind, content=content, **more)
+        return (await self.capture.capture(trust, [request]))[0]
+
+    async def observe(self, subject: str, predicate: str, value: Any, **more: Any) -> Captured:
+        keys = ("validity", "conditions", "evidence", "revision_policy")
+        content = {"subject": subject, "predicate": predicate, "object": value}
+        content |= {key: more.pop(key) for key in keys if key in more}
+        return await self.remember(SourceKind.OBSERVATION, content, **more)
+
+    async def turn(self, text: str, *, thread: str | None = None, **more: Any) -> Captured:
+        content = {"role": "user", "text": text} | ({"thread_id": thread} if thread else {})
+        return await self.remember(SourceKind.AGENT_TURN, content, **more)
+
+
+@pytest.fixture
+def memory(database: Database, directory: Directory) -> Memory:
+    clock = HandClock()
+    engines = Engines(mirror=None, feed=None)
+    return Memory(
+        database=database,
+        directory=directory,
+        clock=clock,
+        capture=Capture(database, directory, clock, Policy()),
+        retrieve=Retrieve(database, directory, clock, engines),
+        lookup=Lookup(database, directory, clock),
+    )
+
+
+async def until(condition: Any, *, within_s: float = 30.0) -> None:
+    """Wait for an event that no one signals to us: ask again until it is so, or fail at the deadline."""
+    async with asyncio.timeout(within_s):
+        while not await condition():  # noqa: ASYNC110 - the event is in another process
+            await asyncio.sleep(0.02)

@@ -1,0 +1,450 @@
+"""Capture, by source kind: what becomes of it, what it is linked to, and that it happens once (SPEC §4)."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from fix_memory import NOON, HandClock, Memory, trust_of
+from sqlalchemy import text
+
+from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
+from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.capture.service import Captured
+from stratagraph.store.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.errors import (
+    ConditionsOverlap,
+    EvidenceRequired,
+    Forbidden,
+    IdempotencyMismatch,
+    InvalidInput,
+    RecordNotFound,
+)
+
+
+def predicates(captured: Captured) -> list[str]:
+    return sorted(edge.predicate for edge in captured.edges)
+
+
+async def count(memory: Memory, table: str) -> int:
+    async with memory.database.transaction() as connection:
+        return int((await connection.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one())  # noqa: S608
+
+
+async def everything(memory: Memory) -> dict[str, int]:
+    tables = ("record", "relation", "salience", "audit", "candidate", "sync_log", "entity_term", "episode", "fact_slot")
+    return {table: await count(memory, table) for table in tables}
+
+
+async def test_an_observation_becomes_a_fact_linked_to_what_it_is_about(memory: Memory) -> None:
+    kept = await memory.observe("Alice", "works_at", "Acme", reason_to_remember="asked twice")
+    assert kept.primary.type is MemoryType.SEMANTIC
+    assert kept.primary.payload is not None
+    assert kept.primary.payload["validity"] == {"mode": "global"}
+    assert kept.primary.confidence == 0.7
+    assert predicates(kept) == ["object_entity", "subject_entity"]
+    assert {record.name for record in kept.created} == {"Alice", "Acme", "Alice works at Acme"}
+    log = await memory.lookup.audit(memory.trust, [kept.primary.id])
+    assert [(entry.action, entry.rationale) for entry in log[kept.primary.id]] == [("create", "asked twice")]
+
+
+async def test_the_same_fact_again_reinforces_it_and_adds_evidence(memory: Memory) -> None:
+    first = await memory.observe("Alice", "works_at", "Acme")
+    memory.clock.forward(timedelta(days=30))
+    again = await memory.observe("Alice", "works_at", "Acme")
+    assert again.primary.id == first.primary.id
+    assert again.created == ()
+    assert again.primary.salience == pytest.approx(0.6, abs=0.001)
+    assert again.primary.version == first.primary.version
+    assert again.primary.provenance is not None
+    assert len(again.primary.provenance["sources"]) == 2
+
+
+async def test_one_and_one_point_zero_are_the_same_object(memory: Memory) -> None:
+    first = await memory.observe("pool", "size", 1)
+    again = await memory.observe("pool", "size", 1.0)
+    assert again.primary.id == first.primary.id
+
+
+async def test_a_replacing_observation_supersedes_what_it_contradicts(memory: Memory) -> None:
+    old = await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
+    new = await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")
+    assert "supersedes" in predicates(new)
+    before = await memory.lookup.record(memory.trust, old.primary.id)
+    assert before is not None
+    assert before.state is RecordState.SUPERSEDED
+    assert before.salience == 0
+    assert before.payload is not None
+    assert before.payload["revision"]["status"] == "retracted"
+
+
+async def test_without_a_policy_facts_of_one_subject_stand_beside_each_other(memory: Memory) -> None:
+    await memory.observe("Alice", "speaks", "German")
+    french = await memory.observe("Alice", "speaks", "French")
+    assert french.primary.state is RecordState.ACTIVE
+    assert "supersedes" not in predicates(french)
+
+
+async def test_a_contesting_observation_leaves_both_in_doubt(memory: Memory) -> None:
+    old = await memory.observe("Alice", "born_in", 1990, revision_policy="contest")
+    new = await memory.observe("Alice", "born_in", 1991, revision_policy="contest")
+    assert new.primary.state is RecordState.CONTESTED
+    before = await memory.lookup.record(memory.trust, old.primary.id)
+    assert before is not None
+    assert before.state is RecordState.CONTESTED
+    assert "contested_by" in predicates(new)
+
+
+async def test_a_fork_needs_conditions_that_exclude_each_other(memory: Memory) -> None:
+    await memory.observe("Alice", "prefers", "Go", conditions={"project": "backend"}, revision_policy="fork")
+    fork = await memory.observe(
+        "Alice", "prefers", "Python", conditions={"project": ["data", "ml"]}, revision_policy="fork"
+    )
+    assert fork.primary.state is RecordState.ACTIVE
+    before = await everything(memory)
+    with pytest.raises(ConditionsOverlap) as caught:
+        await memory.observe("Alice", "prefers", "Rust", conditions={"team": "core"}, revision_policy="fork")
+    assert caught.value.path == ["content", "validity"]
+    assert await everything(memory) == before
+
+
+async def test_facts_with_separate_times_do_not_conflict(memory: Memory) -> None:
+    for start, end, city in (("2020", "2022", "Bern"), ("2022", "2024", "Basel")):
+        kept = await memory.observe(
+            "Alice",
+            "lived_in",
+            city,
+            validity={"mode": "timeboxed", "start": f"{start}-01-01T00:00:00Z", "end": f"{end}-01-01T00:00:00Z"},
+            revision_policy="fork",
+        )
+        assert kept.primary.state is RecordState.ACTIVE
+
+
+async def test_evidence_must_name_its_source(memory: Memory) -> None:
+    with pytest.raises(EvidenceRequired):
+        await memory.observe("Alice", "is", "tall", evidence=[{"note": "somebody said so"}])
+
+
+async def test_captures_of_a_thread_join_one_episode_in_order(memory: Memory) -> None:
+    first = await memory.turn("please look at the build", thread="t1")
+    second = await memory.remember(
+        SourceKind.TOOL_OUTPUT,
+        {"tool_name": "grep", "args": {"q": "x"}, "result": "3 hits", "thread_id": "t1", "call_id": "c1"},
+    )
+    third = await memory.remember(
+        SourceKind.TOOL_OUTPUT,
+        {"tool_name": "sed", "args": {}, "result": "ok", "thread_id": "t1", "call_id": "c2", "depends_on": ["c1"]},
+    )
+    episode = next(record for record in first.created if record.id != first.primary.id)
+    assert "part_of" in predicates(first)
+    assert {(e.predicate, e.target) for e in second.edges} >= {
+        ("follows", first.primary.id),
+        ("part_of", episode.id),
+    }
+    assert ("depends_on", second.primary.id) in {(e.predicate, e.target) for e in third.edges}
+    whole = await memory.lookup.record(memory.trust, episode.id)
+    assert whole is not None
+    assert whole.payload is not None
+    assert [event["event_kind"] for event in whole.payload["timeline"]] == ["agent_turn", "tool_output", "tool_output"]
+    assert [(node["tool"], node.get("depends_on")) for node in whole.payload["tool_graph"]] == [
+        ("grep", None),
+        ("sed", ["c1"]),
+    ]
+
+
+async def test_an_outcome_closes_the_episode_and_the_next_capture_opens_one_that_follows(memory: Memory) -> None:
+    first = await memory.turn("fix the build", thread="t1")
+    closed = await memory.remember(
+        SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success", "reason": "tests pass"}
+    )
+    episode = next(record for record in first.created if record.id != first.primary.id)
+    assert closed.primary.id == episode.id
+    assert closed.primary.payload is not None
+    assert closed.primary.payload["outcome"] == "success"
+    later = await memory.turn("one more thing", thread="t1")
+    reopened = next(record for record in later.created if record.id != later.primary.id)
+    assert reopened.id != episode.id
+    assert ("follows", reopened.id, episode.id) in {(e.predicate, e.source, e.target) for e in later.edges}
+
+
+async def test_an_outcome_can_come_after_silence_has_closed_the_episode(memory: Memory) -> None:
+    await memory.turn("fix the build", thread="t1")
+    memory.clock.forward(timedelta(minutes=31))
+    housekeeping = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig())
+    assert (await housekeeping.run_once(memory.clock.now())).closed == 1
+    decided = await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "failure"})
+    assert decided.primary.payload is not None
+    assert decided.primary.payload["outcome"] == "failure"
+
+
+async def test_silence_closes_at_thirty_minutes_and_not_before(memory: Memory) -> None:
+    await memory.turn("hello", thread="t1")
+    housekeeping = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig())
+    memory.clock.forward(timedelta(minutes=29, seconds=59))
+    assert (await housekeeping.run_once(memory.clock.now())).closed == 0
+    memory.clock.forward(timedelta(seconds=2))
+    assert (await housekeeping.run_once(memory.clock.now())).closed == 1
+    assert (await housekeeping.run_once(memory.clock.now())).closed == 0
+
+
+async def test_a_capture_after_silence_closes_the_old_episode_itself(memory: Memory) -> None:
+    first = await memory.turn("hello", thread="t1")
+    memory.clock.forward(timedelta(hours=2))
+    later = await memory.turn("hello again", thread="t1")
+    old = next(record.id for record in first.created if record.id != first.primary.id)
+    assert ("follows", old) in {
+        (edge.predicate, edge.target) for edge in later.edges if edge.source != later.primary.id
+    }
+
+
+async def test_an_outcome_without_an_episode_says_what_to_do(memory: Memory) -> None:
+    with pytest.raises(RecordNotFound, match="capture an event with this thread_id"):
+        await memory.remember(SourceKind.OUTCOME, {"thread_id": "nobody", "outcome_status": "success"})
+
+
+async def test_appending_costs_the_same_however_long_the_episode_is(memory: Memory) -> None:
+    costs = []
+    for number in range(60):
+        before = memory.database.statements
+        await memory.turn(f"message {number}", thread="long")
+        costs.append(memory.database.statements - before)
+    assert set(costs[2:]) == {costs[2]}
+
+
+async def test_threads_of_other_scopes_do_not_meet(memory: Memory) -> None:
+    one = await memory.turn("hello", thread="t", scope="project:a")
+    other = await memory.turn("hello", thread="t", scope="project:b")
+    episodes = {next(edge.target for edge in kept.edges if edge.predicate == "part_of") for kept in (one, other)}
+    assert len(episodes) == 2
+
+
+async def test_a_working_state_is_one_record_updated_in_place(memory: Memory) -> None:
+    first = await memory.remember(SourceKind.WORKING_STATE, {"thread_id": "t1", "state": "planning"})
+    second = await memory.remember(
+        SourceKind.WORKING_STATE, {"thread_id": "t1", "state": "executing", "next_actions": ["run tests"]}
+    )
+    assert second.primary.id == first.primary.id
+    assert second.primary.version == 2
+    assert second.primary.payload is not None
+    assert second.primary.payload["next_actions"] == ["run tests"]
+    assert await count(memory, "record_history") == 1
+
+
+async def test_a_plan_a_skill_and_an_entity_are_captured_by_proposing_their_type(memory: Memory) -> None:
+    plan = await memory.remember(
+        SourceKind.OBSERVATION,
+        {
+            "plan_id": "deploy",
+            "version": "1",
+            "nodes": [{"id": "a", "op": "build"}, {"id": "b", "op": "ship"}],
+            "edges": [{"from": "a", "to": "b", "kind": "control"}],
+        },
+        proposed_type=MemoryType.PLAN_GRAPH,
+    )
+    assert plan.primary.type is MemoryType.PLAN_GRAPH
+    skill = await memory.remember(
+        SourceKind.OBSERVATION,
+        {"skill_name": "fix cache", "triggers": [{"signal": "cache mismatch"}], "recipe": [{"step": "clear it"}]},
+        proposed_type=MemoryType.COMPETENCE,
+    )
+    assert skill.primary.type is MemoryType.COMPETENCE
+    entity = {"canonical_name": "Project Orion", "primary_type": "Project", "aliases": [{"value": "Orion"}]}
+    orion = await memory.remember(SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY)
+    again = await memory.remember(SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY)
+    assert again.primary.id == orion.primary.id
+    said = await memory.turn("Did Orion ship?")
+    assert {edge.target for edge in said.edges} == {orion.primary.id}
+
+
+async def test_a_cycle_in_a_plan_is_refused_and_leaves_nothing(memory: Memory) -> None:
+    before = await everything(memory)
+    with pytest.raises(InvalidInput, match="a -> b -> a"):
+        await memory.remember(
+            SourceKind.OBSERVATION,
+            {
+                "plan_id": "p",
+                "version": "1",
+                "nodes": [{"id": "a", "op": "x"}, {"id": "b", "op": "y"}],
+                "edges": [{"from": "a", "to": "b", "kind": "data"}, {"from": "b", "to": "a", "kind": "data"}],
+            },
+            proposed_type=MemoryType.PLAN_GRAPH,
+        )
+    assert await everything(memory) == before
+
+
+async def test_entities_are_found_by_identifier_then_name_then_unscoped(memory: Memory) -> None:
+    ann = {"name": "Ann", "type": "Person", "identifiers": [{"namespace": "email", "value": "ann@x.org"}]}
+    first = await memory.turn("hi", context={"mentions": [ann]})
+    renamed = await memory.turn("hi", context={"mentions": [{**ann, "name": "Ann Other"}]})
+    by_name = await memory.turn("hi", context={"mentions": ["ann"]})
+    scoped = await memory.turn("hi", context={"mentions": ["Ann"]}, scope="project:x")
+    targets = {edge.target for kept in (first, renamed, by_name, scoped) for edge in kept.edges}
+    assert len(targets) == 1
+
+
+async def test_an_entity_of_a_higher_sensitivity_is_not_met_by_a_lower_capture(memory: Memory) -> None:
+    secret = await memory.observe("Nightjar", "is", "a project", sensitivity=Sensitivity.HIGH)
+    open_ = await memory.observe("Nightjar", "is", "a bird", sensitivity=Sensitivity.LOW)
+    subjects = {edge.target for kept in (secret, open_) for edge in kept.edges if edge.predicate == "subject_entity"}
+    assert len(subjects) == 2
+
+
+async def test_records_are_referred_to_by_id_and_by_ref(memory: Memory) -> None:
+    first = await memory.remember(SourceKind.EVENT, {"event_kind": "build", "ref": "ci#1", "summary": "built"})
+    by_ref = await memory.turn("see there", context={"references": [{"ref": "ci#1", "predicate": "caused_by"}]})
+    assert ("caused_by", first.primary.id) in {(edge.predicate, edge.target) for edge in by_ref.edges}
+    by_id = await memory.turn(f"see {first.primary.id}")
+    assert ("references_record", first.primary.id) in {(edge.predicate, edge.target) for edge in by_id.edges}
+
+
+async def test_what_the_caller_sent_beyond_the_known_keys_is_kept(memory: Memory) -> None:
+    kept = await memory.remember(
+        SourceKind.EVENT,
+        {"event_kind": "deploy", "ref": "d1", "summary": "deployed", "region": "eu", "n": [1, {"a": None}]},
+    )
+    assert kept.primary.payload is not None
+    assert kept.primary.payload["timeline"][0]["content"] == {"region": "eu", "n": [1, {"a": None}]}
+
+
+async def test_an_idempotency_key_answers_with_what_the_first_call_left(memory: Memory) -> None:
+    first = await memory.turn("hello", thread="t", idempotency_key="k1")
+    before = await everything(memory)
+    again = await memory.turn("hello", thread="t", idempotency_key="k1")
+    assert again.replayed
+    assert again.primary.id == first.primary.id
+    assert again.sequence == first.sequence
+    assert {record.id for record in again.created} == {record.id for record in first.created}
+    assert {edge.id for edge in again.edges} == {edge.id for edge in first.edges}
+    assert await everything(memory) == before
+    with pytest.raises(IdempotencyMismatch):
+        await memory.turn("something else", thread="t", idempotency_key="k1")
+
+
+async def test_the_same_key_at_once_from_many_callers_stores_one_record(memory: Memory) -> None:
+    request = CaptureRequest(
+        source="s", source_kind=SourceKind.EVENT, content={"event_kind": "x", "ref": "r"}, idempotency_key="one"
+    )
+    answers = await asyncio.gather(*(memory.capture.capture(memory.trust, [request]) for _ in range(8)))
+    assert len({answer[0].primary.id for answer in answers}) == 1
+    assert await count(memory, "record") == 1
+    assert sum(not answer[0].replayed for answer in answers) == 1
+
+
+async def test_many_callers_naming_a_new_entity_make_one(memory: Memory) -> None:
+    def naming(number: int) -> CaptureRequest:
+        return CaptureRequest(
+            source="s",
+            source_kind=SourceKind.AGENT_TURN,
+            content={"role": "user", "text": f"number {number}"},
+            context={"mentions": ["Zed", f"Person {number % 3}", "Yan"] if number % 2 else ["Yan", "Zed"]},
+        )
+
+    await asyncio.gather(*(memory.capture.capture(memory.trust, [naming(number)]) for number in range(12)))
+    for name in ("Zed", "Yan", "Person 1"):
+        assert len(await memory.lookup.entities(memory.trust, name, scope=None, first=20)) == 1
+
+
+async def test_many_callers_on_one_thread_share_its_episode(memory: Memory) -> None:
+    requests = [
+        CaptureRequest(
+            source="s", source_kind=SourceKind.AGENT_TURN, content={"role": "u", "text": str(n), "thread_id": "busy"}
+        )
+        for n in range(10)
+    ]
+    await asyncio.gather(*(memory.capture.capture(memory.trust, [request]) for request in requests))
+    assert await count(memory, "episode") == 1
+    async with memory.database.transaction() as connection:
+        row = (await connection.execute(text("SELECT events, (SELECT count(*) FROM episode_event) FROM episode"))).one()
+    assert tuple(row) == (10, 10)
+
+
+async def test_a_batch_is_stored_whole_or_not_at_all(memory: Memory) -> None:
+    good = CaptureRequest(source="s", source_kind=SourceKind.AGENT_TURN, content={"role": "u", "text": "fine"})
+    bad = CaptureRequest(source="s", source_kind=SourceKind.AGENT_TURN, content={"role": "u"})
+    before = await everything(memory)
+    with pytest.raises(InvalidInput) as caught:
+        await memory.capture.capture(memory.trust, [good, good, bad], batch=True)
+    assert caught.value.path == ["items", "2", "content", "text"]
+    assert await everything(memory) == before
+
+
+async def test_a_batch_is_read_in_order_outcomes_and_all(memory: Memory) -> None:
+    def turn(text_: str) -> CaptureRequest:
+        return CaptureRequest(
+            source="s", source_kind=SourceKind.AGENT_TURN, content={"role": "u", "text": text_, "thread_id": "t"}
+        )
+
+    outcome = CaptureRequest(
+        source="s", source_kind=SourceKind.OUTCOME, content={"thread_id": "t", "outcome_status": "success"}
+    )
+    answers = await memory.capture.capture(
+        memory.trust, [turn("a"), outcome, turn("b"), outcome, turn("c")], batch=True
+    )
+    episodes = [next(e.target for e in answers[n].edges if e.predicate == "part_of") for n in (0, 2, 4)]
+    assert len(set(episodes)) == 3
+    assert [answers[1].primary.id, answers[3].primary.id] == episodes[:2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "path"),
+    [
+        (SourceKind.AGENT_TURN, {"role": "user"}, ["content", "text"]),
+        (SourceKind.TOOL_OUTPUT, {"args": {}}, ["content", "tool_name"]),
+        (SourceKind.TOOL_OUTPUT, {"tool_name": "t", "call_id": "a", "depends_on": ["a"]}, ["content", "depends_on"]),
+        (SourceKind.OBSERVATION, {"subject": "a", "predicate": "b"}, ["content", "object"]),
+        (SourceKind.OBSERVATION, {"subject": "a", "predicate": "b", "object": None}, ["content", "object"]),
+        (SourceKind.WORKING_STATE, {"thread_id": "t", "state": "asleep"}, ["content", "state"]),
+        (SourceKind.OUTCOME, {"thread_id": "t", "outcome_status": "great"}, ["content", "outcome_status"]),
+        (SourceKind.OUTCOME, {"outcome_status": "success"}, ["content"]),
+        (SourceKind.EPISODE, {"timeline": []}, ["content", "timeline"]),
+        (SourceKind.EVENT, {"summary": "nul \x00"}, ["content", "summary"]),
+        (SourceKind.EVENT, {"blob": "x" * (1 << 20)}, ["content"]),
+        (SourceKind.EVENT, {"thread_id": ""}, ["content", "thread_id"]),
+    ],
+)
+async def test_bad_content_names_the_field_and_leaves_nothing(
+    memory: Memory, kind: SourceKind, content: dict[str, Any], path: list[str]
+) -> None:
+    before = await everything(memory)
+    with pytest.raises(InvalidInput) as caught:
+        await memory.remember(kind, content)
+    assert caught.value.path == path
+    assert ".".join(path) in caught.value.message
+    assert await everything(memory) == before
+
+
+async def test_writing_needs_write_access_and_stays_within_the_credential(memory: Memory) -> None:
+    reader = trust_of(access=Access.READ)
+    with pytest.raises(Forbidden):
+        await memory.turn("hello", trust=reader)
+    writer = trust_of(access=Access.WRITE, ceiling=Sensitivity.LOW, scopes={"project:a"})
+    kept = await memory.turn("hello", trust=writer)
+    assert kept.primary.scope == "project:a"
+    for beyond in ({"scope": "project:b"}, {"scope": ""}, {"sensitivity": Sensitivity.MEDIUM}):
+        with pytest.raises(Forbidden):
+            await memory.turn("hello", trust=writer, **beyond)
+
+
+async def test_the_feed_names_every_row_that_was_written(memory: Memory) -> None:
+    await memory.observe("Alice", "works_at", "Acme")
+    await memory.turn("hello", thread="t")
+    async with memory.database.transaction() as connection:
+        missing = await connection.execute(
+            text(
+                "SELECT count(*) FROM (SELECT 1 AS kind, tenant, id, row_version FROM record"
+                " UNION ALL SELECT 2, tenant, id, row_version FROM relation) r"
+                " WHERE NOT EXISTS (SELECT FROM sync_log l WHERE l.tenant = r.tenant AND l.kind = r.kind"
+                "   AND l.id = r.id AND l.version = r.row_version)"
+            )
+        )
+        assert missing.scalar_one() == 0
+
+
+async def test_record_times_are_the_commit_and_the_callers(memory: Memory) -> None:
+    long_ago = NOON - timedelta(days=400)
+    kept = await memory.turn("it was a long time ago", timestamp=long_ago)
+    assert kept.primary.occurred_at == long_ago
+    assert kept.primary.created_at == memory.clock.now()
+    assert isinstance(memory.clock, HandClock)

@@ -1,0 +1,266 @@
+"""Retrieval: the right memories come first, within the limits, at a constant number of statements (SPEC §6)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from fix_memory import Memory, trust_of
+
+from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
+from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.retrieve.service import Retrieved
+from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.errors import Forbidden, InvalidInput
+
+
+async def ask(memory: Memory, task: str, **more: object) -> Retrieved:
+    trust = more.pop("trust", memory.trust)
+    return await memory.retrieve.retrieve(trust, RetrieveRequest(task_descriptor=task, **more))  # type: ignore[arg-type]
+
+
+def names(found: Retrieved) -> list[str | None]:
+    return [node.record.name for node in found.nodes]
+
+
+async def test_words_find_the_record_and_its_stem_too(memory: Memory) -> None:
+    for text in ("we deployed the billing service", "lunch was good", "the printer is broken"):
+        await memory.turn(text)
+    found = await ask(memory, "deploying billing services")
+    assert names(found)[0] == "user: we deployed the billing service"
+    assert found.nodes[0].why.words == 1.0
+    assert found.engine == "sql"
+
+
+async def test_a_named_entity_is_a_root_and_brings_what_is_connected(memory: Memory) -> None:
+    fact = await memory.observe("Alice", "works_at", "Acme")
+    await memory.turn("unrelated chatter about lunch")
+    found = await ask(memory, "What do we know about Alice?", root_limit=1)
+    assert names(found)[0] == "Alice"
+    assert found.nodes[0].why.names == ["Alice"]
+    assert fact.primary.id in {node.record.id for node in found.nodes}
+    assert {edge.predicate for edge in found.edges} == {"subject_entity"}
+    neighbour = next(node for node in found.nodes if node.record.id == fact.primary.id)
+    assert (neighbour.hop, neighbour.root) == (1, False)
+
+
+async def test_an_alias_finds_the_entity(memory: Memory) -> None:
+    mention = {"name": "Project Orion", "type": "Project", "aliases": ["the telescope"]}
+    await memory.turn("it slipped", context={"mentions": [mention]})
+    assert names(await ask(memory, "how is the telescope doing"))[0] == "Project Orion"
+
+
+async def test_superseded_and_expired_facts_do_not_answer(memory: Memory) -> None:
+    await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
+    await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")
+    await memory.observe("Alice", "visits", "Lugano", validity={"mode": "timeboxed", "end": "2020-01-01T00:00:00Z"})
+    await memory.observe("Alice", "visits", "Geneva", validity={"mode": "timeboxed", "start": "2030-01-01T00:00:00Z"})
+    found = await ask(memory, "Alice lives visits", memory_types=(MemoryType.SEMANTIC,), max_hops=0)
+    assert names(found) == ["Alice lives in Basel"]
+
+
+async def test_a_superseded_fact_is_not_reached_by_walking_either(memory: Memory) -> None:
+    await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
+    await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")
+    found = await ask(memory, "Alice", root_limit=1, max_hops=3)
+    assert "Alice lives in Bern" not in names(found)
+    assert "Alice lives in Basel" in names(found)
+
+
+async def test_limits_cut_and_say_so(memory: Memory) -> None:
+    for number in range(12):
+        await memory.observe("Alice", "likes", f"thing number {number}")
+    found = await ask(memory, "Alice", root_limit=1, node_limit=5, edge_limit=3)
+    assert len(found.nodes) <= 5
+    assert len(found.edges) <= 3
+    assert {"edges", "roots"} <= set(found.reached)
+    everything = await ask(memory, "Alice", root_limit=100, node_limit=1000, edge_limit=5000, max_hops=6)
+    assert everything.reached == ()
+
+
+async def test_min_salience_leaves_out_what_has_faded(memory: Memory) -> None:
+    await memory.turn("the old billing incident")
+    memory.clock.forward(timedelta(hours=3))
+    await memory.turn("the new billing incident")
+    found = await ask(memory, "billing incident", min_salience=0.5)
+    assert names(found) == ["user: the new billing incident"]
+
+
+async def test_fading_ranks_lower_but_does_not_bury(memory: Memory) -> None:
+    await memory.turn("the quarterly billing reconciliation incident report")
+    memory.clock.forward(timedelta(days=30))
+    await memory.turn("billing is fine")
+    found = await ask(memory, "quarterly billing reconciliation incident report", max_hops=0)
+    assert names(found)[0] == "user: the quarterly billing reconciliation incident report"
+
+
+async def test_nothing_known_answers_with_what_is_recent(memory: Memory) -> None:
+    await memory.turn("the first message")
+    await memory.turn("the last message")
+    found = await ask(memory, "zebra", max_hops=0)
+    assert names(found) == ["user: the last message", "user: the first message"]
+
+
+async def test_a_closed_episode_is_found_by_what_happened_in_it(memory: Memory) -> None:
+    await memory.turn("the espresso machine leaks", thread="t1")
+    await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success"})
+    found = await ask(memory, "espresso machine", memory_types=(MemoryType.EPISODIC,), max_hops=0)
+    assert "Episode t1, success" in names(found)
+
+
+async def test_the_rendering_keeps_to_its_budget_and_cites(memory: Memory) -> None:
+    for number in range(20):
+        await memory.turn(f"message {number} about the quarterly billing run and its many details")
+    found = await ask(memory, "billing run", token_budget=100, root_limit=20)
+    assert found.rendering is not None
+    assert 0 < len(found.rendering) <= 400
+    first = found.rendering.splitlines()[0]
+    assert str(found.nodes[0].record.id) in first
+
+
+async def test_selection_asks_for_what_would_decide_and_follows_it(memory: Memory) -> None:
+    for system in ("macos", "linux"):
+        await memory.remember(
+            SourceKind.OBSERVATION,
+            {
+                "skill_name": f"fix linker cache on {system}",
+                "triggers": [{"signal": "linker cache error", "conditions": {"os": system}}],
+                "recipe": [{"step": "clear the cache"}],
+            },
+            proposed_type=MemoryType.COMPETENCE,
+        )
+    unsure = await ask(memory, "linker cache error")
+    assert unsure.selection is not None
+    assert unsure.selection.needs_more
+    assert unsure.selection.ask_for == ("os",)
+    told = await ask(memory, "linker cache error", context={"os": "linux"})
+    assert told.selection is not None
+    chosen = await memory.lookup.record(memory.trust, told.selection.chosen)  # type: ignore[arg-type]
+    assert chosen is not None
+    assert chosen.name == "fix linker cache on linux"
+
+
+async def test_the_number_of_statements_does_not_depend_on_the_data(memory: Memory) -> None:
+    counts = set()
+    for number in range(30):
+        await memory.observe(f"Person {number % 5}", "likes", f"thing {number}")
+        if number % 10 == 9:
+            before = memory.database.statements
+            await ask(memory, "what does Person 1 like", max_hops=2)
+            counts.add(memory.database.statements - before)
+    assert len(counts) == 1
+    assert counts.pop() <= 12
+
+
+async def test_a_large_tenant_is_searched_by_its_rare_words_and_conjunctions(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(60):
+        await memory.turn(f"common word number{number} again", scope="project:a" if number % 2 else "project:b")
+    monkeypatch.setattr("stratagraph.store.search.SMALL_TENANT", 10)
+    monkeypatch.setattr("stratagraph.store.search.BUDGET", 20)
+    monkeypatch.setattr("stratagraph.store.search.NARROW_SCOPES", 5)
+    housekeeping = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig())
+    assert (await housekeeping.run_once(memory.clock.now())).counted == 60
+    found = await ask(memory, "common word number17 again", root_limit=3, max_hops=0)
+    assert names(found)[0] == "user: common word number17 again"
+    only_common = await ask(memory, "common word", root_limit=3, max_hops=0)
+    assert len(only_common.roots) == 3
+    narrow = await ask(memory, "number17", trust=trust_of(scopes={"project:a"}), max_hops=0)
+    assert names(narrow)[0] == "user: common word number17 again"
+
+
+async def test_what_is_above_the_ceiling_is_a_redacted_leaf_or_nothing(memory: Memory) -> None:
+    levels = (Sensitivity.LOW, Sensitivity.MEDIUM, Sensitivity.HIGH)
+    for level in levels:
+        await memory.turn(f"the merger is {level.label}", sensitivity=level, context={"mentions": [{"name": "Merger"}]})
+    low = trust_of(ceiling=Sensitivity.LOW)
+    found = await ask(memory, "the merger", trust=low, max_hops=2)
+    assert [node.record.redacted for node in found.nodes if node.root] == [False] * len(found.roots)
+    shown = {node.record.sensitivity: node.record for node in found.nodes}
+    assert Sensitivity.HIGH not in shown
+    if Sensitivity.MEDIUM in shown:
+        head = shown[Sensitivity.MEDIUM]
+        assert head.redacted
+        assert (head.name, head.text, head.payload, head.provenance) == (None, None, None, None)
+    assert all("high" not in (name or "") for name in names(found))
+
+
+async def test_a_redacted_record_is_never_walked_through(memory: Memory) -> None:
+    """low — medium — low: for a caller at low, the far low record lies behind one that is redacted."""
+    near = await memory.remember(SourceKind.EVENT, {"event_kind": "x", "ref": "near", "summary": "the near event"})
+    middle = await memory.remember(
+        SourceKind.EVENT,
+        {"event_kind": "x", "ref": "middle", "summary": "the middle event"},
+        sensitivity=Sensitivity.MEDIUM,
+        context={"references": ["near"]},
+    )
+    far = await memory.remember(
+        SourceKind.EVENT,
+        {"event_kind": "x", "ref": "far", "summary": "quite something else"},
+        context={"references": ["middle"]},
+    )
+    found = await ask(
+        memory, "near event", trust=trust_of(ceiling=Sensitivity.LOW), root_limit=1, max_hops=6, node_limit=100
+    )
+    ids = {node.record.id for node in found.nodes}
+    assert near.primary.id in ids
+    assert middle.primary.id in ids
+    assert far.primary.id not in ids
+
+
+async def test_other_scopes_and_other_tenants_do_not_exist(memory: Memory) -> None:
+    await memory.turn("the secret recipe of project a", scope="project:a")
+    await memory.turn("the open recipe", scope="")
+    mine = trust_of(scopes={"project:b"})
+    assert names(await ask(memory, "recipe", trust=mine)) == ["user: the open recipe"]
+    assert names(await ask(memory, "recipe", trust=trust_of(tenant="globex"))) == []
+
+
+async def test_a_request_may_narrow_and_never_widen(memory: Memory) -> None:
+    await memory.turn("recipe a", scope="project:a")
+    await memory.turn("recipe b", scope="project:b")
+    wide = trust_of(scopes={"project:a", "project:b"}, ceiling=Sensitivity.MEDIUM)
+    assert len((await ask(memory, "recipe", trust=wide)).nodes) == 2
+    assert names(await ask(memory, "recipe", trust=wide, scopes=("project:a",))) == ["user: recipe a"]
+    with pytest.raises(Forbidden):
+        await ask(memory, "recipe", trust=wide, scopes=("project:c",))
+    with pytest.raises(Forbidden):
+        await ask(memory, "recipe", trust=wide, max_sensitivity=Sensitivity.HIGH)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "path"),
+    [
+        ("root_limit", 0, "rootLimit"),
+        ("root_limit", 101, "rootLimit"),
+        ("node_limit", 1001, "nodeLimit"),
+        ("edge_limit", 5001, "edgeLimit"),
+        ("max_hops", 7, "maxHops"),
+        ("min_salience", 1.1, "minSalience"),
+        ("token_budget", 0, "tokenBudget"),
+        ("at_least_sequence", "yesterday", "atLeastSequence"),
+        ("at_least_sequence", "1/1/1:5", "atLeastSequence"),
+    ],
+)
+async def test_bounds_are_named(memory: Memory, field: str, value: object, path: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        await ask(memory, "x", **{field: value})
+    assert caught.value.path == [path]
+
+
+async def test_a_receipts_sequence_is_honoured(memory: Memory) -> None:
+    kept = await memory.turn("the very latest")
+    found = await ask(memory, "very latest", at_least_sequence=kept.sequence)
+    assert kept.primary.id in found.roots
+    incarnation, _, xid = kept.sequence.rpartition(":")
+    with pytest.raises(InvalidInput, match="future"):
+        await ask(memory, "x", at_least_sequence=f"{incarnation}:{int(xid) + 1_000_000}")
+
+
+async def test_each_retrieval_is_logged_by_ids_only(memory: Memory) -> None:
+    kept = await memory.turn("hello there")
+    found = await ask(memory, "hello")
+    async with memory.database.transaction() as connection:
+        row = (await connection.exec_driver_sql("SELECT id, roots, actor FROM retrieval")).one()
+    assert (row.id, row.roots, row.actor) == (found.id, [kept.primary.id], "tester")

@@ -1,0 +1,65 @@
+"""Relations are stored once: every predicate has one name forwards and one backwards."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from strategies import predicates
+
+from stratagraph.store.errors import InvalidInput
+from stratagraph.store.predicates import INVERSES, check_predicate, inverse, stored_direction
+
+EXAMPLES = settings(max_examples=100, deadline=None)
+
+
+@EXAMPLES
+@given(predicates)
+def test_the_inverse_of_the_inverse_is_the_predicate(predicate: str) -> None:
+    assert inverse(inverse(predicate)) == predicate
+    assert inverse(predicate) != predicate
+    assert inverse(inverse(inverse(predicate))) == inverse(predicate)
+
+
+@EXAMPLES
+@given(predicates)
+def test_either_name_leads_to_the_stored_direction(predicate: str) -> None:
+    assert stored_direction(predicate) == (predicate, False)
+    assert stored_direction(inverse(predicate)) == (predicate, True)
+
+
+def test_the_registry_gives_no_name_twice() -> None:
+    names = [*INVERSES, *INVERSES.values()]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("name", [*INVERSES, *INVERSES.values()])
+def test_every_name_of_the_registry_can_be_stored(name: str) -> None:
+    assert check_predicate(name, path=["predicate"]) == name
+
+
+@pytest.mark.parametrize(
+    ("predicate", "backwards"),
+    [
+        ("part_of", "has_part"),
+        ("has_part", "part_of"),
+        ("derived_semantic", "derived_from"),
+        ("reviews", "inverse_of:reviews"),
+        ("inverse_of:reviews", "reviews"),
+    ],
+)
+def test_names_read_backwards(predicate: str, backwards: str) -> None:
+    assert inverse(predicate) == backwards
+
+
+@pytest.mark.parametrize("predicate", ["a", "a1", "a_b", "x" * 63])
+def test_lower_case_words_joined_by_underscores_are_predicates(predicate: str) -> None:
+    assert check_predicate(predicate, path=["p"]) == predicate
+
+
+@pytest.mark.parametrize(
+    "predicate", ["", "A", "1a", "_a", "a-b", "a b", "é", "x" * 64, "a\n", "inverse_of:a", "a`]->() DETACH DELETE"]
+)
+def test_anything_else_is_refused(predicate: str) -> None:
+    with pytest.raises(InvalidInput, match="is no predicate") as caught:
+        check_predicate(predicate, path=["edges", "0", "predicate"])
+    assert caught.value.path == ["edges", "0", "predicate"]

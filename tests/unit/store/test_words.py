@@ -1,0 +1,215 @@
+"""Text becomes term numbers and impacts: keyed, folded, bounded, and exactly BM25 together with a query."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stratagraph.store.words import (
+    AVERAGE_LENGTH,
+    DIMENSIONS,
+    K1,
+    MAX_TERMS,
+    STOP_WORDS,
+    SUMMARY_BOOST,
+    B,
+    idf,
+    lexemes,
+    query_terms,
+    query_vector,
+    record_terms,
+    sparsevec,
+    term_number,
+)
+
+EXAMPLES = settings(max_examples=60, deadline=None)
+KEY, OTHER_KEY = bytes(32), bytes(31) + b"\x01"
+VOCABULARY = ["cache", "linker", "build", "pkg/auth", "the", "Ärger", "go", "main.rs", "v1.2", "記憶", "deploy", "of"]
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+sentences = st.lists(st.sampled_from(VOCABULARY), max_size=30).map(" ".join)
+
+
+def weights(vector: str) -> dict[int, float]:
+    """A sparsevec in text form, read back."""
+    entries, dimensions = vector.removeprefix("{").split("}/")
+    assert int(dimensions) == DIMENSIONS
+    return {
+        int(number): float(weight) for number, weight in (entry.split(":") for entry in entries.split(",") if entry)
+    }
+
+
+# Words ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("Refactored pkg/auth", ["refactor", "=pkg/auth", "pkg", "auth"]),
+        ("the cat and the hat", ["cat", "hat"]),
+        ("Café CAFÉ cafe", ["cafe", "cafe", "cafe"]),
+        ("Straße STRASSE", ["strass", "strass"]),
+        ("running runs", ["run", "run"]),
+        ("deploy, deploy! (deploy)", ["deploy", "deploy", "deploy"]),
+        ("main.rs", ["=main.rs", "main", "rs"]),
+        ("It broke in main.rs.", ["broke", "=main.rs", "main", "rs"]),
+        ("getUserId", ["=getuserid", "getuserid"]),
+        ("https://x.io/a?b", ["=https://x.io/a", "https", "x", "io", "b"]),
+        ("ERR_42", ["=err_42", "err", "42"]),
+        ("**bold**", ["bold"]),
+        ("... :: *", []),
+    ],
+)
+def test_a_text_becomes_its_stems_and_whole_identifiers(text: str, found: list[str]) -> None:
+    assert lexemes(text) == found
+
+
+@pytest.mark.parametrize("word", sorted(STOP_WORDS)[::10])
+def test_stop_words_are_dropped_in_any_case(word: str) -> None:
+    assert lexemes(f"{word} {word.upper()} {word.capitalize()}") == []
+
+
+@EXAMPLES
+@given(sentences)
+def test_case_does_not_matter(text: str) -> None:
+    words = [word for word in text.split() if word != "記憶"]
+    assert lexemes(" ".join(words).upper()) == lexemes(" ".join(words).lower())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("naïve", "naive"), ("e\u0301te\u0301", "ete"), ("ﬁle", "file"), ("Ａ１", "A1")]
+)
+def test_accents_and_letter_forms_do_not_matter(one: str, other: str) -> None:
+    assert [word for word in lexemes(one) if word[0] != "="] == [word for word in lexemes(other) if word[0] != "="]
+
+
+@pytest.mark.parametrize("identifier", ["pkg/auth", "user@host", "c#", "a:b", "x_y", "GH-1234", "v1", "fooBar"])
+def test_an_identifier_is_found_whole_and_apart_from_its_words(identifier: str) -> None:
+    assert "=" + identifier.casefold() in lexemes(f"see {identifier} please")
+
+
+def test_a_plain_word_is_no_identifier() -> None:
+    assert not [word for word in lexemes("Deploy the build cache") if word.startswith("=")]
+
+
+def test_long_words_and_identifiers_are_left_out() -> None:
+    assert lexemes("a" * 65) == []
+    assert len(lexemes("b" * 64)) == 1
+    assert "=" + "a/" * 64 in lexemes("a/" * 64)
+    assert not [word for word in lexemes("a/" * 64 + "b") if word.startswith("=")]
+
+
+# Numbers --------------------------------------------------------------------------------------------------------
+
+
+@EXAMPLES
+@given(texts)
+def test_the_same_words_get_the_same_numbers(text: str) -> None:
+    assert record_terms(KEY, text) == record_terms(KEY, text)
+    assert set(query_terms(KEY, text)) <= set(record_terms(KEY, text).numbers)
+
+
+@EXAMPLES
+@given(st.lists(st.text(min_size=1, max_size=10), min_size=1, max_size=20, unique=True))
+def test_another_key_gives_other_numbers(words: list[str]) -> None:
+    encodable = [word for word in words if not re.search("[\ud800-\udfff]", word)]
+    ours = {term_number(KEY, word) for word in encodable}
+    theirs = {term_number(OTHER_KEY, word) for word in encodable}
+    assert len(ours) == len(theirs) == len(encodable)
+    assert not ours & theirs
+
+
+@EXAMPLES
+@given(texts, texts)
+def test_numbers_ascend_are_distinct_and_within_the_dimensions(body: str, summary: str) -> None:
+    terms = record_terms(KEY, body, summary)
+    assert all(low < high for low, high in pairwise(terms.numbers))
+    assert all(1 <= number <= DIMENSIONS for number in terms.numbers)
+    assert len(terms.numbers) == len(terms.impacts)
+    assert all(0 < impact < K1 + 1 for impact in terms.impacts)
+
+
+def test_a_record_has_a_bounded_number_of_terms_and_keeps_the_most_frequent() -> None:
+    rare = " ".join(f"w{position}x" for position in range(MAX_TERMS))
+    terms = record_terms(KEY, f"{rare} common common")
+    assert len(terms.numbers) == MAX_TERMS
+    assert term_number(KEY, "common") in terms.numbers
+
+
+def test_a_query_has_at_most_64_terms_in_order_of_appearance() -> None:
+    words = [f"word{chr(97 + position // 26)}{chr(97 + position % 26)}" for position in range(100)]
+    numbers = query_terms(KEY, " ".join(words))
+    assert len(numbers) == 64
+    assert numbers[0] == term_number(KEY, lexemes(words[0])[0])
+    assert len(set(numbers)) == 64
+
+
+def test_the_vector_is_written_as_pgvector_reads_it() -> None:
+    assert sparsevec([(1, 0.5), (7, 2.0), (10, 1 / 3)]) == "{1:0.5,7:2,10:0.333333}/1000000000"
+    assert sparsevec([]) == "{}/1000000000"
+
+
+@EXAMPLES
+@given(sentences)
+def test_the_vector_of_a_record_says_what_its_terms_say(text: str) -> None:
+    terms = record_terms(KEY, text)
+    assert weights(terms.as_sparsevec()) == pytest.approx(
+        dict(zip(terms.numbers, terms.impacts, strict=True)), rel=1e-5
+    )
+
+
+# BM25 -----------------------------------------------------------------------------------------------------------
+
+
+def bm25(query: str, document: str, corpus: list[str]) -> float:
+    """The textbook's formula (Robertson and Zaragoza, with Lucene's idf), word by word."""
+    counted = Counter(lexemes(document))
+    length = max(1, sum(counted.values()))
+    score = 0.0
+    for word in set(lexemes(query)):
+        containing = max(1, sum(word in lexemes(other) for other in corpus))
+        rarity = math.log(1 + (max(len(corpus), containing) - containing + 0.5) / (containing + 0.5))
+        frequency = counted[word]
+        score += rarity * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length / AVERAGE_LENGTH))
+    return score
+
+
+@EXAMPLES
+@given(sentences, st.lists(sentences, min_size=1, max_size=5))
+def test_the_inner_product_of_query_and_record_is_bm25(query: str, corpus: list[str]) -> None:
+    frequencies: Counter[int] = Counter()
+    for document in corpus:
+        frequencies.update(record_terms(KEY, document).numbers)
+    asked = weights(query_vector(query_terms(KEY, query), frequencies, len(corpus)))
+    for document in corpus:
+        held = weights(record_terms(KEY, document).as_sparsevec())
+        product = sum(weight * held.get(number, 0.0) for number, weight in asked.items())
+        assert product == pytest.approx(bm25(query, document, corpus), rel=1e-4, abs=1e-9)
+
+
+def test_a_word_of_the_summary_counts_as_several_of_the_body() -> None:
+    body = " ".join(["cache"] * (1 + SUMMARY_BOOST))
+    boosted = record_terms(KEY, "cache", "cache").impacts[0]
+    assert boosted > record_terms(KEY, "cache").impacts[0]
+    length = K1 * (1 - B + B / AVERAGE_LENGTH)
+    assert boosted == pytest.approx((1 + SUMMARY_BOOST) * (K1 + 1) / (1 + SUMMARY_BOOST + length))
+    assert boosted > record_terms(KEY, body).impacts[0]  # the summary does not make the record longer
+
+
+@pytest.mark.parametrize("documents", [1, 10, 10**6])
+def test_rarity_falls_with_frequency_and_is_never_negative(documents: int) -> None:
+    values = [idf(documents, frequency) for frequency in (1, 2, documents // 2, documents, 2 * documents)]
+    assert all(value > 0 for value in values)
+    assert idf(documents, 1) >= idf(documents, documents)
+
+
+def test_a_term_that_nobody_counted_is_taken_for_rare() -> None:
+    assert query_vector([5], {}, 100) == query_vector([5], {5: 1}, 100)
+    assert query_vector([9, 5], {5: 50}, 100).startswith("{5:")
