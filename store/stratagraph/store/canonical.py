@@ -7,7 +7,6 @@ known (design decisions 5 and 18).
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import math
 import unicodedata
@@ -19,23 +18,31 @@ from stratagraph.store.errors import InvalidInput, LimitExceeded
 
 MAX_DEPTH = 64  # levels of nesting; deeper JSON is a mistake or an attack
 KEY_BYTES = 32
+_LARGEST_INTEGER = 2**53 - 1  # up to here RFC 8785 takes integers as they are
 
 
 def canonical_json(value: Any, *, path: list[str]) -> bytes:
     """RFC 8785 bytes. Raises InvalidInput where a number has no exact IEEE 754 double."""
     try:
-        return rfc8785.dumps(value)
+        return rfc8785.dumps(_as_doubles(value))
     except rfc8785.CanonicalizationError as error:
         raise InvalidInput(f"{'.'.join(path)}: has no canonical JSON form: {error}", path=path) from error
+
+
+def _as_doubles(value: Any) -> Any:
+    """Large integers that a double holds exactly, as doubles: JSON does not tell 1e16 from 10000000000000000."""
+    if isinstance(value, dict):
+        return {name: _as_doubles(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_as_doubles(item) for item in value]
+    if isinstance(value, int) and abs(value) > _LARGEST_INTEGER and abs(value) < 1e300 and int(float(value)) == value:
+        return float(value)
+    return value
 
 
 def keyed_hash(key: bytes, kind: str, value: bytes) -> bytes:
     """32 bytes that depend on the tenant's index key; `kind` keeps the hashes of different ideas apart."""
     return hmac.digest(key, kind.encode() + b"\x00" + value, "sha256")
-
-
-def request_hash(value: Any) -> bytes:
-    return hashlib.sha256(rfc8785.dumps(value)).digest()
 
 
 def normalised_name(name: str) -> str:

@@ -80,8 +80,9 @@ def disjoint(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return _before(one.get("end"), other.get("start")) or _before(other.get("end"), one.get("start"))
 
 
-def _values(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+def _values(value: Any) -> list[bytes]:
+    """As canonical JSON, which tells `true` from `1` where Python does not."""
+    return [canonical_json(item, path=["conditions"]) for item in (value if isinstance(value, list) else [value])]
 
 
 def _before(end: str | None, start: str | None) -> bool:

@@ -44,7 +44,8 @@ def inverse(predicate: str) -> str:
 def stored_direction(predicate: str) -> tuple[str, bool]:
     """The predicate as it is stored, and whether source and target must be swapped for it."""
     if predicate.startswith(_INVERSE_PREFIX):
-        return predicate.removeprefix(_INVERSE_PREFIX), True
+        forward, swapped = stored_direction(predicate.removeprefix(_INVERSE_PREFIX))
+        return forward, not swapped
     if predicate in _FORWARD_OF:
         return _FORWARD_OF[predicate], True
     return predicate, False

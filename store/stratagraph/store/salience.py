@@ -31,7 +31,10 @@ POWER_LAW = "power_law"  # the custom curve that ships
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decay:
-    """How salience falls. `half_life_s` in seconds, at least 1; `max_age_s` counts from the record's creation."""
+    """How salience falls. `half_life_s` in seconds, at least 1; `max_age_s` counts from the record's creation.
+
+    The custom curve is a power law whose exponent is `params["beta"]`, a positive number.
+    """
 
     curve: Curve = Curve.EXPONENTIAL
     half_life_s: float = DAY
@@ -68,18 +71,21 @@ class Salience:
         """When the record may be pruned: its value falls below PRUNE_BELOW. None if never by itself."""
         if self.pinned or self.deletion_policy is not DeletionPolicy.AUTO_PRUNE:
             return None
-        by_age = None
-        if self.decay.max_age_s is not None:
-            by_age = self.created_at + timedelta(seconds=self.decay.max_age_s)
+        by_age = _later(self.created_at, self.decay.max_age_s) if self.decay.max_age_s is not None else None
         if self.s < PRUNE_BELOW:
             return self.t0
         if min(self.decay.min_salience, self.s) >= PRUNE_BELOW:
             return by_age
-        try:
-            by_decay = self.t0 + timedelta(seconds=_seconds_until(self.decay, PRUNE_BELOW / self.s))
-        except OverflowError:  # a half-life of millennia
-            return by_age
-        return by_decay if by_age is None else min(by_decay, by_age)
+        by_decay = _later(self.t0, _seconds_until(self.decay, PRUNE_BELOW / self.s))
+        return min((instant for instant in (by_age, by_decay) if instant is not None), default=None)
+
+
+def _later(instant: datetime, seconds: float) -> datetime | None:
+    """None where that lies beyond the end of the calendar: a half-life of millennia never falls due."""
+    try:
+        return instant + timedelta(seconds=seconds)
+    except OverflowError:
+        return None
 
 
 def _retained(decay: Decay, elapsed: float) -> float:

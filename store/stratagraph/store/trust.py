@@ -69,7 +69,7 @@ class Trust:
             if len(self.scopes) == 1:
                 return next(iter(self.scopes))
             raise InvalidInput(
-                "scope: this credential has several scopes; say which one this belongs to", path=["scope"]
+                "scope: this credential does not have just one scope; say which one this belongs to", path=["scope"]
             )
         if self.scopes is not None and scope not in self.scopes:
             what = "write without a scope" if scope == UNSCOPED else f"write to the scope {scope!r}"

@@ -64,7 +64,7 @@ def lexemes(text: str) -> list[str]:
     ['refactor', '=pkg/auth', 'pkg', 'auth']
     """
     found: list[str] = []
-    for match in _PIECE.finditer(text):
+    for match in _PIECE.finditer(text if text.isascii() else unicodedata.normalize("NFKC", text)):
         piece = match.group().strip(".:*")
         if not piece:
             continue

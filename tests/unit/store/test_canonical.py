@@ -17,7 +17,6 @@ from stratagraph.store.canonical import (
     check_json,
     keyed_hash,
     normalised_name,
-    request_hash,
 )
 from stratagraph.store.errors import InvalidInput, LimitExceeded
 
@@ -42,7 +41,6 @@ def canonical(value: Any) -> bytes:
 )
 def test_equal_values_have_one_text(one: Any, other: Any) -> None:
     assert canonical(one) == canonical(other)
-    assert request_hash(one) == request_hash(other)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +49,6 @@ def test_equal_values_have_one_text(one: Any, other: Any) -> None:
 )
 def test_different_values_have_different_texts(one: Any, other: Any) -> None:
     assert canonical(one) != canonical(other)
-    assert request_hash(one) != request_hash(other)
 
 
 def test_the_text_is_that_of_rfc_8785() -> None:
@@ -69,7 +66,9 @@ def test_the_text_reads_back_as_the_value_and_is_stable(value: Any) -> None:
     assert canonical(again) == canonical(value)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 2**53, -(2**53), {"a": [10**30]}, "\ud800"], ids=ascii)
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), 2**53 + 1, -(2**53) - 1, {"a": [10**30 + 1]}, "\ud800"], ids=ascii
+)
 def test_what_has_no_exact_text_is_refused(value: Any) -> None:
     with pytest.raises(InvalidInput, match=r"content\.object: has no canonical JSON form") as caught:
         canonical(value)
@@ -163,3 +162,7 @@ def test_nesting_ends_at_the_limit_and_not_before(wrap: Any) -> None:
     with pytest.raises(LimitExceeded) as caught:
         check_json(wrap(value), path=PATH)
     assert len(caught.value.path or []) == len(PATH) + MAX_DEPTH + 1
+
+
+def test_large_numbers_are_one_value_however_json_spells_them() -> None:
+    assert canonical(1e16) == canonical(10**16) == canonical(json.loads(canonical(1e16)))

@@ -102,3 +102,8 @@ def test_these_never_hold_together(one: Json, other: Json) -> None:
 def test_these_may_hold_together(one: Json, other: Json) -> None:
     assert not disjoint(one, other)
     assert not disjoint(other, one)
+
+
+def test_true_and_one_are_not_a_common_value() -> None:
+    assert disjoint({"conditions": {"a": True}}, {"conditions": {"a": 1}})
+    assert not disjoint({"conditions": {"a": 1}}, {"conditions": {"a": [2, 1.0]}})

@@ -63,3 +63,8 @@ def test_anything_else_is_refused(predicate: str) -> None:
     with pytest.raises(InvalidInput, match="is no predicate") as caught:
         check_predicate(predicate, path=["edges", "0", "predicate"])
     assert caught.value.path == ["edges", "0", "predicate"]
+
+
+def test_the_inverse_of_an_inverse_is_stored_forward() -> None:
+    assert stored_direction("inverse_of:has_part") == ("part_of", False)
+    assert stored_direction("inverse_of:reviews") == ("reviews", True)

@@ -696,7 +696,6 @@ APPENDIX_MISTAKES: list[tuple[str, Any]] = [
     ("provenance.sources.0.ref", ...),
     ("provenance.sources.0.timestamp", "2026-01-28T00:00:00"),
     ("relations.0.predicate", "Bad Name"),
-    ("relations.0.predicate", "inverse_of:has_part"),
     ("relations.0.target_id", "x"),
     ("relations.0.weight", 1.01),
     ("payload.kind", "episodic"),

@@ -175,7 +175,7 @@ def test_a_write_beyond_the_scopes_is_refused(scopes: set[str], asked: str) -> N
 
 
 def test_with_several_scopes_a_write_must_say_which() -> None:
-    with pytest.raises(InvalidInput, match="several scopes") as caught:
+    with pytest.raises(InvalidInput, match="just one scope") as caught:
         trust({"user:a", "user:b"}).scope_for_write(None)
     assert caught.value.path == ["scope"]
 

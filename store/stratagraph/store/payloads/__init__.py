@@ -45,9 +45,9 @@ def parse_payload(memory_type: MemoryType, value: Any, *, path: list[str] | None
 def invalid(error: ValidationError, path: list[str]) -> InvalidInput:
     """One InvalidInput for all that pydantic found; its path is the first field."""
     found = [
-        (".".join([*path, *(str(step) for step in item["loc"])]), item["msg"].removeprefix("Value error, "))
+        ([*path, *(str(step) for step in item["loc"])], item["msg"].removeprefix("Value error, "))
         for item in error.errors(include_url=False, include_context=False, include_input=False)
     ]
-    message = "; ".join(f"{field}: {problem}" for field, problem in found[:10])
+    message = "; ".join(f"{'.'.join(field)}: {problem}" for field, problem in found[:10])
     more = f"; and {len(found) - 10} more" if len(found) > 10 else ""
-    return InvalidInput(message + more, path=found[0][0].split("."))
+    return InvalidInput(message + more, path=found[0][0])

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
-Instant = Annotated[AwareDatetime, AfterValidator(lambda value: value.astimezone(UTC))]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
+
+def _as_text(value: object) -> object:
+    """Numbers would be taken for seconds since 1970; a time is written out."""
+    if not isinstance(value, str | datetime):
+        raise ValueError("must be an RFC 3339 time such as 2026-01-28T09:30:00Z")
+    return value
+
+
+def _in_utc(value: datetime) -> datetime:
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("lies outside the years 1 to 9999 in UTC") from None
+
+
+Instant = Annotated[AwareDatetime, BeforeValidator(_as_text), AfterValidator(_in_utc)]
+Share = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Count = Annotated[int, Field(strict=True, ge=0)]
 Name = Annotated[str, Field(min_length=1, max_length=2_000)]
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import networkx as nx
 from pydantic import Field, model_validator
 
-from stratagraph.store.payloads.base import Count, Instant, Name, Part, Payload, Share
+from stratagraph.store.payloads.base import Count, Instant, Name, Number, Part, Payload, Share
 
 
 class PlanNode(Part):
@@ -24,7 +24,7 @@ class PlanEdge(Part):
 
 
 class PlanMetrics(Part):
-    avg_latency_ms: float | None = None
+    avg_latency_ms: Number | None = None
     failure_rate: Share | None = None
     execution_count: Count | None = None
     last_executed_at: Instant | None = None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import StrictBool
+
 from stratagraph.store.payloads.base import Name, Part, Payload
 
 
@@ -11,7 +13,7 @@ class Constraint(Part):
     type: Name
     key: Name
     value: Any = None
-    required: bool = False
+    required: StrictBool = False
 
 
 class WorkingPayload(Payload):

@@ -1,0 +1,456 @@
+"""The change feed loses nothing, repeats nothing and inverts nothing, whatever writers do at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import psycopg
+import pytest
+from fix_memory import Memory, until
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.database import Database
+from stratagraph.store.feed import WINDOW_TICKS, Change, Feed, Kind, Lease, Logged, append_changes
+from stratagraph.store.ids import new_id
+from stratagraph.store.mirror_source import MirrorSource
+from stratagraph.store.tenancy import Directory, Tenant
+
+LOG = "INSERT INTO sync_log (shard, tenant, kind, id, version, op) VALUES (0, 1, 1, %s, %s, 'U')"
+
+
+@pytest.fixture
+async def tenant(directory: Directory) -> Tenant:
+    found = await directory.tenant("acme", create=True)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+async def feed(database: Database) -> Feed:
+    """A registered consumer; what was written before it does not concern it."""
+    feed = Feed(database, "test")
+    assert await feed.register()
+    return feed
+
+
+async def taken(feed: Feed, owner: str = "me") -> Lease:
+    lease = await feed.lease(owner)
+    assert lease is not None
+    return lease
+
+
+async def drained(feed: Feed, lease: Lease) -> tuple[list[Logged], Lease]:
+    """Everything up to the newest tick, and the lease as it is then."""
+    changes: list[Logged] = []
+    while (page := await feed.page(lease)) is not None:
+        changes += page.changes
+        advanced = await feed.advance(lease, page)
+        assert advanced is not None
+        lease = advanced
+    return changes, lease
+
+
+async def log(database: Database, tenant: Tenant, count: int) -> list[UUID]:
+    """One transaction with `count` changes."""
+    ids = [new_id() for _ in range(count)]
+    async with database.transaction() as connection:
+        await append_changes(connection, tenant, [Change(kind=Kind.RECORD, id=id_, version=1) for id_ in ids])
+    return ids
+
+
+def ids(changes: Sequence[Logged]) -> list[UUID]:
+    return [change.id for change in changes]
+
+
+async def scalar(connection: AsyncConnection, statement: str) -> int:
+    return int((await connection.execute(text(statement))).scalar_one())
+
+
+async def ticks(database: Database) -> int:
+    async with database.transaction() as connection:
+        return await scalar(connection, "SELECT count(*) FROM sync_tick")
+
+
+async def expire(database: Database) -> None:
+    async with database.transaction() as connection:
+        await connection.execute(text("UPDATE sync_cursor SET lease_until = clock_timestamp() - interval '1 s'"))
+
+
+async def test_a_change_appears_exactly_once_and_in_order(feed: Feed, database: Database, tenant: Tenant) -> None:
+    lease = await taken(feed)
+    written = await log(database, tenant, 3) + await log(database, tenant, 2)
+    await feed.tick()
+    seen, lease = await drained(feed, lease)
+    assert ids(seen) == written
+    assert {(change.tenant, change.kind, change.version, change.op) for change in seen} == {
+        (tenant.id, Kind.RECORD, 1, "U")
+    }
+    await feed.tick()
+    assert await drained(feed, lease) == ([], lease)
+
+
+async def test_what_was_written_before_a_consumer_registered_is_not_its_to_read(
+    database: Database, tenant: Tenant
+) -> None:
+    await log(database, tenant, 3)
+    feed = Feed(database, "late")
+    assert await feed.register()
+    assert not await feed.register()
+    after = await log(database, tenant, 2)
+    await feed.tick()
+    assert ids((await drained(feed, await taken(feed)))[0]) == after
+
+
+async def test_each_consumer_reads_everything(feed: Feed, database: Database, tenant: Tenant) -> None:
+    other = Feed(database, "other")
+    await other.register()
+    written = await log(database, tenant, 4)
+    await feed.tick()
+    for consumer in (feed, other):
+        assert ids((await drained(consumer, await taken(consumer)))[0]) == written
+
+
+@pytest.mark.parametrize("logged_first", [True, False], ids=["logged early", "only begun early"])
+async def test_a_long_open_writer_neither_stalls_the_others_nor_is_lost(
+    feed: Feed, database: Database, tenant: Tenant, database_url: str, *, logged_first: bool
+) -> None:
+    lease = await taken(feed)
+    late = new_id()
+    async with await psycopg.AsyncConnection.connect(database_url) as writer:
+        await writer.execute("SELECT pg_current_xact_id()")
+        if logged_first:
+            await writer.execute(LOG, (late, 1))
+        others = [id_ for _ in range(20) for id_ in await log(database, tenant, 1)]
+        await feed.tick()
+        seen, lease = await drained(feed, lease)
+        assert ids(seen) == others
+        if not logged_first:
+            await writer.execute(LOG, (late, 1))
+        await writer.commit()
+    await feed.tick()
+    seen, lease = await drained(feed, lease)
+    assert ids(seen) == [late]
+
+
+async def test_a_rollback_leaves_nothing(feed: Feed, database: Database, database_url: str) -> None:
+    lease, before = await taken(feed), await ticks(database)
+    async with await psycopg.AsyncConnection.connect(database_url) as writer:
+        await writer.execute(LOG, (new_id(), 1))
+        await feed.tick()
+        await writer.rollback()
+    await feed.tick()
+    assert await drained(feed, lease) == ([], lease)
+    assert await ticks(database) == before
+
+
+KEYS = 60
+WRITERS = 8
+SECONDS = 3.0
+
+
+@dataclass
+class Chaos:
+    """Writers that take their transaction ids early, dawdle and roll back, and a reader as one would first write it."""
+
+    url: str
+    naive: list[tuple[int, int]] = field(default_factory=list)
+    written: threading.Event = field(default_factory=threading.Event)
+
+    def write(self, number: int, until_s: float) -> None:
+        luck = random.Random(number)
+        with psycopg.connect(self.url) as connection:
+            while time.monotonic() < until_s:
+                with connection.transaction() as transaction:
+                    self._write_one(connection, luck)
+                    if luck.random() < 0.05:
+                        raise psycopg.Rollback(transaction)
+
+    def _write_one(self, connection: psycopg.Connection, luck: random.Random) -> None:
+        if luck.random() < 0.3:
+            connection.execute("SELECT pg_current_xact_id()")
+        self._dawdle(luck)
+        for key in sorted(luck.sample(range(1, KEYS + 1), luck.choice([1, 1, 2, 4]))):
+            row = connection.execute(
+                "UPDATE chaos SET version = version + 1 WHERE id = %s RETURNING version", (key,)
+            ).fetchone()
+            assert row is not None
+            connection.execute(LOG, (UUID(int=key), row[0]))
+        self._dawdle(luck)
+
+    @staticmethod
+    def _dawdle(luck: random.Random) -> None:
+        if luck.random() < 0.2:
+            time.sleep(luck.random() * 0.05)
+
+    def read_naively(self) -> None:
+        """`seq > cursor`, until the writers are done and nothing more comes."""
+        cursor = 0
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            while True:
+                last_look = self.written.is_set()
+                rows = connection.execute(
+                    "SELECT seq, id, version FROM sync_log WHERE seq > %s ORDER BY seq LIMIT 200", (cursor,)
+                ).fetchall()
+                self.naive += [(row[1].int, row[2]) for row in rows]
+                if rows:
+                    cursor = rows[-1][0]
+                elif last_look:
+                    return
+                else:
+                    time.sleep(0.001)
+
+
+def inversions(seen: Sequence[tuple[int, int]]) -> int:
+    newest: dict[int, int] = {}
+    found = 0
+    for key, version in seen:
+        found += version <= newest.get(key, 0)
+        newest[key] = max(version, newest.get(key, 0))
+    return found
+
+
+async def test_under_chaos_nothing_is_lost_or_inverted_where_a_cursor_over_seq_loses_rows(
+    feed: Feed, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stratagraph.store.feed.PAGE", 50)
+    with psycopg.connect(database_url) as connection:
+        connection.execute("CREATE TABLE chaos (id int PRIMARY KEY, version bigint NOT NULL DEFAULT 0)")
+        connection.execute("INSERT INTO chaos SELECT g FROM generate_series(1, %s) g", (KEYS,))
+    chaos = Chaos(database_url)
+    lease = await taken(feed)
+    seen: list[Logged] = []
+    end = time.monotonic() + SECONDS
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(WRITERS + 1) as pool:
+        naive = loop.run_in_executor(pool, chaos.read_naively)
+        writers = asyncio.gather(*(loop.run_in_executor(pool, chaos.write, number, end) for number in range(WRITERS)))
+        while not writers.done():
+            await feed.tick()
+            more, lease = await drained(feed, lease)
+            seen += more
+        chaos.written.set()
+        await writers
+        await naive
+    await feed.tick()
+    seen += (await drained(feed, lease))[0]
+
+    with psycopg.connect(database_url) as connection:
+        logged = connection.execute("SELECT seq, id, version FROM sync_log").fetchall()
+        truth: dict[int, int] = dict(connection.execute("SELECT id, version FROM chaos").fetchall())
+    assert len(logged) > 500
+    assert sorted(change.seq for change in seen) == sorted(row[0] for row in logged)
+    ours = [(change.id.int, change.version) for change in seen]
+    assert inversions(ours) == 0
+    assert {key: max((v for k, v in ours if k == key), default=0) for key in truth} == truth
+    assert len(chaos.naive) < len(logged), "the chaos was too tame to prove anything"
+
+
+async def test_only_one_worker_holds_the_lease(feed: Feed) -> None:
+    assert await feed.lease("one") is not None
+    assert await feed.lease("two") is None
+    assert await feed.lease("one") is None
+
+
+async def test_of_workers_that_ask_at_once_one_gets_the_lease(feed: Feed) -> None:
+    leases = await asyncio.gather(*(feed.lease(f"worker {number}") for number in range(8)))
+    assert len([lease for lease in leases if lease is not None]) == 1
+
+
+async def test_an_expired_lease_is_taken_over_and_its_old_owner_is_fenced(
+    feed: Feed, database: Database, tenant: Tenant
+) -> None:
+    old = await taken(feed, "old")
+    written = await log(database, tenant, 3)
+    await feed.tick()
+    page = await feed.page(old)
+    assert page is not None
+    await expire(database)
+    new = await taken(feed, "new")
+    assert new.epoch > old.epoch
+    assert new.tick == old.tick
+    assert await feed.advance(old, page) is None
+    assert not await feed.renew(old)
+    await feed.release(old)
+    assert await feed.lease("third") is None, "a release by the old owner must not free what the new one holds"
+    seen, new = await drained(feed, new)
+    assert ids(seen) == written
+    assert await feed.renew(new)
+    await feed.release(new)
+    assert (await taken(feed, "third")).tick == new.tick
+
+
+async def test_an_owner_that_comes_back_under_its_own_name_is_still_fenced(feed: Feed, database: Database) -> None:
+    before = await taken(feed, "same")
+    await expire(database)
+    after = await taken(feed, "same")
+    assert after.epoch > before.epoch
+    assert not await feed.renew(before)
+    assert await feed.renew(after)
+
+
+async def test_a_window_larger_than_a_page_is_resumed_where_it_stopped(
+    feed: Feed, database: Database, tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stratagraph.store.feed.PAGE", 10)
+    lease = await taken(feed, "first")
+    written = await log(database, tenant, 25)
+    await feed.tick()
+    page = await feed.page(lease)
+    assert page is not None
+    assert not page.last
+    advanced = await feed.advance(lease, page)
+    assert advanced is not None
+    assert (advanced.tick, advanced.win_tick, advanced.win_seq) == (lease.tick, page.win_tick, page.changes[-1].seq)
+
+    later = await log(database, tenant, 5)  # belongs to the next window, not to the one that is open
+    await feed.tick()
+    await expire(database)
+    resumed = await taken(feed, "second")
+    assert (resumed.tick, resumed.win_tick, resumed.win_seq) == (
+        advanced.tick,
+        advanced.win_tick,
+        advanced.win_seq,
+    )
+    seen, done = await drained(feed, resumed)
+    assert ids(page.changes) + ids(seen) == written + later
+    assert (done.win_tick, done.win_seq) == (None, 0)
+
+
+async def test_a_window_that_ends_exactly_with_a_page_repeats_nothing(
+    feed: Feed, database: Database, tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stratagraph.store.feed.PAGE", 5)
+    lease = await taken(feed)
+    written = await log(database, tenant, 10)
+    await feed.tick()
+    assert ids((await drained(feed, lease))[0]) == written
+
+
+async def test_after_an_outage_a_window_spans_a_bounded_number_of_ticks(
+    feed: Feed, database: Database, tenant: Tenant
+) -> None:
+    lease = await taken(feed)
+    written = []
+    for _ in range(WINDOW_TICKS + 5):
+        written += await log(database, tenant, 1)
+        await feed.tick()
+    page = await feed.page(lease)
+    assert page is not None
+    assert ids(page.changes) == written[:WINDOW_TICKS]
+    assert ids((await drained(feed, lease))[0]) == written
+
+
+async def test_ticks_come_to_rest_when_nothing_is_written(
+    feed: Feed, database: Database, tenant: Tenant, database_url: str
+) -> None:
+    async def grown_by(times: int) -> int:
+        before = await ticks(database)
+        for _ in range(times):
+            await feed.tick()
+            async with database.transaction() as connection:  # transactions that log nothing are not news
+                await connection.execute(text("SELECT pg_current_xact_id()"))
+        return await ticks(database) - before
+
+    assert await grown_by(5) == 0
+    await log(database, tenant, 1)
+    assert await grown_by(5) == 1
+    async with await psycopg.AsyncConnection.connect(database_url) as writer:
+        await writer.execute(LOG, (new_id(), 1))
+        await log(database, tenant, 1)
+        assert await grown_by(5) == 1
+        await writer.commit()
+        assert await grown_by(5) == 1
+    assert await grown_by(5) == 0
+
+
+async def test_tickers_that_meet_do_not_wait_for_each_other(feed: Feed, database: Database, tenant: Tenant) -> None:
+    await log(database, tenant, 1)
+    before = await ticks(database)
+    await asyncio.gather(*(feed.tick() for _ in range(8)))
+    assert await ticks(database) >= before + 1
+
+
+async def test_lag_counts_what_waits_and_how_long(feed: Feed, database: Database, tenant: Tenant) -> None:
+    assert await Feed(database, "never ran").lag() is None
+    lease = await taken(feed)
+    nothing = await feed.lag()
+    assert nothing is not None
+    assert (nothing.changes, nothing.seconds, nothing.parked) == (0, 0.0, 0)
+    await log(database, tenant, 7)
+    await feed.tick()
+
+    async def measurable() -> bool:
+        lag = await feed.lag()
+        return lag is not None and lag.seconds > 0.05
+
+    await until(measurable)
+    waiting = await feed.lag()
+    assert waiting is not None
+    assert waiting.changes == 7
+    seen, lease = await drained(feed, lease)
+    source = MirrorSource(database)
+    await source.park("test", seen[0], "Neo.ClientError.Example")
+    caught_up = await feed.lag()
+    assert caught_up is not None
+    assert (caught_up.changes, caught_up.seconds, caught_up.parked) == (0, 0.0, 1)
+    await source.unpark("test", seen[:1])
+    assert (await feed.lag()) == nothing
+
+
+async def test_a_token_counts_as_applied_once_its_own_transaction_is(
+    feed: Feed, database: Database, tenant: Tenant, database_url: str
+) -> None:
+    lease = await taken(feed)
+    async with await psycopg.AsyncConnection.connect(database_url) as writer:
+        row = await (await writer.execute("SELECT pg_current_xact_id()::text")).fetchone()
+        assert row is not None
+        early = str(row[0])
+        async with database.transaction() as connection:
+            token = str(await scalar(connection, "SELECT pg_current_xact_id()::text"))
+            await append_changes(connection, tenant, [Change(kind=Kind.RECORD, id=new_id(), version=1)])
+        assert not await feed.seen(token)
+        await feed.tick()
+        assert not await feed.seen(token), "a tick alone applies nothing"
+        _, lease = await drained(feed, lease)
+        assert await feed.seen(token)
+        assert not await feed.seen(early), "an older transaction that is still open is not applied"
+        await writer.execute(LOG, (new_id(), 1))
+        await writer.commit()
+    await feed.tick()
+    await drained(feed, lease)
+    assert await feed.seen(early)
+    assert not await Feed(database, "never ran").seen(token)
+
+
+async def test_a_consumer_in_the_same_database_applies_and_advances_in_one_transaction(
+    feed: Feed, database: Database, tenant: Tenant
+) -> None:
+    lease = await taken(feed)
+    written = await log(database, tenant, 3)
+    await feed.tick()
+    page = await feed.page(lease)
+    assert page is not None
+    async with database.transaction() as connection:
+        assert await feed.advance(lease, page, connection=connection) is not None
+        await connection.rollback()
+    await expire(database)
+    again = await taken(feed)
+    assert again.tick == lease.tick
+    assert ids((await drained(feed, again))[0]) == written
+
+
+async def test_a_capture_tells_the_feed_every_row_it_wrote_and_its_token_is_seen(memory: Memory, feed: Feed) -> None:
+    kept = await memory.observe("Alice", "works_at", "Acme")
+    await feed.tick()
+    seen, _ = await drained(feed, await taken(feed))
+    assert {change.id for change in seen if change.kind is Kind.RECORD} == {record.id for record in kept.created}
+    assert {change.id for change in seen if change.kind is Kind.RELATION} == {edge.id for edge in kept.edges}
+    assert await feed.seen(kept.sequence.rpartition(":")[2])
