@@ -1,0 +1,805 @@
+"""The mirror shows what the truth holds, no more, no less, whatever happened on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import pytest
+from fix_memory import Memory, until
+from sqlalchemy import text
+from structlog.testing import capture_logs
+
+from stratagraph.graph_sync import mapping
+from stratagraph.graph_sync.mirror import Checkpoint, Mirror, MirrorBatch
+from stratagraph.graph_sync.reader import Neo4jGraphReader
+from stratagraph.graph_sync.worker import CHECKPOINT, CONSUMER, SyncConfig, SyncResult, SyncWorker
+from stratagraph.memory.capture.service import Captured
+from stratagraph.store.enums import MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.errors import MirrorUnavailable
+from stratagraph.store.feed import Change, Feed, Kind, Logged, append_changes
+from stratagraph.store.mirror_source import MirrorSource
+from stratagraph.store.tenancy import Tenant
+from stratagraph.store.traversal import Edge
+
+pytestmark = pytest.mark.neo4j
+
+PLAN = {
+    "plan_id": "deploy",
+    "version": "1",
+    "nodes": [{"id": id_, "op": op} for id_, op in (("a", "build"), ("b", "test"), ("c", "ship"))],
+    "edges": [
+        {"from": "a", "to": "b", "kind": "control"},
+        {"from": "b", "to": "c", "kind": "control"},
+        {"from": "a", "to": "c", "kind": "data"},
+    ],
+}
+DUMP_NODES = "MATCH (n) WHERE NOT n:SyncCheckpoint RETURN collect({labels: labels(n), p: properties(n)}) AS found"
+DUMP_RELATIONS = (
+    "MATCH (a)-[r]->(b) RETURN collect({source: coalesce(a.id, a.name), type: type(r),"
+    " target: coalesce(b.id, b.name), p: properties(r)}) AS found"
+)
+NODE = "MATCH (n:Mirrored {id: $id}) RETURN labels(n) AS labels, properties(n) AS p"
+
+
+@dataclass
+class House:
+    """Both stores, and a worker between them."""
+
+    memory: Memory
+    mirror: Mirror
+    config: SyncConfig = field(default_factory=lambda: SyncConfig(idle_s=0.01, back_off_s=0.1))
+
+    def __post_init__(self) -> None:
+        self.source = MirrorSource(self.memory.database)
+        self.worker = self.another_worker()
+
+    def another_worker(self, mirror: Mirror | None = None) -> SyncWorker:
+        return SyncWorker(self.memory.database, self.memory.directory, mirror or self.mirror, self.config)
+
+    async def sync(self) -> SyncResult:
+        return await self.worker.run_once()
+
+    async def start_afresh(self) -> SyncResult:
+        """Another worker takes over, as after a restart."""
+        await self.worker.hand_back()
+        self.worker = self.another_worker()
+        return await self.sync()
+
+    async def tenant(self) -> Tenant:
+        found = await self.memory.directory.tenant("acme")
+        assert found is not None
+        return found
+
+    async def run_sql(self, statement: str, **parameters: Any) -> None:
+        async with self.memory.database.transaction() as connection:
+            await connection.execute(text(statement), parameters)
+
+    async def rewrite(self, id_: UUID, what: str, **parameters: Any) -> None:
+        """Change a record by hand, as a writer would: row, then log, in one transaction."""
+        tenant = await self.tenant()
+        async with self.memory.database.transaction() as connection:
+            version = await connection.execute(
+                text(f"UPDATE record SET {what}, row_version = row_version + 1 WHERE id = :id RETURNING row_version"),
+                {"id": id_, **parameters},
+            )
+            change = Change(kind=Kind.RECORD, id=id_, version=version.scalar_one())
+            await append_changes(connection, tenant, [change])
+
+    async def delete(self, id_: UUID) -> None:
+        tenant = await self.tenant()
+        async with self.memory.database.transaction() as connection:
+            version = await connection.execute(
+                text("DELETE FROM record WHERE id = :id RETURNING row_version"), {"id": id_}
+            )
+            change = Change(kind=Kind.RECORD, id=id_, version=version.scalar_one() + 1, op="D")
+            await append_changes(connection, tenant, [change])
+
+    async def cypher(self, statement: str, **parameters: Any) -> list[dict[str, Any]]:
+        return await self.mirror.read(statement, parameters)
+
+    async def write_cypher(self, statement: str, **parameters: Any) -> None:
+        async with self.mirror.driver.session() as session:
+            await (await session.run(statement, parameters)).consume()
+
+    async def node(self, id_: UUID) -> tuple[set[str], dict[str, Any]] | None:
+        rows = await self.cypher(NODE, id=str(id_))
+        assert len(rows) < 2
+        return (set(rows[0]["labels"]), rows[0]["p"]) if rows else None
+
+    async def seen_node(self, id_: UUID) -> tuple[set[str], dict[str, Any]]:
+        found = await self.node(id_)
+        assert found is not None
+        return found
+
+    async def dump(self) -> list[str]:
+        """Everything in the mirror but its checkpoint, comparable."""
+        found = [
+            row for statement in (DUMP_NODES, DUMP_RELATIONS) for row in (await self.cypher(statement))[0]["found"]
+        ]
+        for item in found:
+            if "labels" in item:
+                item["labels"] = sorted(item["labels"])
+        return sorted(json.dumps(item, sort_keys=True, default=str) for item in found)
+
+    async def counts_are_equal(self) -> bool:
+        return await self.mirror.counts() == await self.source.counts()
+
+    async def batch(self, changes: Sequence[Logged], generation: int) -> MirrorBatch:
+        """What a worker of `generation` would write now."""
+        rows = await self.source.nodes([change for change in changes if change.kind is Kind.RECORD])
+        relations = await self.source.relations([change for change in changes if change.kind is Kind.RELATION])
+        names = await self.memory.directory.predicate_names({(row["tenant"], row["predicate"]) for row in relations})
+        batch = MirrorBatch(
+            nodes=[mapping.node(row, generation=generation, names_up_to=Sensitivity.LOW) for row in rows]
+        )
+        for row in relations:
+            group = batch.relations.setdefault(names[row["tenant"], row["predicate"]], [])
+            group.append(mapping.relation(row, generation=generation))
+        return batch
+
+    async def all_changes(self) -> list[Logged]:
+        return [change for kind in Kind async for page in self.source.scan(kind) for change in page]
+
+    async def checkpoint(self) -> Checkpoint:
+        found = await self.mirror.checkpoint(CHECKPOINT)
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+async def house(memory: Memory, clean_neo4j: str) -> AsyncIterator[House]:
+    async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
+        yield House(memory, mirror)
+
+
+async def capture_every_kind(memory: Memory) -> dict[str, Captured]:
+    """Every source kind, every memory type, every state that capture makes."""
+    kept = {"turn": await memory.turn("please look at the build", thread="t1")}
+    call = {"tool_name": "grep", "args": {"q": "needle"}, "result": "3 hits", "thread_id": "t1", "call_id": "c1"}
+    kept["tool"] = await memory.remember(SourceKind.TOOL_OUTPUT, call)
+    kept["event"] = await memory.remember(
+        SourceKind.EVENT,
+        {"event_kind": "commit", "ref": "abc", "summary": "Refactored auth"},
+        context={"mentions": [{"name": "Alice", "type": "Person"}]},
+    )
+    kept["old"] = await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
+    kept["new"] = await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")
+    await memory.observe("Alice", "born_in", 1990, revision_policy="contest")
+    kept["contested"] = await memory.observe("Alice", "born_in", 1991, revision_policy="contest")
+    kept["working"] = await memory.remember(SourceKind.WORKING_STATE, {"thread_id": "t1", "state": "planning"})
+    outcome = {"thread_id": "t1", "outcome_status": "success", "reason": "tests pass"}
+    kept["outcome"] = await memory.remember(SourceKind.OUTCOME, outcome)
+    timeline = [{"t": "2026-05-01T10:00:00Z", "event_kind": "start", "ref": "x", "summary": "it began"}]
+    kept["episode"] = await memory.remember(SourceKind.EPISODE, {"timeline": timeline, "outcome": "partial"})
+    skill = {"skill_name": "fix cache", "triggers": [{"signal": "cache mismatch"}], "recipe": [{"step": "clear it"}]}
+    kept["skill"] = await memory.remember(SourceKind.OBSERVATION, skill, proposed_type=MemoryType.COMPETENCE)
+    entity = {"canonical_name": "Orion", "primary_type": "Project", "types": ["data set"]}
+    kept["entity"] = await memory.remember(SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY)
+    kept["plan"] = await memory.remember(SourceKind.OBSERVATION, PLAN, proposed_type=MemoryType.PLAN_GRAPH)
+    return kept
+
+
+async def test_captures_of_every_kind_arrive_as_they_are(house: House) -> None:
+    await capture_every_kind(house.memory)
+    result = await house.sync()
+    assert (result.parked, result.rebuilt) == (0, True)
+    assert await house.counts_are_equal()
+    async with house.memory.database.transaction() as connection:
+        records = (await connection.execute(text("SELECT * FROM record"))).all()
+        relations = (
+            await connection.execute(text("SELECT e.*, p.name FROM relation e JOIN predicate p ON p.id = e.predicate"))
+        ).all()
+    assert {MemoryType(row.type) for row in records} == set(MemoryType)
+    for row in records:
+        labels, shown = await house.seen_node(row.id)
+        live = RecordState(row.state) in (RecordState.ACTIVE, RecordState.CONTESTED)
+        type_label = "".join(word.capitalize() for word in MemoryType(row.type).label.split("_"))
+        assert labels >= {"Mirrored", "Memory" if live else "Past", type_label}
+        assert ("Memory" in labels) is live
+        assert shown.pop("created_at").to_native() == row.created_at
+        assert shown.pop("occurred_at").to_native() == row.occurred_at
+        assert shown == {
+            "ten": row.tenant,
+            "id": str(row.id),
+            "type": MemoryType(row.type).label,
+            "state": RecordState(row.state).label,
+            "name": row.name,
+            "acl": row.scope * 8 + row.sensitivity,
+            "ver": row.row_version,
+            "gen": 1,
+            "bkt": row.id.int % 1024,
+        }
+    shown_relations = await house.cypher(
+        "MATCH (a)-[r]->(b) WHERE r.gen IS NOT NULL RETURN a.id AS source, type(r) AS type, b.id AS target,"
+        " r.id AS id, r.w AS w, r.ver AS ver, valueType(r.created_at) AS time"
+    )
+    assert {
+        (row["id"], row["source"], row["type"], row["target"], row["w"], row["ver"]) for row in shown_relations
+    } == {
+        (str(row.id), str(row.source), row.name.upper(), str(row.target), row.weight, row.row_version)
+        for row in relations
+    }
+    assert {"PART_OF", "FOLLOWS", "SUBJECT_ENTITY", "SUPERSEDES", "MENTIONS_ENTITY"} <= {
+        row["type"] for row in shown_relations
+    }
+    assert {row["time"] for row in shown_relations} == {"ZONED DATETIME NOT NULL"}
+
+
+async def test_no_text_and_no_payload_is_in_the_mirror(house: House) -> None:
+    await capture_every_kind(house.memory)
+    await house.memory.turn("a caption of eighty letters ends before this, ".ljust(100, "x") + " xyzzy")
+    secret = {"tool_name": "deploy", "args": {"key": "xyzzy"}, "result": {"out": "xyzzy"}, "call_id": "c9"}
+    await house.memory.remember(SourceKind.TOOL_OUTPUT, secret, context={"labels": ["xyzzy"]}, tags=("xyzzy",))
+    await house.sync()
+    dump = await house.dump()
+    assert not any("xyzzy" in item for item in dump)
+    keys = {key for item in dump for key in json.loads(item)["p"]}
+    assert keys == {
+        *("ten", "id", "type", "state", "name", "acl", "created_at", "occurred_at", "ver", "gen", "bkt"),
+        *("w", "op"),
+    }
+
+
+@pytest.mark.parametrize("names_up_to", [Sensitivity.PUBLIC, Sensitivity.LOW, Sensitivity.HIGH])
+async def test_names_and_what_they_tell_are_mirrored_only_up_to_the_configured_level(
+    house: House, names_up_to: Sensitivity
+) -> None:
+    house.config = SyncConfig(names_up_to=names_up_to)
+    house.worker = house.another_worker()
+    ids: dict[Sensitivity, list[UUID]] = {}
+    for level in Sensitivity:
+        word = f"w{level.label}w"
+        plan = {"plan_id": word, "version": "1", "nodes": [{"id": f"{word}1", "op": f"{word}2"}], "edges": []}
+        entity = {"canonical_name": word, "primary_type": word}
+        kept = [
+            await house.memory.turn(word, sensitivity=level),
+            await house.memory.observe(word, "is", "tall", sensitivity=level),
+            await house.memory.remember(
+                SourceKind.OBSERVATION, plan, proposed_type=MemoryType.PLAN_GRAPH, sensitivity=level
+            ),
+            await house.memory.remember(
+                SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY, sensitivity=level
+            ),
+        ]
+        ids[level] = [one.primary.id for one in kept]
+    await house.sync()
+    dump = "\n".join(await house.dump()).lower()
+    for level, of_level in ids.items():
+        assert (f"w{level.label}w" in dump) is (level <= names_up_to), level
+        for id_ in of_level:
+            assert ("name" in (await house.seen_node(id_))[1]) is (level <= names_up_to)
+    assert await house.counts_are_equal()
+
+
+async def test_raising_a_records_sensitivity_takes_its_names_out_of_the_mirror(house: House) -> None:
+    plan = (await house.memory.remember(SourceKind.OBSERVATION, PLAN, proposed_type=MemoryType.PLAN_GRAPH)).primary.id
+    entity = (
+        await house.memory.remember(
+            SourceKind.OBSERVATION,
+            {"canonical_name": "Orion", "primary_type": "Telescope"},
+            proposed_type=MemoryType.ENTITY,
+        )
+    ).primary.id
+    await house.sync()
+    assert "Telescope" in (await house.seen_node(entity))[0]
+    for id_ in (plan, entity):
+        await house.rewrite(id_, "sensitivity = 3")
+    await house.sync()
+    dump = "\n".join(await house.dump())
+    for word in ("Orion", "Telescope", "deploy", "build", "ship"):
+        assert word not in dump
+    for id_ in (plan, entity):
+        assert (await house.seen_node(id_))[1]["acl"] % 8 == 3
+
+
+async def test_entity_types_become_labels_and_never_one_of_the_mirrors_own(house: House) -> None:
+    entity = {
+        "canonical_name": "Orion",
+        "primary_type": "Project",
+        "types": ["data set", "Memory", "Past", "SyncCheckpoint"],
+    }
+    kept = await house.memory.remember(SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY)
+    await house.sync()
+    assert (await house.seen_node(kept.primary.id))[0] == {"Mirrored", "Memory", "Entity", "Project", "DataSet"}
+
+
+async def test_superseded_facts_carry_past_and_expansion_skips_them(house: House) -> None:
+    kept = await capture_every_kind(house.memory)
+    await house.sync()
+    old, new, contested = (kept[name].primary.id for name in ("old", "new", "contested"))
+    assert (await house.seen_node(old))[0] == {"Mirrored", "Past", "Semantic"}
+    assert (await house.seen_node(new))[0] == {"Mirrored", "Memory", "Semantic"}
+    assert (await house.seen_node(contested))[0] == {"Mirrored", "Memory", "Semantic"}
+    reader = Neo4jGraphReader(house.mirror)
+    reach = await house.memory.directory.reach(house.memory.trust)
+    current = await reader.edges_of(reach, [new], fan_out=100, history=False)
+    with_past = await reader.edges_of(reach, [new], fan_out=100, history=True)
+    assert old not in {edge.far for edge in current}
+    assert old in {edge.far for edge in with_past}
+
+
+async def test_a_fact_that_is_superseded_later_changes_its_label(house: House) -> None:
+    old = await house.memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
+    await house.sync()
+    assert "Memory" in (await house.seen_node(old.primary.id))[0]
+    await house.memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")
+    result = await house.sync()
+    assert result.applied > 0
+    assert (await house.seen_node(old.primary.id))[0] == {"Mirrored", "Past", "Semantic"}
+    assert await house.counts_are_equal()
+
+
+async def test_replaying_the_same_pages_changes_nothing(house: House) -> None:
+    await house.sync()
+    await capture_every_kind(house.memory)
+    first = await house.sync()
+    before = await house.dump()
+    await house.worker.hand_back()
+    await house.run_sql("UPDATE sync_cursor SET tick = (SELECT min(id) FROM sync_tick), win_tick = NULL, win_seq = 0")
+    again = await house.start_afresh()
+    assert not again.rebuilt
+    assert again.applied >= first.applied
+    assert await house.dump() == before
+    assert (await house.start_afresh()).idle
+
+
+async def steps(house: House) -> dict[str, set[tuple[str, str]]]:
+    """A plan's drawing: relationship types with the ends they join, steps without their record's id."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for row in await house.cypher(
+        "MATCH (a)-[r]->(b) WHERE r.gen IS NULL RETURN type(r) AS type,"
+        " coalesce(split(a.id, '/')[-1], a.name) AS source, coalesce(split(b.id, '/')[-1], b.name) AS target"
+    ):
+        found.setdefault(row["type"], set()).add((row["source"], row["target"]))
+    return found
+
+
+async def test_a_plan_becomes_steps_that_are_replaced_when_its_row_changes(house: House) -> None:
+    kept = await house.memory.remember(SourceKind.OBSERVATION, PLAN, proposed_type=MemoryType.PLAN_GRAPH)
+    plan = str(kept.primary.id)
+    await house.sync()
+    assert await steps(house) == {
+        "HAS_STEP": {(plan, "a"), (plan, "b"), (plan, "c")},
+        "USES_TOOL": {("a", "build"), ("b", "test"), ("c", "ship")},
+        "PRECEDES": {("a", "b"), ("b", "c")},
+        "FEEDS": {("a", "c")},
+    }
+    assert {row["op"] for row in await house.cypher("MATCH (s:PlanStep) RETURN s.op AS op")} == {
+        "build",
+        "test",
+        "ship",
+    }
+    assert await house.counts_are_equal(), "steps and tools are no records"
+    nodes = [{"id": "a", "op": "build"}, {"id": "z", "op": "notify"}]
+    changed = PLAN | {"nodes": nodes, "edges": [{"from": "a", "to": "z", "kind": "data"}]}
+    await house.rewrite(
+        kept.primary.id, "payload = CAST(:payload AS jsonb)", payload=json.dumps({"kind": "plan_graph", **changed})
+    )
+    await house.sync()
+    assert await steps(house) == {
+        "HAS_STEP": {(plan, "a"), (plan, "z")},
+        "USES_TOOL": {("a", "build"), ("z", "notify")},
+        "FEEDS": {("a", "z")},
+    }
+    tools = {row["name"] for row in await house.cypher("MATCH (t:Tool) RETURN t.name AS name")}
+    assert tools == {"build", "notify"}, "a tool goes with the last step that used it"
+
+
+async def test_two_plans_share_their_tools_and_never_a_step(house: House) -> None:
+    first = await house.memory.remember(SourceKind.OBSERVATION, PLAN, proposed_type=MemoryType.PLAN_GRAPH)
+    other = PLAN | {"plan_id": "other"}
+    await house.memory.remember(SourceKind.OBSERVATION, other, proposed_type=MemoryType.PLAN_GRAPH)
+    await house.sync()
+    count = (await house.cypher("MATCH (s:PlanStep) WITH count(s) AS s MATCH (t:Tool) RETURN s, count(t) AS t"))[0]
+    assert (count["s"], count["t"]) == (6, 3)
+    await house.delete(first.primary.id)
+    await house.sync()
+    count = (await house.cypher("MATCH (s:PlanStep) WITH count(s) AS s MATCH (t:Tool) RETURN s, count(t) AS t"))[0]
+    assert (count["s"], count["t"]) == (3, 3)
+
+
+async def test_a_relation_that_comes_before_its_nodes_makes_stubs_nobody_sees_until_they_do(house: House) -> None:
+    await house.sync()
+    fact = await house.memory.observe("Alice", "works_at", "Acme")
+    generation = (await house.checkpoint()).generation
+    changes = await house.all_changes()
+    relations = await house.batch([change for change in changes if change.kind is Kind.RELATION], generation)
+    await house.mirror.apply(relations, generation=generation, checkpoint=None, key=CHECKPOINT)
+    assert await house.node(fact.primary.id) == (
+        {"Mirrored"},
+        {"ten": (await house.tenant()).id, "id": str(fact.primary.id)},
+    )
+    reader = Neo4jGraphReader(house.mirror)
+    reach = await house.memory.directory.reach(house.memory.trust)
+
+    async def edges() -> list[Edge]:
+        return await reader.edges_of(reach, [fact.primary.id], fan_out=100, history=True)
+
+    assert await edges() == []
+    assert (await house.mirror.counts())[0] == 0
+    await house.sync()
+    assert {edge.far for edge in await edges()} == {edge.target for edge in fact.edges}
+    assert await house.counts_are_equal()
+
+
+async def test_a_deleted_record_leaves_a_tombstone_that_a_late_replay_does_not_revive(house: House) -> None:
+    fact = await house.memory.observe("Alice", "works_at", "Acme")
+    await house.sync()
+    alice = next(edge.target for edge in fact.edges if edge.predicate == "subject_entity")
+    generation = (await house.checkpoint()).generation
+    late = await house.batch(await house.all_changes(), generation)
+    await house.delete(alice)
+    await house.sync()
+    assert await house.counts_are_equal()
+    labels, left = await house.seen_node(alice)
+    assert labels == {"Mirrored"}
+    assert left.keys() == {"ten", "id", "ver", "gen", "bkt", "dead"}
+    before = await house.dump()
+    await house.mirror.apply(late, generation=generation, checkpoint=None, key=CHECKPOINT)
+    assert await house.dump() == before
+    assert await house.counts_are_equal()
+
+
+async def test_a_deleted_plan_takes_its_steps_and_tools_along(house: House) -> None:
+    kept = await house.memory.remember(SourceKind.OBSERVATION, PLAN, proposed_type=MemoryType.PLAN_GRAPH)
+    await house.sync()
+    await house.delete(kept.primary.id)
+    await house.sync()
+    assert await steps(house) == {}
+    assert await house.cypher("MATCH (n:PlanStep|Tool) RETURN n.name AS name") == []
+
+
+async def test_an_ended_relation_goes_and_does_not_come_back(house: House) -> None:
+    fact = await house.memory.observe("Alice", "works_at", "Acme")
+    await house.sync()
+    generation = (await house.checkpoint()).generation
+    late = await house.batch(await house.all_changes(), generation)
+    ended = fact.edges[0].id
+    tenant = await house.tenant()
+    async with house.memory.database.transaction() as connection:
+        await connection.execute(
+            text("UPDATE relation SET ended_at = now(), row_version = row_version + 1 WHERE id = :id"), {"id": ended}
+        )
+        await append_changes(connection, tenant, [Change(kind=Kind.RELATION, id=ended, version=2)])
+    await house.sync()
+    assert await house.counts_are_equal()
+    before = await house.dump()
+    await house.mirror.apply(late, generation=generation, checkpoint=None, key=CHECKPOINT)
+    assert await house.dump() == before
+
+
+async def wipe(house: House, *, constraints: bool = True) -> None:
+    """As if another, empty Neo4j stood there now."""
+    await house.write_cypher("MATCH (n) DETACH DELETE n")
+    if constraints:
+        for row in await house.cypher("SHOW CONSTRAINTS YIELD name RETURN name"):
+            await house.write_cypher(f"DROP CONSTRAINT {row['name']}")
+
+
+async def test_a_wiped_mirror_is_rebuilt_at_the_next_take_over(house: House) -> None:
+    await capture_every_kind(house.memory)
+    await house.sync()
+    before = await house.dump()
+    await wipe(house)
+    result = await house.start_afresh()
+    assert result.rebuilt
+    assert await house.counts_are_equal()
+    assert [item.replace('"gen": 2', '"gen": 1') for item in await house.dump()] == before
+    await house.memory.observe("Bob", "works_at", "Acme")
+    await house.sync()
+    assert await house.counts_are_equal()
+
+
+async def test_after_a_wipe_the_same_process_makes_all_constraints_again(house: House) -> None:
+    await house.memory.observe("Alice", "works_at", "Acme")
+    await house.sync()
+    names = "SHOW CONSTRAINTS YIELD name RETURN collect(name) AS names"
+    before = (await house.cypher(names))[0]["names"]
+    assert "rel_subject_entity_key" in before
+    await wipe(house)
+    await house.start_afresh()
+    after = (await house.cypher(names))[0]["names"]
+    assert {"mirrored_key", "rel_subject_entity_key", "rel_object_entity_key"} <= set(after)
+
+
+async def test_a_mirror_wiped_under_a_working_worker_is_noticed_and_never_passes_for_whole(house: House) -> None:
+    await capture_every_kind(house.memory)
+    await house.sync()
+    await wipe(house, constraints=False)
+    await house.memory.observe("Bob", "works_at", "Acme")
+    running = asyncio.create_task(house.worker.run())
+    await until(house.counts_are_equal)
+    running.cancel()
+    assert not (await house.start_afresh()).rebuilt
+    assert await house.counts_are_equal()
+
+
+@pytest.mark.parametrize(
+    "tampered",
+    [
+        "MATCH (c:SyncCheckpoint) SET c.incarnation = 'another database'",
+        "MATCH (c:SyncCheckpoint) SET c.nonce = '00000000-0000-0000-0000-000000000000'",
+        "MATCH (c:SyncCheckpoint) SET c.tick = c.tick + 1000",
+        "MATCH (c:SyncCheckpoint) SET c.gen = 7",
+        "MATCH (c:SyncCheckpoint) SET c.tick = 0",
+    ],
+)
+async def test_a_mirror_of_another_history_is_rebuilt_and_keeps_nothing_of_it(house: House, tampered: str) -> None:
+    fact = await house.memory.observe("Alice", "works_at", "Acme")
+    await house.sync()
+    kept = fact.primary.id
+    await house.write_cypher(tampered)
+    await house.write_cypher("MATCH (n:Mirrored {id: $id}) SET n.ver = 99, n.name = 'of a lost future'", id=str(kept))
+    await house.write_cypher(
+        "MATCH (a:Mirrored {id: $id}) CREATE (n:Mirrored:Memory {ten: a.ten, id: 'lost', gen: a.gen, ver: 5})"
+        " CREATE (a)-[:LOST {ten: a.ten, id: 'lost too', gen: a.gen, ver: 1, w: 1.0}]->(n)",
+        id=str(kept),
+    )
+    result = await house.start_afresh()
+    assert result.rebuilt
+    assert await house.counts_are_equal()
+    assert (await house.seen_node(kept))[1]["name"] == fact.primary.name
+    assert not any("lost" in item for item in await house.dump())
+    assert not (await house.start_afresh()).rebuilt
+
+
+async def test_a_zombie_of_an_older_generation_is_kept_out(house: House) -> None:
+    kept = await capture_every_kind(house.memory)
+    await house.sync()
+    old = await house.checkpoint()
+    late = await house.batch(await house.all_changes(), old.generation)
+    for row in late.nodes:
+        row["ver"] = row["p"]["ver"] = 99  # of a future that was rolled back
+    await house.delete(kept["entity"].primary.id)  # the rebuild leaves no tombstone of it
+    await house.write_cypher("MATCH (c:SyncCheckpoint) SET c.nonce = '00000000-0000-0000-0000-000000000000'")
+    assert (await house.start_afresh()).rebuilt
+    before, checkpoint = await house.dump(), await house.checkpoint()
+    assert checkpoint.generation > old.generation
+    with pytest.raises(MirrorUnavailable):
+        await house.mirror.apply(late, generation=old.generation, checkpoint=old, key=CHECKPOINT)
+    assert await house.dump() == before
+    assert await house.checkpoint() == checkpoint
+    assert not (await house.start_afresh()).rebuilt
+
+
+async def test_a_zombie_of_the_same_generation_does_not_set_the_checkpoint_back(house: House) -> None:
+    await house.memory.observe("Alice", "works_at", "Acme")
+    await house.sync()
+    old = await house.checkpoint()
+    late = await house.batch(await house.all_changes(), old.generation)
+    await house.memory.observe("Bob", "works_at", "Acme")
+    await house.start_afresh()
+    before, checkpoint = await house.dump(), await house.checkpoint()
+    assert checkpoint.tick > old.tick
+    await house.mirror.apply(late, generation=old.generation, checkpoint=old, key=CHECKPOINT)
+    assert await house.dump() == before
+    assert await house.checkpoint() == checkpoint
+    assert not (await house.start_afresh()).rebuilt
+
+
+@asynccontextmanager
+async def poisoned(house: House, name: str) -> AsyncIterator[None]:
+    """While the block runs, the mirror refuses any episodic node of this name."""
+    await house.write_cypher("CREATE (:Episodic {name: $name, poison: true})", name=name)
+    await house.write_cypher("CREATE CONSTRAINT poison FOR (n:Episodic) REQUIRE n.name IS UNIQUE")
+    try:
+        yield
+    finally:
+        await house.write_cypher("DROP CONSTRAINT poison")
+        await house.write_cypher("MATCH (n:Episodic {poison: true}) DELETE n")
+
+
+@pytest.mark.parametrize("rebuilding", [True, False], ids=["in a rebuild", "from the feed"])
+async def test_what_the_mirror_refuses_is_set_aside_and_applied_once_the_cause_is_gone(
+    house: House, *, rebuilding: bool
+) -> None:
+    if not rebuilding:
+        await house.sync()
+    async with poisoned(house, "user: poison"):
+        for number in range(4):
+            await house.memory.turn(f"good {number}")
+        bad = await house.memory.turn("poison", context={"mentions": ["Alice"]})
+        await house.memory.observe("Alice", "works_at", "Acme")
+        if rebuilding:
+            await house.memory.remember(SourceKind.OBSERVATION, PLAN, proposed_type=MemoryType.PLAN_GRAPH)
+        result = await house.sync()
+        assert result.rebuilt is rebuilding
+        records, relations = await house.source.counts()
+        assert await house.mirror.counts() == (records - 1, relations)
+        lag = await Feed(house.memory.database, CONSUMER).lag()
+        assert lag is not None
+        assert (lag.changes, lag.parked) == (0, 1)
+        assert result.parked == (0 if rebuilding else 1)
+        await house.run_sql("UPDATE sync_parked SET next_try = clock_timestamp()")
+        await house.sync()
+        async with house.memory.database.transaction() as connection:
+            row = (await connection.execute(text("SELECT id, tries, error FROM sync_parked"))).one()
+        assert (row.id, row.tries) == (bad.primary.id, 2)
+        assert row.error == "Neo.ClientError.Schema.ConstraintValidationFailed"
+    await house.run_sql("UPDATE sync_parked SET next_try = clock_timestamp()")
+    await house.sync()
+    assert await house.counts_are_equal()
+    assert (await house.seen_node(bad.primary.id))[1]["name"] == "user: poison"
+    lag = await Feed(house.memory.database, CONSUMER).lag()
+    assert lag is not None
+    assert lag.parked == 0
+
+
+async def test_of_two_workers_one_applies_and_the_other_goes_on_where_it_stopped(house: House) -> None:
+    other = house.another_worker()
+    await house.sync()
+    await house.memory.observe("Alice", "works_at", "Acme")
+    assert (await other.run_once()).idle
+    assert (await house.sync()).applied > 0
+    await house.memory.observe("Bob", "works_at", "Acme")
+    await house.worker.hand_back()
+    taken_over = await other.run_once()
+    assert taken_over.applied > 0
+    assert not taken_over.rebuilt
+    assert await house.counts_are_equal()
+
+
+async def test_a_worker_that_lost_its_lease_stops_and_does_no_harm(house: House) -> None:
+    await house.sync()
+    other = house.another_worker()
+    await house.run_sql("UPDATE sync_cursor SET lease_until = '-infinity'")
+    await house.memory.observe("Alice", "works_at", "Acme")
+    assert (await other.run_once()).applied > 0
+    await house.memory.observe("Bob", "works_at", "Acme")
+    await house.sync()
+    assert (await house.sync()).idle
+    assert (await other.run_once()).applied > 0
+    assert await house.counts_are_equal()
+    assert not (await house.start_afresh()).rebuilt
+
+
+class Proxy:
+    """A door in front of Bolt that can be shut: connections are cut, and new ones closed at once."""
+
+    def __init__(self, bolt: str) -> None:
+        address = urlsplit(bolt)
+        assert address.hostname is not None
+        assert address.port is not None
+        self._target = (address.hostname, address.port)
+        self._pipes: set[asyncio.Task[None]] = set()
+        self.open = True
+        self.turned_away = 0
+        self.uri = ""
+
+    async def __aenter__(self) -> Proxy:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.uri = f"bolt://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        await self.shut()
+        await self._server.wait_closed()
+
+    async def shut(self) -> None:
+        self.open = False
+        for pipe in list(self._pipes):
+            pipe.cancel()
+        await asyncio.gather(*self._pipes, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not self.open:
+            self.turned_away += 1
+            writer.transport.abort()
+            return
+        task = asyncio.current_task()
+        assert task is not None
+        self._pipes.add(task)
+        far: asyncio.StreamWriter | None = None
+        try:
+            far_reader, far = await asyncio.open_connection(*self._target)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._copy(reader, far))
+                group.create_task(self._copy(far_reader, writer))
+        except (asyncio.CancelledError, ExceptionGroup):
+            return
+        finally:
+            self._pipes.discard(task)
+            for end in (writer, far):
+                if end is not None:
+                    end.transport.abort()
+
+    @staticmethod
+    async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        while data := await source.read(1 << 16):
+            target.write(data)
+            await target.drain()
+        raise ConnectionResetError
+
+
+@pytest.fixture
+async def proxied(
+    memory: Memory, clean_neo4j: str, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[House, Proxy]]:
+    monkeypatch.setattr("stratagraph.graph_sync.mirror.WRITE_RETRY_S", 0.2)
+    async with (
+        Proxy(clean_neo4j) as proxy,
+        Mirror(proxy.uri, user=None, password=None, database="neo4j") as mirror,
+    ):
+        yield House(memory, mirror), proxy
+
+
+async def test_a_mirror_that_cannot_be_reached_is_unavailable_and_nothing_is_lost(
+    proxied: tuple[House, Proxy],
+) -> None:
+    house, proxy = proxied
+    await house.sync()
+    await house.memory.observe("Alice", "works_at", "Acme")
+    await proxy.shut()
+    with pytest.raises(MirrorUnavailable):
+        await house.sync()
+    reader = Neo4jGraphReader(house.mirror)
+    reach = await house.memory.directory.reach(house.memory.trust)
+    with pytest.raises(MirrorUnavailable):
+        await reader.edges_of(reach, [UUID(int=1)], fan_out=1, history=False)
+    proxy.open = True
+    await house.sync()
+    assert await house.counts_are_equal()
+
+
+async def test_nobody_listening_is_an_outage_too(memory: Memory) -> None:
+    async with Proxy("bolt://127.0.0.1:1") as proxy:
+        uri = proxy.uri
+    async with Mirror(uri, user=None, password=None, database="neo4j") as mirror:
+        with pytest.raises(MirrorUnavailable):
+            await mirror.ping()
+        with pytest.raises(MirrorUnavailable):
+            await House(memory, mirror).sync()
+
+
+async def test_the_worker_survives_an_outage_says_so_once_and_catches_up(proxied: tuple[House, Proxy]) -> None:
+    house, proxy = proxied
+    passes: list[SyncResult] = []
+    with capture_logs() as logs:
+        running = asyncio.create_task(house.worker.run(on_pass=passes.append))
+        await until(house.counts_are_equal)
+        await proxy.shut()
+        await house.memory.observe("Alice", "works_at", "Acme")
+
+        async def tried_for_a_while() -> bool:
+            return proxy.turned_away >= 8
+
+        await until(tried_for_a_while)
+        assert not running.done()
+        proxy.open = True
+        async with asyncio.timeout(8):  # below the length of a lease: an outage must not cost one
+            await until(house.counts_are_equal)
+        await house.memory.observe("Bob", "works_at", "Acme")
+        await until(house.counts_are_equal)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    said = [line["event"] for line in logs if line["event"] in ("mirror is waiting", "mirror is back")]
+    assert said == ["mirror is waiting", "mirror is back"]
+    assert not any(result.rebuilt for result in passes[1:]), "an outage is no reason to read everything afresh"
+
+
+async def test_the_worker_waits_out_a_neo4j_that_refuses_altogether(house: House, clean_neo4j: str) -> None:
+    async with Mirror(clean_neo4j, user=None, password=None, database="nowhere") as elsewhere:
+        with capture_logs() as logs:
+            running = asyncio.create_task(house.another_worker(elsewhere).run())
+
+            async def waiting() -> bool:
+                return running.done() or any(line["event"] == "mirror is waiting" for line in logs)
+
+            await until(waiting)
+            assert not running.done(), "with the worker, the API in the same process would end"
+            running.cancel()
+
+
+async def test_a_read_that_takes_too_long_is_an_outage_for_its_caller(house: House) -> None:
+    slow = "UNWIND range(1, 100000000000) AS x WITH x WHERE x < 0 RETURN count(x)"
+    with pytest.raises(MirrorUnavailable):
+        await house.mirror.read(slow, {}, timeout_s=0.2)
