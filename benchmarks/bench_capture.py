@@ -116,7 +116,7 @@ class BareSql:
 
     connection: psycopg.AsyncConnection[Any]
     numbers: Iterator[int] = field(default_factory=lambda: count(1_000_000_000))
-    statements: list[tuple[sql.Composed, list[Any]]] = field(default_factory=list)
+    statements: list[tuple[sql.Composable, list[Any]]] = field(default_factory=list)
     rows: int = 0
 
     async def read_back(self, answers: Sequence[Captured]) -> None:
@@ -163,10 +163,15 @@ class BareSql:
             for table, found in rows.items()
         }
 
+    async def render(self) -> None:
+        """Put the values into the statements, so that writing them costs this process nothing but the sending."""
+        cursor = psycopg.AsyncClientCursor(self.connection)
+        self.statements = [(sql.SQL(cursor.mogrify(*whole)), []) for whole in self.statements]
+
     async def write(self) -> None:
         async with self.connection.transaction():
             for statement, values in self.statements:
-                await self.connection.execute(statement, values)
+                await self.connection.execute(statement, values or None)
 
 
 def _chunks(rows: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from typing import Annotated, Any
 
+import psycopg
 import typer
 from harness import (
     Bound,
@@ -48,6 +49,7 @@ from stratagraph.store.writing import NewRecord, NewRelation, finish, insert_rec
 
 LIMIT = 3.0  # times the p95 of the smallest store
 SIZES, QUICK_SIZES = (1_000, 10_000, 100_000), (100, 1_000, 10_000)
+STATEMENTS = 8  # of a request, and one for each hop
 LOADED_AT_ONCE = 2_000  # records in one transaction
 SAMPLE = 400  # records that questions are about
 SCOPES = ("", *(f"team/{number}" for number in range(29)))
@@ -59,7 +61,7 @@ CALLERS = {
     "few scopes": trust(scopes=("team/3", "team/11", "team/19"), ceiling=Sensitivity.LOW),
 }
 # The defaults, and about the most that a person would ask for.
-VARIANTS: dict[str, dict[str, int]] = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
     "wide": {"root_limit": 50, "node_limit": 500, "edge_limit": 2_000, "max_hops": 2},
 }
@@ -287,9 +289,8 @@ async def _filled(where: Store, size: int, bars: Progress) -> Loader:
     loader = Loader(where, tenant, Wording(size))
     await loader.load(size, bars)
     await Housekeeping(where.database, where.directory, SystemClock(), HousekeepingConfig()).run_once(loader.now)
-    async with where.database.engine.connect() as connection:
-        connection = await connection.execution_options(isolation_level="AUTOCOMMIT")
-        await connection.execute(text("VACUUM (ANALYZE)"))
+    async with await psycopg.AsyncConnection.connect(where.url, autocommit=True) as connection:
+        await connection.execute("VACUUM (ANALYZE)")  # as autovacuum has done after a while
     return loader
 
 
@@ -337,11 +338,11 @@ def _figures(
 ) -> tuple[dict[str, Any], list[Bound]]:
     bounds: list[Bound] = []
     figures: dict[str, Any] = {}
-    for variant in VARIANTS:
+    for variant, limits in VARIANTS.items():
         by_size = {}
         p95 = {}
         for size in sizes:
-            mine = {name: times for name, times in took.items() if name.startswith(_case(size, variant))}
+            mine = {name: times for name, times in took.items() if name.startswith(_case(size, variant, ""))}
             everything = [time for times in mine.values() for time in times]
             p95[size] = percentile(everything, 0.95)
             asker = askers[size, variant]
@@ -352,11 +353,13 @@ def _figures(
                 "statements": {"least": min(asker.statements), "most": max(asker.statements)},
             }
         ratio = round(p95[sizes[-1]] / p95[sizes[0]], 3)
-        figures[variant] = {"limits": VARIANTS[variant], "ratio_of_p95": ratio, "records": by_size}
-        bounds.append(Bound(name=f"{variant}: p95 of largest over smallest store", value=ratio, limit=LIMIT))
-        counted = [count for size in sizes for count in askers[size, variant].statements]
-        spread = max(counted) - min(counted)
-        bounds.append(Bound(name=f"{variant}: statements, most minus least", value=spread, limit=0))
+        figures[variant] = {"limits": limits, "ratio_of_p95": ratio, "records": by_size}
+        if variant == "default":  # a wide answer has more to hold in a larger store
+            bounds.append(Bound(name="default: p95 of largest over smallest store", value=ratio, limit=LIMIT))
+        # One statement a hop; a request may need fewer (a hop with nowhere to go), but none needs more.
+        most = max(count for size in sizes for count in askers[size, variant].statements)
+        allowed = STATEMENTS + limits.get("max_hops", RetrieveRequest(task_descriptor="").max_hops)
+        bounds.append(Bound(name=f"{variant}: statements of a request", value=most, limit=allowed))
     return figures, bounds
 
 
@@ -364,8 +367,8 @@ def main(quick: Annotated[bool, typer.Option("--quick", help="Stores of 10², 10
     """Measure retrieval at 10³, 10⁴ and 10⁵ records, in three databases of one server, asked in turn.
 
     Questions of 5 to 12 words, and of common words only; callers with all scopes and with three of thirty. Bounds:
-    the 95th percentile at the largest size is at most three times that at the smallest, and every request takes the
-    same number of SQL statements. One JSON document on standard output; exit code 1 if a bound is missed.
+    the 95th percentile at the largest size is at most three times that at the smallest, and no request takes more than
+    eight SQL statements and one for each hop, whatever the size. One JSON document on standard output; exit code 1 if a bound is missed.
     """
     with server() as url:
         sizes, rounds = (QUICK_SIZES, 20) if quick else (SIZES, 100)

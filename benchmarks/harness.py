@@ -31,6 +31,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
 from stratagraph.store.database import Database
 from stratagraph.store.enums import Access, Sensitivity
+from stratagraph.store.partitions import make_days
 from stratagraph.store.schema import migrate
 from stratagraph.store.tenancy import Directory
 from stratagraph.store.trust import Trust
@@ -87,6 +88,7 @@ async def store(server_url: str, name: str) -> AsyncIterator[Store]:
     url = urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
     await asyncio.to_thread(migrate, url)
     async with Database(url) as database:
+        await make_days(database, datetime.now(UTC).date())
         yield Store(url=url, database=database, directory=Directory(database))
 
 

@@ -73,6 +73,9 @@ class Housekeeping:
                 if not away:
                     _log.warning("housekeeping is waiting", reason=error.message)
                 away, pause = True, min(self._config.back_off_s, max(1.0, pause * 2))
+            except Exception as error:  # a defect in one chore must not take the API down with it
+                _log.error("housekeeping failed", error=type(error).__name__)
+                pause = self._config.back_off_s
             await asyncio.sleep(pause * random.uniform(1 - self._config.jitter, 1 + self._config.jitter))
 
     async def run_once(self, now: datetime) -> HousekeepingResult:

@@ -49,14 +49,17 @@ def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity) -
     return {"ten": row["tenant"], "id": str(row["id"]), "ver": row["row_version"], "labels": labels, "p": properties}
 
 
-def plan(row: Mapping[str, Any]) -> dict[str, Any] | None:
+def plan(row: Mapping[str, Any], *, names_up_to: Sensitivity) -> dict[str, Any] | None:
     """A plan's steps and the links between them, as a real graph; None for other records.
 
-    Step ids begin with the record's, so that two plans never share a step.
+    Step ids begin with the record's, so that two plans never share a step. Steps are named by their author, so a plan
+    above `names_up_to` has none.
     """
     if row["type"] != MemoryType.PLAN_GRAPH or row["payload"] is None:
         return None
     id_ = str(row["id"])
+    if row["sensitivity"] > names_up_to:
+        return {"ten": row["tenant"], "id": id_, "steps": [], "control": [], "data": []}
     return {
         "ten": row["tenant"],
         "id": id_,

@@ -72,7 +72,8 @@ class Mirror:
             await self.driver.verify_connectivity()
 
     async def prepare(self) -> None:
-        """Constraints and indexes. Harmless to repeat."""
+        """Constraints and indexes. Harmless to repeat, and repeated after an outage: it may be another database."""
+        self._constrained.clear()
         for line in SCHEMA:
             await self._commit_alone(line)
 
@@ -87,11 +88,15 @@ class Mirror:
     async def apply(self, batch: MirrorBatch, *, generation: int, checkpoint: Checkpoint | None, key: str) -> None:
         """Write `batch` and how far it reaches, in one transaction; again is harmless.
 
-        Raises MirrorUnavailable when Neo4j cannot be reached, and the driver's Neo4jError when it refuses the data.
+        Raises MirrorUnavailable when Neo4j cannot be reached or holds another generation (it was emptied, or another
+        worker reads everything afresh), and the driver's Neo4jError when it refuses the data.
         """
         await self.prepare_types([*batch.relations, *batch.dead_relations])
 
         async def work(transaction: AsyncManagedTransaction) -> None:
+            held = await (await transaction.run(statement("hold_generation"), k=key)).single()
+            if held is None or held["gen"] != generation:
+                raise MirrorUnavailable(f"The mirror does not hold generation {generation} of this worker (any more).")
             await _write(transaction, batch, generation)
             if checkpoint is not None:
                 await transaction.run(
@@ -100,7 +105,6 @@ class Mirror:
                     tick=checkpoint.tick,
                     nonce=str(checkpoint.nonce),
                     incarnation=checkpoint.incarnation,
-                    gen=checkpoint.generation,
                 )
 
         async with translated(), self.driver.session(database=self.database) as session:
@@ -115,11 +119,12 @@ class Mirror:
             tick=row["tick"], nonce=UUID(row["nonce"]), incarnation=row["incarnation"], generation=row["gen"]
         )
 
-    async def forget_checkpoint(self, key: str) -> None:
-        await self._commit_alone("MATCH (c:SyncCheckpoint {k: $k}) DELETE c", k=key)
+    async def begin_generation(self, key: str, generation: int) -> None:
+        """Forget how far the mirror is, and turn older generations away."""
+        await self._commit_alone(statement("begin_generation"), k=key, gen=generation)
 
     async def newest_generation(self) -> int:
-        """The highest generation any node carries, also one that a lost database started."""
+        """The highest generation the mirror has begun, also one that a lost database started."""
         rows = await self.read("MATCH (c:SyncCheckpoint) RETURN max(c.gen) AS gen", {})
         return int(rows[0]["gen"] or 0)
 
@@ -136,10 +141,13 @@ class Mirror:
     async def read(
         self, text: str, parameters: Mapping[str, Any], *, timeout_s: float | None = None
     ) -> list[dict[str, Any]]:
-        """One read, not retried: the caller has another way. Raises MirrorUnavailable."""
-        async with translated(), self.driver.session(database=self.database, default_access_mode="READ") as session:
-            result = await session.run(Query(text, timeout=timeout_s), dict(parameters))
-            return [record.data() for record in await result.fetch(1_000)]
+        """One read, not retried: the caller has another way. Raises MirrorUnavailable, also when it takes too long."""
+        try:
+            async with translated(), self.driver.session(database=self.database, default_access_mode="READ") as session:
+                result = await session.run(Query(text, timeout=timeout_s), dict(parameters))
+                return [record.data() for record in await result.fetch(1_000)]
+        except Neo4jError as error:
+            raise MirrorUnavailable(f"Neo4j does not answer: {error.code}") from error
 
     async def _commit_alone(self, text: str, **parameters: Any) -> None:
         async with translated(), self.driver.session(database=self.database) as session:

@@ -22,7 +22,7 @@ from stratagraph.graph_sync.mapping import bucket, node, plan, relation
 from stratagraph.graph_sync.mirror import Checkpoint, Mirror, MirrorBatch
 from stratagraph.store.database import Database
 from stratagraph.store.enums import Sensitivity
-from stratagraph.store.errors import MirrorUnavailable, StoreUnavailable
+from stratagraph.store.errors import MirrorUnavailable, StoreUnavailable, StratagraphError
 from stratagraph.store.feed import LEASE_S, Feed, Kind, Lease, Logged, Page
 from stratagraph.store.mirror_source import MirrorSource
 from stratagraph.store.tenancy import Directory
@@ -78,11 +78,17 @@ class SyncWorker:
                     away, pause = False, self._config.idle_s if result.idle else 0.0
                     if on_pass is not None:
                         on_pass(result)
-                except (MirrorUnavailable, StoreUnavailable) as error:
+                except (MirrorUnavailable, StoreUnavailable, Neo4jError) as error:
+                    await self.hand_back()  # whoever goes on looks first at what the mirror holds
                     self._lease = None
                     if not away:
-                        _log.warning("mirror is waiting", reason=error.message)
+                        reason = error.message if isinstance(error, StratagraphError) else error.code
+                        _log.warning("mirror is waiting", reason=reason)
                     away, pause = True, min(self._config.back_off_s, max(0.1, pause * 2))
+                except Exception as error:  # whatever it is, it must not take the API down with it
+                    await self.hand_back()
+                    _log.error("mirror worker failed", error=type(error).__name__, code=getattr(error, "code", None))
+                    pause = self._config.back_off_s
                 await asyncio.sleep(pause)
         finally:
             await self.hand_back()
@@ -128,10 +134,11 @@ class SyncWorker:
         return self._lease is not None
 
     async def hand_back(self) -> None:
-        if self._lease is None:
+        lease, self._lease = self._lease, None
+        if lease is None:
             return
         try:
-            await asyncio.shield(self._feed.release(self._lease))
+            await asyncio.shield(self._feed.release(lease))
         except StoreUnavailable:
             return  # it runs out by itself
 
@@ -162,7 +169,7 @@ class SyncWorker:
             CONSUMER, self._incarnation, at_least=await self._mirror.newest_generation()
         )
         _log.info("mirror rebuild begins", generation=self._generation)
-        await self._mirror.forget_checkpoint(CHECKPOINT)
+        await self._mirror.begin_generation(CHECKPOINT, self._generation)
         tick, nonce = await self._source.newest_tick(consumer=CONSUMER)
         count = 0
         for kind in (Kind.RECORD, Kind.RELATION):
@@ -257,7 +264,7 @@ class SyncWorker:
         found = {(row["tenant"], row["id"]) for row in rows}
         for row in rows:
             batch.nodes.append(node(row, generation=self._generation, names_up_to=self._config.names_up_to))
-            steps = plan(row)
+            steps = plan(row, names_up_to=self._config.names_up_to)
             if steps is not None:
                 batch.plans.append(steps)
         batch.dead_nodes = [

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.resources import as_file, files
-from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
@@ -33,7 +32,7 @@ _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
     " font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; frame-ancestors 'none'"
 )
-_LOOPBACK_HOSTS = ["localhost", "127.0.0.1", "[::1]", "testserver"]
+_LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class GraphQLEndpoint(GraphQL[Context, None]):
@@ -138,6 +137,32 @@ class BodyLimit:
             await refusal(scope, receive, send)
 
 
+class LoopbackHosts:
+    """Answers only requests that name a loopback host.
+
+    A web page whose name was made to point at this machine (DNS rebinding) reaches the port, but not under that name.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+            if _host_name(host) not in _LOOPBACK_HOSTS:
+                said = "In single-user mode requests must name a loopback host, such as 127.0.0.1."
+                await _failure(said, "FORBIDDEN", 400)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _host_name(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
 class _BodyTooLarge(Exception):
     """More came than was announced."""
 
@@ -151,8 +176,7 @@ def build_app(
 ) -> Starlette:
     """The application. `ready` says whether requests can be answered now.
 
-    With `loopback_only`, the one user is whoever reaches the port, so requests must name a loopback host: a web page
-    whose name was made to point here (DNS rebinding) does not.
+    With `loopback_only`, the one user is whoever reaches the port, so requests must name a loopback host.
     """
     endpoint = GraphQLEndpoint(services, authentication)
 
@@ -188,7 +212,7 @@ def build_app(
                 Mount("/static", StaticFiles(directory=directory)),
             ],
             middleware=[
-                *([Middleware(TrustedHostMiddleware, allowed_hosts=_LOOPBACK_HOSTS)] if loopback_only else []),
+                *([Middleware(LoopbackHosts)] if loopback_only else []),
                 Middleware(BodyLimit),
             ],
             lifespan=lifespan,
@@ -198,6 +222,3 @@ def build_app(
 def sdl() -> str:
     """The schema in its definition language, as committed in `schema.graphql`."""
     return build_schema().as_str() + "\n"
-
-
-__all__: list[Any] = ["BodyLimit", "build_app", "sdl"]

@@ -10,7 +10,7 @@ from strawberry.extensions import MaxAliasesLimiter, MaxTokensLimiter, ParserCac
 from strawberry.extensions.add_validation_rules import AddValidationRules
 from strawberry.schema.config import StrawberryConfig
 
-from stratagraph.graphql.context import Context, Info
+from stratagraph.graphql.context import Info
 from stratagraph.graphql.scalars import SCALARS
 from stratagraph.graphql.types import errors
 from stratagraph.graphql.types.capture import (
@@ -140,6 +140,3 @@ def build_schema() -> strawberry.Schema:
         exception_handlers=errors.HANDLERS,
         config=StrawberryConfig(scalar_map=SCALARS),
     )
-
-
-__all__ = ["Context", "build_schema"]

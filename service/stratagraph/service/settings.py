@@ -92,11 +92,12 @@ class Settings(BaseSettings):
     def load(cls, environment: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
         """Raises Misconfigured naming each variable that is unknown or wrong, with a suggestion."""
         environment = os.environ if environment is None else environment
-        known = {PREFIX + name.upper() for name in cls.model_fields}
+        known = [name.upper() for name in cls.model_fields]
         for name in environment:
-            if name.startswith(PREFIX) and name not in known and not name.startswith(_OTHERS):
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(known))}"
+            own = name.removeprefix(PREFIX)
+            if name.startswith(PREFIX) and own not in known and not name.startswith(_OTHERS):
+                close = difflib.get_close_matches(own, known, n=1)
+                hint = f"did you mean {PREFIX}{close[0]}?" if close else f"known are {', '.join(sorted(known))}"
                 raise Misconfigured(f"There is no setting {name}; {hint}")
         try:
             return cls(**overrides)

@@ -140,8 +140,15 @@ def passing(error: DBAPIError) -> bool:
 
 @lru_cache
 def query(name: str) -> TextClause:
-    """The statement in `queries/<name>.sql`. It is named after the function that runs it."""
-    return text(files(__package__).joinpath("queries", f"{name}.sql").read_text(encoding="utf-8"))
+    """The statement in `queries/<name>.sql`, named after the function that runs it.
+
+    `{record_columns}` stands for the file of that name: redaction is written once.
+    """
+    return text(_sql(name).replace("{record_columns}", _sql("record_columns")))
+
+
+def _sql(name: str) -> str:
+    return files(__package__).joinpath("queries", f"{name}.sql").read_text(encoding="utf-8")
 
 
 async def fetch(connection: AsyncConnection, statement: str, /, **parameters: Any) -> Sequence[RowMapping]:

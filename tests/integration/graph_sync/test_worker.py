@@ -86,7 +86,7 @@ class House:
         tenant = await self.tenant()
         async with self.memory.database.transaction() as connection:
             version = await connection.execute(
-                text(f"UPDATE record SET {what}, row_version = row_version + 1 WHERE id = :id RETURNING row_version"),
+                text("UPDATE record SET " + what + ", row_version = row_version + 1 WHERE id = :id RETURNING row_version"),
                 {"id": id_, **parameters},
             )
             change = Change(kind=Kind.RECORD, id=id_, version=version.scalar_one())
@@ -234,8 +234,10 @@ async def test_captures_of_every_kind_arrive_as_they_are(house: House) -> None:
 
 async def test_no_text_and_no_payload_is_in_the_mirror(house: House) -> None:
     await capture_every_kind(house.memory)
-    await house.memory.turn("a caption of eighty letters ends before this, ".ljust(100, "x") + " xyzzy")
-    secret = {"tool_name": "deploy", "args": {"key": "xyzzy"}, "result": {"out": "xyzzy"}, "call_id": "c9"}
+    longer_than_a_caption = "x" * mapping.NAME_LENGTH
+    await house.memory.turn(f"{longer_than_a_caption} xyzzy")
+    said = {"said": f"{longer_than_a_caption} xyzzy"}
+    secret = {"tool_name": "deploy", "args": said, "result": said, "call_id": "c9"}
     await house.memory.remember(SourceKind.TOOL_OUTPUT, secret, context={"labels": ["xyzzy"]}, tags=("xyzzy",))
     await house.sync()
     dump = await house.dump()

@@ -1,3 +1,5 @@
-// In the same transaction as the changes: how far they reach, and in whose history.
-MERGE (c:SyncCheckpoint {k: $k})
-SET c.tick = $tick, c.nonce = $nonce, c.incarnation = $incarnation, c.gen = $gen, c.at = datetime()
+// In the same transaction as the changes: how far they reach, and in whose history. Never backwards: whoever lost the
+// lease in the middle of a page writes what is there already.
+MATCH (c:SyncCheckpoint {k: $k})
+WHERE c.tick IS NULL OR c.tick <= $tick
+SET c.tick = $tick, c.nonce = $nonce, c.incarnation = $incarnation

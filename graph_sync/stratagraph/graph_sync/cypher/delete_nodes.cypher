@@ -7,8 +7,11 @@ WITH n, row, [label IN labels(n) WHERE label <> 'Mirrored'] AS old
 REMOVE n:$(old)
 SET n = {ten: row.ten, id: row.id, ver: row.ver, gen: $gen, bkt: row.bkt, dead: true}
 WITH n
-OPTIONAL MATCH (n)-[:HAS_STEP]->(step:PlanStep)
-DETACH DELETE step
-WITH DISTINCT n
+CALL (n) {
+  MATCH (n)-[:HAS_STEP]->(step:PlanStep)-[:USES_TOOL]->(t)
+  DETACH DELETE step
+  WITH DISTINCT t WHERE NOT EXISTS { (t)<-[:USES_TOOL]-() }
+  DELETE t
+}
 OPTIONAL MATCH (n)-[r]-()
 DELETE r

@@ -2,8 +2,10 @@
 UNWIND $rows AS row
 MATCH (p:Mirrored {ten: row.ten, id: row.id})
 CALL (p) {
-  OPTIONAL MATCH (p)-[:HAS_STEP]->(old:PlanStep)
+  MATCH (p)-[:HAS_STEP]->(old:PlanStep)-[:USES_TOOL]->(t)
   DETACH DELETE old
+  WITH DISTINCT t WHERE NOT EXISTS { (t)<-[:USES_TOOL]-() }
+  DELETE t
 }
 CALL (p, row) {
   UNWIND row.steps AS step

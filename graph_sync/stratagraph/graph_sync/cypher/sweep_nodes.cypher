@@ -2,5 +2,8 @@
 MATCH (n:Mirrored) WHERE coalesce(n.gen, -1) < $gen
 CALL (n) {
   OPTIONAL MATCH (n)-[:HAS_STEP]->(step:PlanStep)
+  OPTIONAL MATCH (step)-[:USES_TOOL]->(t)
   DETACH DELETE step, n
+  WITH DISTINCT t WHERE t IS NOT NULL AND NOT EXISTS { (t)<-[:USES_TOOL]-() }
+  DELETE t
 } IN TRANSACTIONS OF 1000 ROWS

@@ -1,0 +1,73 @@
+"""Policy rules override the classifier and the caller (SPEC §4, step 3)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fix_memory import Memory, trust_of
+
+from stratagraph.memory.capture.policy import Policy
+from stratagraph.memory.capture.service import Capture
+from stratagraph.store.enums import Access, DeletionPolicy, Sensitivity
+from stratagraph.store.errors import Misconfigured
+
+
+def ruled(memory: Memory, path: Path, *rules: object) -> Memory:
+    path.write_text(json.dumps({"rules": rules}))
+    capture = Capture(memory.database, memory.directory, memory.clock, Policy.load(path))
+    return replace(memory, capture=capture)
+
+
+async def test_a_rule_sets_what_a_record_becomes(memory: Memory, tmp_path: Path) -> None:
+    ruled_memory = ruled(
+        memory,
+        tmp_path / "policy.json",
+        {
+            "when": {"predicate": ["salary"]},
+            "set": {"sensitivity": "high", "deletion_policy": "never", "confidence": 0.5},
+        },
+        {"when": {"predicate": ["salary"], "tag": ["public"]}, "set": {"sensitivity": "public"}},
+    )
+    kept = await ruled_memory.observe("Alice", "salary", 100_000)
+    assert kept.primary.sensitivity is Sensitivity.HIGH
+    assert kept.primary.confidence == 0.5
+    assert kept.primary.lifecycle is not None
+    assert kept.primary.lifecycle.deletion_policy is DeletionPolicy.NEVER
+    assert (await ruled_memory.observe("Bob", "salary", 1, tags=("public",))).primary.sensitivity is Sensitivity.PUBLIC
+    assert (await ruled_memory.observe("Alice", "likes", "tea")).primary.sensitivity is Sensitivity.LOW
+
+
+async def test_a_record_lifted_above_its_writer_is_stored_and_shown_redacted(memory: Memory, tmp_path: Path) -> None:
+    ruled_memory = ruled(
+        memory, tmp_path / "policy.json", {"when": {"source": ["test"]}, "set": {"sensitivity": "high"}}
+    )
+    writer = trust_of(access=Access.WRITE, ceiling=Sensitivity.LOW)
+    kept = await ruled_memory.turn("the launch code is 0000", trust=writer)
+    assert kept.primary.redacted
+    assert kept.primary.text is None
+    assert kept.sequence
+    assert await memory.lookup.record(writer, kept.primary.id) is None
+    whole = await memory.lookup.record(memory.trust, kept.primary.id)
+    assert whole is not None
+    assert whole.text == "user: the launch code is 0000"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "Invalid JSON"),
+        ('{"rules": [{"when": {"colour": ["red"]}, "set": {}}]}', "colour"),
+        ('{"rules": [{"when": {}, "set": {"sensitivity": "secret"}}]}', "sensitivity"),
+        ('{"rules": [{"when": {}, "set": {"half_life_seconds": 0}}]}', "half_life_seconds"),
+    ],
+)
+def test_a_bad_policy_file_is_refused_by_name(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "policy.json"
+    path.write_text(text)
+    with pytest.raises(Misconfigured, match=says):
+        Policy.load(path)
+    with pytest.raises(Misconfigured, match="cannot be read"):
+        Policy.load(tmp_path / "none.json")

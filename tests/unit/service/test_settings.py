@@ -1,0 +1,62 @@
+"""Settings: read once, unknown names refused, single-user mode only where it is safe."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stratagraph.service.settings import Settings
+from stratagraph.store.errors import Misconfigured
+
+
+def test_the_defaults_are_a_single_user_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith("STRATAGRAPH_"):
+            monkeypatch.delenv(name)
+    settings = Settings.load()
+    assert (settings.host, settings.port) == ("127.0.0.1", 8000)
+    assert settings.is_single_user
+    assert settings.data_dir == Path(".stratagraph").absolute()
+
+
+@pytest.mark.parametrize(
+    ("given", "single"),
+    [
+        ({"host": "127.0.0.1"}, True),
+        ({"host": "::1"}, True),
+        ({"host": "localhost"}, True),
+        ({"host": "0.0.0.0"}, False),
+        ({"host": "192.0.2.1"}, False),
+        ({"database_url": "postgresql://x"}, False),
+        ({"database_url": "postgresql://x", "single_user": "on"}, True),
+        ({"single_user": "off"}, False),
+    ],
+)
+def test_no_credential_is_needed_only_where_it_is_safe(given: dict[str, str], single: bool) -> None:
+    assert Settings.load({}, **given).is_single_user is single
+
+
+def test_single_user_mode_cannot_be_opened_to_the_network() -> None:
+    with pytest.raises(Misconfigured, match="loopback"):
+        Settings.load({}, single_user="on", host="0.0.0.0")
+
+
+def test_a_misspelt_setting_is_answered_with_a_suggestion() -> None:
+    with pytest.raises(Misconfigured, match="did you mean STRATAGRAPH_DATABASE_URL"):
+        Settings.load({"STRATAGRAPH_DATABSE_URL": "x"})
+    with pytest.raises(Misconfigured, match="known are"):
+        Settings.load({"STRATAGRAPH_XYZZY": "x"})
+
+
+def test_a_wrong_value_names_its_variable_and_not_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRATAGRAPH_PORT", "eighty")
+    with pytest.raises(Misconfigured, match="STRATAGRAPH_PORT") as caught:
+        Settings.load()
+    assert "eighty" not in caught.value.message
+
+
+def test_passwords_do_not_show() -> None:
+    settings = Settings.load({}, database_url="postgresql://u:hunter2@h/d", neo4j_password="hunter2")
+    assert "hunter2" not in repr(settings)
