@@ -59,8 +59,8 @@ class RecordNotFound(StratagraphError):
 
     code = "NOT_FOUND"
 
-    def __init__(self, record_id: object, message: str | None = None) -> None:
-        super().__init__(message or f"There is no record {record_id} that this credential may see.")
+    def __init__(self, record_id: object, message: str | None = None, *, path: Sequence[str] | None = None) -> None:
+        super().__init__(message or f"There is no record {record_id} that this credential may see.", path=path)
         self.record_id = record_id
 
 

@@ -448,3 +448,21 @@ async def test_record_times_are_the_commit_and_the_callers(memory: Memory) -> No
     assert kept.primary.occurred_at == long_ago
     assert kept.primary.created_at == memory.clock.now()
     assert isinstance(memory.clock, HandClock)
+
+
+async def test_an_outcome_by_id_needs_the_episode_in_full_sight(memory: Memory) -> None:
+    kept = await memory.turn("secret work", thread="t", sensitivity=Sensitivity.MEDIUM, scope="project:a")
+    episode = next(str(edge.target) for edge in kept.edges if edge.predicate == "part_of")
+    outcome = {"record_id": episode, "outcome_status": "success"}
+    refused: list[tuple[dict[str, Any], type[Exception]]] = [
+        ({"ceiling": Sensitivity.LOW}, Forbidden),
+        ({"ceiling": Sensitivity.PUBLIC}, RecordNotFound),
+        ({"scopes": {"project:b"}}, RecordNotFound),
+        ({"tenant": "globex"}, RecordNotFound),
+    ]
+    for trust, error in refused:
+        with pytest.raises(error):
+            await memory.remember(SourceKind.OUTCOME, outcome, trust=trust_of(**trust))
+    decided = await memory.remember(SourceKind.OUTCOME, outcome)
+    assert decided.primary.payload is not None
+    assert decided.primary.payload["outcome"] == "success"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import orjson
@@ -12,7 +12,7 @@ import structlog
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from stratagraph.memory.capture.caption import caption
-from stratagraph.memory.capture.classify import classify
+from stratagraph.memory.capture.classify import classify, is_outcome
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.policy import Policy
@@ -28,7 +28,7 @@ from stratagraph.store.candidates import (
 )
 from stratagraph.store.clock import Clock
 from stratagraph.store.database import Database
-from stratagraph.store.enums import Access, SourceKind
+from stratagraph.store.enums import Access
 from stratagraph.store.errors import (
     ConditionsOverlap,
     IdempotencyMismatch,
@@ -98,7 +98,8 @@ class Capture:
             try:
                 draft = classify(checked(request), position, now)
                 self._policy.apply(draft, trust)
-                caption(draft) if request.source_kind is not SourceKind.OUTCOME else None
+                if not is_outcome(draft):
+                    caption(draft)
                 interpret(draft)
             except StratagraphError as error:
                 if batch:
@@ -120,7 +121,8 @@ class Capture:
     async def _persist(self, reach: Reach, drafts: list[Draft], keys: list[_Keyed], *, batch: bool) -> list[Captured]:
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return await self._commit(reach, drafts, keys)
+                # Writing fills the drafts in, so each attempt begins with its own.
+                return await self._commit(reach, [replace(d, payload=dict(d.payload)) for d in drafts], keys)
             except StoreUnavailable as error:
                 if attempt == ATTEMPTS or not _collided(error.__cause__):
                     raise
@@ -256,20 +258,23 @@ def _candidate_row(draft: Draft, key: _Keyed, written: Written) -> dict[str, obj
 
 
 def _answer(reach: Reach, draft: Draft, written: Written, sequence: str) -> Captured:
+    """What the writer sees of it. A rule may have lifted the record above its own writer, who then gets its head."""
+    sight = _sight(reach, written.primary)
     return Captured(
-        primary=_as_seen(reach, written.primary),
-        created=tuple(_as_seen(reach, record) for record in written.created),
-        edges=tuple(written.edges),
+        primary=written.primary if sight is Sight.FULL else written.primary.as_redacted(),
+        created=tuple(
+            record if _sight(reach, record) is Sight.FULL else record.as_redacted()
+            for record in written.created
+            if _sight(reach, record) is not Sight.NONE
+        ),
+        edges=tuple(written.edges) if sight is Sight.FULL else (),
         candidate=draft.candidate,
         sequence=sequence,
     )
 
 
-def _as_seen(reach: Reach, record: MemoryRecord) -> MemoryRecord:
-    """A rule may have lifted the record above its own writer, who then sees its head only."""
-    if reach.trust.sight(scope=record.scope, sensitivity=record.sensitivity) is Sight.FULL:
-        return record
-    return record.as_redacted()
+def _sight(reach: Reach, record: MemoryRecord) -> Sight:
+    return reach.trust.sight(scope=record.scope, sensitivity=record.sensitivity)
 
 
 def _rounds(drafts: Sequence[Draft]) -> list[list[Draft]]:
@@ -309,7 +314,7 @@ def _leaves(draft: Draft) -> list[tuple[object, ...]]:
         leaves.append(("slot", *place, payload["subject"], payload["predicate"]))
     if payload.get("kind") == "working":
         leaves.append(("working", *place, payload["thread_id"]))
-    if draft.request.source_kind is SourceKind.OUTCOME:
+    if is_outcome(draft):
         leaves.append(("closed", *place, draft.thread) if draft.thread is not None else ("closed", draft.outcome_of))
     elif draft.closes_itself and draft.thread is not None:
         leaves.append(("closed", *place, draft.thread))

@@ -23,7 +23,8 @@ from stratagraph.store.episodes import (
     set_outcome,
     thread_of,
 )
-from stratagraph.store.errors import RecordNotFound
+from stratagraph.store.errors import Forbidden, RecordNotFound
+from stratagraph.store.reading import Reader
 from stratagraph.store.tables import episode as episode_table
 from stratagraph.store.words import Terms
 from stratagraph.store.writing import NewRecord
@@ -81,6 +82,7 @@ async def _decided(plan: Plan, draft: Draft, thread: Thread | None, episodes: di
     if thread is not None and thread in episodes:
         return episodes[thread].id
     if draft.outcome_of is not None:
+        await _may_decide(plan, draft, draft.outcome_of)
         found = await awaiting_outcome(plan.connection, plan.reach.tenant, record=draft.outcome_of)
         missing = f"There is no episode {draft.outcome_of} without an outcome that this credential may see."
     else:
@@ -90,8 +92,21 @@ async def _decided(plan: Plan, draft: Draft, thread: Thread | None, episodes: di
             " (same scope and sensitivity) first."
         )
     if found is None:
-        raise RecordNotFound(draft.outcome_of or draft.thread, missing)
+        field = "record_id" if draft.outcome_of is not None else "thread_id"
+        raise RecordNotFound(draft.outcome_of or draft.thread, missing, path=[f"#{draft.position}", "content", field])
     return found
+
+
+async def _may_decide(plan: Plan, draft: Draft, episode: UUID) -> None:
+    """An episode named by its id must be in full sight, and in a scope that the caller may write."""
+    reader = Reader(plan.connection, plan.directory, plan.reach, plan.at)
+    record = (await reader.records([episode])).get(episode)
+    path = [f"#{draft.position}", "content", "record_id"]
+    if record is None:
+        raise RecordNotFound(episode, path=path)
+    if record.redacted:
+        raise Forbidden("content.record_id: this episode is above the credential's ceiling", path=path)
+    plan.reach.trust.scope_for_write(record.scope)
 
 
 def join_threads(plan: Plan, threads: Threads) -> None:
