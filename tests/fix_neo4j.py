@@ -1,4 +1,4 @@
-"""Fixtures that need a Neo4j: `neo4j_server`, `newer_neo4j_server`, `clean_neo4j`.
+"""Fixtures that need a Neo4j: `neo4j_server`, `newer_neo4j_server`, `clean_neo4j`, `neo4j_cache_with_jars`.
 
 STRATAGRAPH_TEST_NEO4J_URI names a server to use instead of a local one. It needs no authentication, and
 `clean_neo4j` empties it: never name one that holds anything.
@@ -17,6 +17,7 @@ import platformdirs
 import pytest
 
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j, LocalServer, choose_version, find_javas
+from stratagraph.service.local_neo4j.files import server_jars
 from stratagraph.store.errors import Misconfigured, StratagraphError
 
 NEWER, LONG_TERM = LINES
@@ -36,7 +37,28 @@ def neo4j_cache() -> Path:
 
 
 @pytest.fixture(scope="session")
-def neo4j_server(tmp_path_factory: pytest.TempPathFactory, neo4j_cache: Path) -> Iterator[LocalServer | GivenServer]:
+def neo4j_cache_with_jars(neo4j_cache: Path) -> Path:
+    """A cache that has the long-term line, for tests that start servers themselves; skips as `neo4j_server` does."""
+    if os.environ.get("STRATAGRAPH_TEST_NEO4J_URI"):
+        pytest.skip("STRATAGRAPH_TEST_NEO4J_URI names a server, so none is started here")
+    with _skipped_where_none_can_be_had():
+        version, java = choose_version(LONG_TERM.version, find_javas())
+        server_jars(neo4j_cache, version, java, print)
+    return neo4j_cache
+
+
+@pytest.fixture(scope="session")
+def quick_java() -> Iterator[None]:
+    """Servers live briefly here: without the second compiler they start in half the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1", prepend=" ")
+        yield
+
+
+@pytest.fixture(scope="session")
+def neo4j_server(
+    tmp_path_factory: pytest.TempPathFactory, neo4j_cache: Path, quick_java: None
+) -> Iterator[LocalServer | GivenServer]:
     """A Neo4j of the long-term line for the whole session; skips where none can be had, fails so in CI."""
     if uri := os.environ.get("STRATAGRAPH_TEST_NEO4J_URI"):
         yield GivenServer(bolt=uri)
@@ -47,7 +69,7 @@ def neo4j_server(tmp_path_factory: pytest.TempPathFactory, neo4j_cache: Path) ->
 
 @pytest.fixture(scope="session")
 def newer_neo4j_server(
-    tmp_path_factory: pytest.TempPathFactory, neo4j_cache: Path
+    tmp_path_factory: pytest.TempPathFactory, neo4j_cache: Path, quick_java: None
 ) -> Iterator[LocalServer | GivenServer]:
     """A Neo4j of the newest line. Skips, in CI too, where no Java can run it: a machine may lack one."""
     try:
@@ -60,23 +82,42 @@ def newer_neo4j_server(
 
 @pytest.fixture
 def clean_neo4j(neo4j_server: LocalServer | GivenServer) -> str:
-    """The address of a Neo4j that holds no node. Constraints and indexes of earlier tests stay."""
-    with neo4j.GraphDatabase.driver(neo4j_server.bolt) as driver, driver.session() as session:
-        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS").consume()
+    """The address of a Neo4j that is as after its first start."""
+    wipe(neo4j_server.bolt)
     return neo4j_server.bolt
+
+
+def wipe(bolt: str) -> None:
+    """Delete all nodes, constraints and indexes, but for the two indexes of tokens that every database begins with."""
+    with neo4j.GraphDatabase.driver(bolt) as driver, driver.session() as session:
+        for name in session.run("SHOW CONSTRAINTS YIELD name").value():
+            session.run(f"DROP CONSTRAINT {_quoted(name)}").consume()
+        for name in session.run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name").value():
+            session.run(f"DROP INDEX {_quoted(name)}").consume()
+        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS").consume()
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
 
 
 @contextmanager
 def _started(version: str, home: Path, cache: Path) -> Iterator[LocalServer]:
     local = LocalNeo4j(home, cache)
-    try:
+    with _skipped_where_none_can_be_had():
         server = local.start(version=version)
+    try:
+        yield server
+    finally:
+        local.stop()
+
+
+@contextmanager
+def _skipped_where_none_can_be_had() -> Iterator[None]:
+    try:
+        yield
     except StratagraphError as e:
         why = f"{e.message} For tests the variable is STRATAGRAPH_TEST_NEO4J_URI."
         if os.environ.get("CI"):
             pytest.fail(f"CI needs a Neo4j: {why}", pytrace=False)
         pytest.skip(f"no Neo4j can be had here: {why}")
-    try:
-        yield server
-    finally:
-        local.stop()

@@ -21,6 +21,7 @@ from stratagraph.store.clock import Clock
 from stratagraph.store.database import Database
 from stratagraph.store.episodes import close_episodes, fetch_due
 from stratagraph.store.errors import StoreUnavailable
+from stratagraph.store.feed import trim_ticks
 from stratagraph.store.partitions import make_days
 from stratagraph.store.retrievals import KEPT, forget_retrievals
 from stratagraph.store.tenancy import Directory
@@ -37,7 +38,7 @@ class HousekeepingConfig:
     every_s: float = 2.0
     jitter: float = 0.2  # share of `every_s`, so that servers do not step in time
     batch: int = 100  # episodes closed in one transaction
-    trim: int = 5_000  # retrievals forgotten in one pass
+    trim: int = 5_000  # retrievals and ticks dropped in one pass
     back_off_s: float = 30.0  # the longest pause while the database is away
 
 
@@ -88,6 +89,7 @@ class Housekeeping:
         counted = await self._words.count_new()
         async with self._database.transaction() as connection:
             forgotten = await forget_retrievals(connection, before=now - KEPT, limit=self._config.trim)
+            await trim_ticks(connection, limit=self._config.trim)
         return HousekeepingResult(closed=closed, counted=counted, days_made=days, forgotten=forgotten)
 
     async def _close_silent(self, now: datetime) -> int:

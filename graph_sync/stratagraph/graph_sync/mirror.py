@@ -130,7 +130,7 @@ class Mirror:
 
     async def sweep(self, generation: int) -> None:
         """Remove what older generations left."""
-        for name in ("sweep_relations", "sweep_nodes", "sweep_tombstones"):
+        for name in ("sweep_relations", "sweep_ends", "sweep_nodes", "sweep_tombstones"):
             await self._commit_alone(statement(name), gen=generation)
 
     async def counts(self) -> tuple[int, int]:

@@ -116,7 +116,7 @@ class SyncWorker:
             applied += len(page.changes)
             await self._advance(self._lease, page)
         if self._lease is not None:
-            applied += await self._retry_parked()
+            await self._retry_parked()
             if time.monotonic() - self._leased_at > LEASE_S / 3:
                 await self._keep_lease()
         return SyncResult(applied=applied, parked=parked, rebuilt=rebuilt, idle=not applied and not rebuilt)
@@ -232,7 +232,7 @@ class SyncWorker:
             await self._mirror.apply(MirrorBatch(), generation=self._generation, checkpoint=checkpoint, key=CHECKPOINT)
         return parked
 
-    async def _retry_parked(self) -> int:
+    async def _retry_parked(self) -> None:
         due = await self._source.due_parked(CONSUMER)
         for change in due:
             try:
@@ -243,7 +243,6 @@ class SyncWorker:
                 await self._source.park(CONSUMER, change, f"{error.code}")
             else:
                 await self._source.unpark(CONSUMER, [change])
-        return 0
 
     async def _batch(self, changes: Sequence[Logged]) -> MirrorBatch:
         """The rows behind the changes as they are now; what is gone becomes a deletion."""

@@ -259,6 +259,11 @@ class Feed:
         return bool(found and found[0]["applied"])
 
 
+async def trim_ticks(connection: AsyncConnection, *, limit: int) -> None:
+    """Drop ticks that nobody reads from any more, at most `limit`."""
+    await run(connection, "trim_ticks", limit=limit)
+
+
 async def incarnation(connection: AsyncConnection) -> str:
     """Which database this is: a restored copy or another cluster has another one."""
     row = (

@@ -12,10 +12,12 @@ import httpx
 import neo4j
 import psutil
 import pytest
+from fix_neo4j import wipe
 from typer.testing import CliRunner
 
 from stratagraph.service.cli.neo4j import app
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j, LocalServer
+from stratagraph.service.local_neo4j.conf import kept_line
 from stratagraph.store.errors import MirrorUnavailable
 
 LONG_TERM = LINES[-1].version
@@ -23,17 +25,9 @@ LONG_TERM = LINES[-1].version
 pytestmark = pytest.mark.neo4j
 
 
-@pytest.fixture(scope="module")
-def cache(neo4j_server: object, neo4j_cache: Path) -> Path:
-    """A cache that has the jars, for `neo4j_server` was started from it; skips or fails as that one does."""
-    if not isinstance(neo4j_server, LocalServer):
-        pytest.skip("STRATAGRAPH_TEST_NEO4J_URI names a server, so none is started here")
-    return neo4j_cache
-
-
 @pytest.fixture
-def local(tmp_path: Path, cache: Path) -> Iterator[LocalNeo4j]:
-    local = LocalNeo4j(tmp_path / "neo4j", cache)
+def local(tmp_path: Path, neo4j_cache_with_jars: Path, quick_java: None) -> Iterator[LocalNeo4j]:
+    local = LocalNeo4j(tmp_path / "neo4j", neo4j_cache_with_jars)
     yield local
     local.stop()
 
@@ -49,7 +43,7 @@ def listening_on(server: LocalServer) -> set[str]:
 
 
 def test_data_survive_a_restart_with_the_browser_and_the_command_stops_it(
-    local: LocalNeo4j, cache: Path, monkeypatch: pytest.MonkeyPatch
+    local: LocalNeo4j, neo4j_cache_with_jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert local.running() is None
     assert local.stop() is False
@@ -78,8 +72,18 @@ def test_data_survive_a_restart_with_the_browser_and_the_command_stops_it(
     query = httpx.post(f"{root}db/neo4j/query/v2", json={"statement": "RETURN 1"})
     assert query.status_code == 404, "nobody queries over HTTP: there is no password that could stop a web page"
 
+    # For the fixture `clean_neo4j`, here since a server of its own would cost a start.
+    ask(second, "UNWIND range(1, 2001) AS i CREATE (n:Left)-[:BY]->(:Test) RETURN count(n)")
+    with neo4j.GraphDatabase.driver(second.bolt) as driver:
+        driver.execute_query("CREATE CONSTRAINT `left ``over` FOR (n:Left) REQUIRE n.id IS UNIQUE")
+        driver.execute_query("CREATE INDEX left_name FOR (n:Left) ON (n.name)")
+    wipe(second.bolt)
+    assert ask(second, "MATCH (n) RETURN count(n)") == 0
+    assert ask(second, "SHOW CONSTRAINTS YIELD name RETURN count(name)") == 0
+    assert ask(second, "SHOW INDEXES YIELD type RETURN collect(type)") == ["LOOKUP", "LOOKUP"]
+
     monkeypatch.setenv("STRATAGRAPH_DATA_DIR", str(local.home.parent))
-    monkeypatch.setenv("STRATAGRAPH_CACHE_DIR", str(cache.parent))
+    monkeypatch.setenv("STRATAGRAPH_CACHE_DIR", str(neo4j_cache_with_jars.parent))
     monkeypatch.delenv("STRATAGRAPH_NEO4J_URI", raising=False)
     command = CliRunner()
     told = {
@@ -95,6 +99,7 @@ def test_data_survive_a_restart_with_the_browser_and_the_command_stops_it(
     assert "has stopped" in command.invoke(app, ["stop"]).stdout
     assert not psutil.pid_exists(second.pid)
     assert command.invoke(app, ["status"]).exit_code == 3
+    assert kept_line(local.home) == LINES[-1], "the next start stays with the line, whatever Java is installed by then"
 
 
 def test_a_server_that_cannot_start_says_why_and_leaves_nothing_running(local: LocalNeo4j) -> None:
@@ -110,10 +115,3 @@ def test_the_newer_line_answers_too(newer_neo4j_server: LocalServer) -> None:
     version = ask(newer_neo4j_server, "CALL dbms.components() YIELD versions RETURN versions[0]")
     assert str(version).startswith("2026.")
     assert all(ipaddress.ip_address(address).is_loopback for address in listening_on(newer_neo4j_server))
-
-
-def test_a_clean_neo4j_is_empty(neo4j_server: LocalServer, request: pytest.FixtureRequest) -> None:
-    ask(neo4j_server, "UNWIND range(1, 2001) AS i CREATE (n:Left)-[:BY]->(:Test) RETURN count(n)")
-    bolt = request.getfixturevalue("clean_neo4j")
-    assert bolt == neo4j_server.bolt
-    assert ask(neo4j_server, "MATCH (n) RETURN count(n)") == 0

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import threading
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,22 +18,19 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from stratagraph.service import local_neo4j
 from stratagraph.service.cli.neo4j import app
-from stratagraph.service.local_neo4j import (
+from stratagraph.service.local_neo4j import LINES, LocalNeo4j, choose_version, files, find_javas, server
+from stratagraph.service.local_neo4j.conf import kept_line, write_conf
+from stratagraph.service.local_neo4j.files import (
     BROWSER_VERSION,
     ENTRY_POINT_DEFAULT,
     ENTRY_POINT_FILE,
-    LINES,
-    Java,
-    LocalNeo4j,
-    choose_version,
     entry_point,
-    find_javas,
-    line_of,
-    parse_java_version,
+    pom,
+    server_jars,
 )
-from stratagraph.store.errors import Misconfigured
+from stratagraph.service.local_neo4j.java import Java, Line, line_of, parse_java_version
+from stratagraph.store.errors import MirrorUnavailable, Misconfigured
 
 NEWER, LONG_TERM = LINES
 KEYS = {"running", "bolt", "browser", "version", "pid"}
@@ -137,10 +135,10 @@ def test_an_unknown_version_is_answered_with_the_known_ones(version: str) -> Non
 
 
 def test_the_recipe_of_maven_and_the_code_name_the_same_versions() -> None:
-    pom = ET.fromstring(local_neo4j._pom().read_text(encoding="utf-8"))
+    recipe = ET.fromstring(pom().read_text(encoding="utf-8"))
     space = {"m": "http://maven.apache.org/POM/4.0.0"}
-    assert pom.findtext("m:properties/m:neo4j.version", namespaces=space) == LONG_TERM.version
-    assert pom.findtext("m:properties/m:neo4j.browser.version", namespaces=space) == BROWSER_VERSION
+    assert recipe.findtext("m:properties/m:neo4j.version", namespaces=space) == LONG_TERM.version
+    assert recipe.findtext("m:properties/m:neo4j.browser.version", namespaces=space) == BROWSER_VERSION
 
 
 def test_the_class_to_start_is_read_from_the_jars(tmp_path: Path) -> None:
@@ -162,6 +160,87 @@ def test_a_size_that_is_none_is_refused_before_anything_is_written(tmp_path: Pat
     assert not home.exists()
 
 
+def test_the_recipe_lies_in_a_wheel_where_the_code_looks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = pom().parents[2]
+    wheel = tomllib.loads((checkout / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert pom().relative_to(checkout).as_posix() in wheel["force-include"]
+    installed = tmp_path / wheel["force-include"]["deploy/neo4j/pom.xml"]
+    installed.parent.mkdir(parents=True)
+    installed.write_text("<project/>")
+    package = files.__name__.replace(".", "/")
+    monkeypatch.setattr(files, "__file__", str(tmp_path / f"{package}.py"))
+    assert pom() == installed
+
+
+class TestLineOfAHome:
+    @pytest.fixture
+    def local(self, tmp_path: Path) -> LocalNeo4j:
+        """With jars that hold nothing, in a cache that looks complete."""
+        for line in LINES:
+            (tmp_path / "cache" / line.version).mkdir(parents=True)
+        return LocalNeo4j(tmp_path / "home", tmp_path / "cache")
+
+    def begun(self, local: LocalNeo4j, line: Line) -> None:
+        """What a run of that line leaves."""
+        write_conf(local.home, line.version, browser=False, heap="1m", page_cache="1m")
+        (local.home / f"data-{line.name}" / "databases" / "neo4j").mkdir(parents=True, exist_ok=True)
+
+    def started(self, local: LocalNeo4j, *majors: int, version: str | None = None) -> str:
+        """What is said to be started where these Javas are found; each ends at once."""
+        steps: list[str] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(server, "find_javas", lambda: [java(major, "/bin/false") for major in majors])
+            with pytest.raises(MirrorUnavailable):
+                local.start(version=version, on_step=steps.append)
+        return steps[-1]
+
+    def test_a_home_without_data_gets_the_newest(self, local: LocalNeo4j) -> None:
+        assert self.started(local, 17, 25) == f"Starting Neo4j {NEWER.version} on Java 25."
+        assert kept_line(local.home) is None, "a start that failed before it had data decides nothing"
+        assert self.started(local, 17) == f"Starting Neo4j {LONG_TERM.version} on Java 17."
+
+    def test_a_newer_java_does_not_take_a_home_away_from_its_data(self, local: LocalNeo4j) -> None:
+        self.begun(local, LONG_TERM)
+        assert self.started(local, 25, 17) == f"Starting Neo4j {LONG_TERM.version} on Java 17."
+        assert self.started(local, 21) == f"Starting Neo4j {LONG_TERM.version} on Java 21."
+        self.begun(local, NEWER)
+        assert self.started(local, 17, 21) == f"Starting Neo4j {NEWER.version} on Java 21."
+
+    def test_another_line_is_begun_when_asked_for(self, local: LocalNeo4j) -> None:
+        self.begun(local, LONG_TERM)
+        told = self.started(local, 17, 25, version=NEWER.version)
+        assert told == f"Starting Neo4j {NEWER.version} on Java 25."
+
+    @pytest.mark.parametrize("last", LINES, ids=lambda line: line.name)
+    def test_of_two_lines_with_data_the_one_started_last_stays(self, local: LocalNeo4j, last: Line) -> None:
+        for line in (NEWER, LONG_TERM, last):
+            self.begun(local, line)
+        assert kept_line(local.home) == last
+
+    @pytest.mark.parametrize(
+        ("kept", "major", "needs", "way_out"),
+        [
+            (LONG_TERM, 25, "Java 17 to 21; found: 25", f"--version {NEWER.version}"),
+            (NEWER, 17, "Java 21 or newer; found: 17", f"--version {LONG_TERM.version}"),
+            (LONG_TERM, 11, "Java 17 to 21; found: 11", "There are three ways"),
+        ],
+    )
+    def test_a_line_that_no_java_runs_any_more_is_named_with_the_way_out(
+        self, local: LocalNeo4j, monkeypatch: pytest.MonkeyPatch, kept: Line, major: int, needs: str, way_out: str
+    ) -> None:
+        self.begun(local, kept)
+        before = sorted(local.home.rglob("*"))
+        monkeypatch.setattr(server, "find_javas", lambda: [java(major)])
+        with pytest.raises(Misconfigured) as caught:
+            local.start()
+        assert f"The data here are of Neo4j {kept.name}, which needs {needs}." in caught.value.message
+        assert way_out in caught.value.message
+        after = {path for path in local.home.rglob("*") if "run" not in path.parts}
+        assert sorted(after) == before, "nothing was begun"
+
+
 class TestDownload:
     @pytest.fixture
     def machine(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -175,7 +254,7 @@ class TestDownload:
 
     def fetch(self, tmp_path: Path, steps: list[str] | None = None) -> Path:
         steps = [] if steps is None else steps
-        return LocalNeo4j(tmp_path / "home", tmp_path / "cache")._jars("5.26.29", java(17), steps.append)
+        return server_jars(tmp_path / "cache", "5.26.29", java(17), steps.append)
 
     def test_a_missing_maven_names_three_ways_to_get_a_server(self, machine: Path, tmp_path: Path) -> None:
         with pytest.raises(Misconfigured, match="not on PATH") as caught:
@@ -210,7 +289,7 @@ class TestDownload:
                 waits.set()
 
         def fetch() -> Path:
-            return LocalNeo4j(tmp_path / "home", tmp_path / "cache")._jars("5.26.29", java(17), watch)
+            return server_jars(tmp_path / "cache", "5.26.29", java(17), watch)
 
         with ThreadPoolExecutor(2) as pool:
             calls = [pool.submit(fetch) for _ in range(2)]

@@ -28,10 +28,10 @@ app = typer.Typer(
         "on loopback only, on free ports, without authentication, with 512 MB of heap. It keeps running until "
         "`stop`. Its data lie in neo4j/ under STRATAGRAPH_DATA_DIR (by default .stratagraph in the current "
         "folder) and survive a stop; the ports may change.\n\n"
-        "It needs a JDK 17 or newer and Maven. Java 17 to 21 runs Neo4j 5.26; with a JDK 21 or newer the "
-        "newest line is the default. To use a server you have, set STRATAGRAPH_NEO4J_URI "
-        "(and STRATAGRAPH_NEO4J_USER, STRATAGRAPH_NEO4J_PASSWORD) instead; in containers, "
-        "`docker compose up neo4j`.\n\n"
+        "It needs a JDK 17 or newer and Maven. Java 17 to 21 runs Neo4j 5.26; the first start takes the newest "
+        "line that your Java runs, and later ones stay with the line that has the data, unless --version asks for "
+        "another. To use a server you have, set STRATAGRAPH_NEO4J_URI (and STRATAGRAPH_NEO4J_USER, "
+        "STRATAGRAPH_NEO4J_PASSWORD) instead; in containers, `docker compose up neo4j`.\n\n"
         "Example: stratagraph neo4j start --browser, then open the page it prints and press Connect."
     ),
 )
@@ -46,7 +46,11 @@ def start(
     ] = False,
     version: Annotated[
         str | None,
-        typer.Option("--version", metavar="X", help="A 5.26.x or 2026.x; by default the newest your Java runs."),
+        typer.Option(
+            "--version",
+            metavar="X",
+            help="A 5.26.x or 2026.x; by default the line that has the data, at first the newest your Java runs.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -1,0 +1,10 @@
+// What the new generation could not write, though it wrote relations there: a stub, until it can.
+MATCH (n:Mirrored) WHERE coalesce(n.gen, -1) < $gen AND EXISTS { (n)-[r]-() WHERE r.gen = $gen }
+CALL (n) {
+  OPTIONAL MATCH (n)-[:HAS_STEP]->(step:PlanStep)
+  DETACH DELETE step
+  WITH DISTINCT n
+  WITH n, [label IN labels(n) WHERE label <> 'Mirrored'] AS old
+  REMOVE n:$(old)
+  SET n = {ten: n.ten, id: n.id, gen: $gen}
+} IN TRANSACTIONS OF 1000 ROWS
