@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 import orjson
@@ -37,6 +37,7 @@ from stratagraph.store.tenancy import Directory
 from stratagraph.store.trust import Trust
 
 people = Console(stderr=True)
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +110,9 @@ def progress() -> Progress:
     return Progress(*columns, console=people)
 
 
-async def interleaved(cases: Mapping[str, Case], rounds: int, *, title: str) -> dict[str, list[float]]:
+async def interleaved(cases: Mapping[K, Case], rounds: int, *, title: str) -> dict[K, list[float]]:
     """Run the cases in turn, `rounds` times, and return what each run took, in milliseconds."""
-    took: dict[str, list[float]] = {name: [] for name in cases}
+    took: dict[K, list[float]] = {name: [] for name in cases}
     with progress() as bars:
         bar = bars.add_task(title, total=rounds)
         for _ in range(rounds):

@@ -26,6 +26,7 @@ from stratagraph.store.credentials import Credentials
 from stratagraph.store.database import Database
 from stratagraph.store.errors import StratagraphError
 from stratagraph.store.feed import Feed
+from stratagraph.store.partitions import make_days
 from stratagraph.store.schema import migrate
 from stratagraph.store.tenancy import Directory
 
@@ -115,10 +116,13 @@ async def open_runtime(settings: Settings) -> AsyncIterator[Runtime]:
             url = await _enter_in_thread(stack, EmbeddedPostgres(settings.data_dir))
         await asyncio.to_thread(migrate, url)
         database = await stack.enter_async_context(Database(url))
+        clock = SystemClock()
+        # Before the first write: a day whose rows are in the default partition cannot be made any more.
+        await make_days(database, clock.now().date())
         mirror = mirror_of(settings)
         if mirror is not None:
             await stack.enter_async_context(mirror)
-        directory, clock, feed = Directory(database), SystemClock(), Feed(database, CONSUMER)
+        directory, feed = Directory(database), Feed(database, CONSUMER)
         engines = Engines(
             mirror=Neo4jGraphReader(mirror) if mirror is not None else None,
             feed=feed if mirror is not None else None,

@@ -19,9 +19,7 @@ from stratagraph.graphql.authentication import Authentication
 from stratagraph.service.holder import hold, tell
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Settings
-from stratagraph.store.clock import SystemClock
 from stratagraph.store.errors import Misconfigured
-from stratagraph.store.partitions import make_days
 
 Part = Literal["api", "sync", "jobs"]
 PARTS: tuple[Part, ...] = ("api", "sync", "jobs")
@@ -38,7 +36,6 @@ async def serve(
     """
     with _held(settings) as told:
         async with open_runtime(settings) as runtime:
-            await make_days(runtime.database, SystemClock().now().date())
             stop = asyncio.Event()
             loop = asyncio.get_running_loop()
             for name in (signal.SIGTERM, signal.SIGINT):

@@ -8,6 +8,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+import orjson
 import psycopg
 from sqlalchemy import RowMapping, TextClause, event, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
@@ -23,11 +24,14 @@ STATEMENT_TIMEOUT_MS = 30_000
 LOCK_TIMEOUT_MS = 10_000
 IDLE_IN_TRANSACTION_MS = 60_000
 
-# Generic plans misjudge array parameters (which terms, which frontier), and compiling takes longer than our queries.
+# Our own statements are planned anew each time, by never being prepared (see `prepare_threshold`): generic plans
+# misjudge array parameters (which terms, which frontier). Not by plan_cache_mode=force_custom_plan, which would plan
+# the foreign keys' checks anew for every row as well: a fifth of a batch of captures. Compiling takes longer than
+# our queries.
 _SESSION = (
     f"-c statement_timeout={STATEMENT_TIMEOUT_MS} -c lock_timeout={LOCK_TIMEOUT_MS}"
     f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_MS}"
-    " -c plan_cache_mode=force_custom_plan -c jit=off -c timezone=UTC"
+    " -c jit=off -c timezone=UTC"
 )
 _PASSING = (
     "08",
@@ -67,7 +71,13 @@ class Database:
             pool_timeout=POOL_WAIT_S,
             pool_recycle=1_800,
             hide_parameters=True,  # they are memories, and errors reach logs
-            connect_args={"options": _SESSION, "connect_timeout": 5, "application_name": "stratagraph"},
+            json_deserializer=orjson.loads,
+            connect_args={
+                "options": _SESSION,
+                "connect_timeout": 5,
+                "application_name": "stratagraph",
+                "prepare_threshold": None,
+            },
         )
 
     def _count(self, *_: Any) -> None:
@@ -142,9 +152,10 @@ def passing(error: DBAPIError) -> bool:
 def query(name: str) -> TextClause:
     """The statement in `queries/<name>.sql`, named after the function that runs it.
 
-    `{record_columns}` stands for the file of that name: redaction is written once.
+    `{record_columns}` and `{head_columns}` stand for the files of those names: redaction is written once.
     """
-    return text(_sql(name).replace("{record_columns}", _sql("record_columns")))
+    whole = _sql(name).replace("{record_columns}", _sql("record_columns"))
+    return text(whole.replace("{head_columns}", _sql("head_columns")))
 
 
 def _sql(name: str) -> str:

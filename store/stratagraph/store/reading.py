@@ -33,6 +33,13 @@ class Reader:
         rows = await fetch(self.connection, "fetch_records", **self.reach.parameters(), ids=list(ids))
         return {record.id: record for record in await self._records(rows)}
 
+    async def heads(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
+        """Those of `ids` in full sight, without their content: for ranking."""
+        if not ids:
+            return {}
+        rows = await fetch(self.connection, "fetch_heads", **self.reach.parameters(), ids=list(ids))
+        return {record.id: record for record in await self._records(rows)}
+
     async def page(
         self, *, types: Collection[MemoryType], scope: str | None, tag: str | None, first: int, before: UUID | None
     ) -> list[MemoryRecord]:

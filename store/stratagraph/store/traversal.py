@@ -79,7 +79,7 @@ async def neighbourhood(
             break
         level = await _level(engine, reach, frontier, history)
         found.hubs.extend(_hubs(level))
-        level.sort(key=lambda edge: (-edge.weight, -scores.get(edge.far, 0.0), edge.far, edge.id))
+        level.sort(key=lambda edge: (-edge.weight, -scores.get(edge.far, 0.0), edge.far.int, edge.id.int))
         frontier = []
         for edge in level:
             if edge.id in found.edges:

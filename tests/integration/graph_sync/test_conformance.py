@@ -93,9 +93,7 @@ def random_relations(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelati
 def a_hub(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
     """One record with more edges than are followed, in either direction."""
     hub, others = ids[0], ids[1:]
-    edges = [
-        NewRelation(source=hub, target=other, predicate="uses", weight=luck.choice(WEIGHTS)) for other in others
-    ]
+    edges = [NewRelation(source=hub, target=other, predicate="uses", weight=luck.choice(WEIGHTS)) for other in others]
     return edges + [
         NewRelation(source=other, target=hub, predicate="reviews", weight=luck.choice(WEIGHTS)) for other in others
     ]

@@ -1,4 +1,4 @@
-"""A mirror that is behind misleads nobody: what the truth forbids by now is not shown, not linked, not walked through."""
+"""A mirror that is behind misleads nobody: what the truth forbids by now is not shown, linked or walked through."""
 
 from __future__ import annotations
 

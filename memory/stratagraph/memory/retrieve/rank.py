@@ -81,6 +81,6 @@ def ranked(records: Mapping[UUID, MemoryRecord], why: Mapping[UUID, Why]) -> lis
             -item[1],
             _LAYERS.index(records[item[0]].type),
             -records[item[0]].occurred_at.timestamp(),
-            item[0],
+            item[0].int,
         ),
     )

@@ -85,7 +85,7 @@ class Retrieve:
             why = await self._candidates(connection, reach, request)
             candidates = {
                 id_: record
-                for id_, record in (await reader.records(why)).items()
+                for id_, record in (await reader.heads(why)).items()
                 if request.min_salience is None or record.salience >= request.min_salience
             }
             order = ranked(candidates, why)
@@ -100,8 +100,7 @@ class Retrieve:
                 scores=scores,
                 at_least=at_least,
             )
-            records = {id_: candidates[id_] for id_ in walked.found.hops if id_ in candidates}
-            records |= await reader.records(walked.found.hops.keys() - records.keys())
+            records = await reader.records(walked.found.hops)
             edges = await reader.relations(walked.found.edges)
         if request.min_salience is not None:
             records = {
@@ -122,7 +121,7 @@ class Retrieve:
             roots=tuple(roots),
             nodes=tuple(nodes),
             edges=tuple(edges),
-            selection=select((candidates[root] for root in roots), request.context, now),
+            selection=select((records[root] for root in roots), request.context, now),
             reached=tuple(sorted(reached)),
             hubs=tuple(hub for hub in walked.found.hubs if hub in records),
             engine=walked.engine,
@@ -237,7 +236,7 @@ def _nodes(
         for id_, hop in hops.items()
     ]
     place = {root: position for position, root in enumerate(roots)}
-    nodes.sort(key=lambda node: (node.hop, place.get(node.record.id, 0), -node.score, node.record.id))
+    nodes.sort(key=lambda node: (node.hop, place.get(node.record.id, 0), -node.score, node.record.id.int))
     return nodes
 
 
