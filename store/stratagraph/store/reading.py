@@ -26,11 +26,16 @@ class Reader:
         self.reach = reach
         self.now = now
 
-    async def records(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
-        """Those of `ids` that exist for the caller; what lies one level above the ceiling is redacted."""
+    async def records(self, ids: Collection[UUID], *, current: bool = False) -> dict[UUID, MemoryRecord]:
+        """Those of `ids` that exist for the caller; what lies one level above the ceiling is redacted.
+
+        With `current`, without those that were superseded or retracted.
+        """
         if not ids:
             return {}
         rows = await fetch(self.connection, "fetch_records", **self.reach.parameters(), ids=list(ids))
+        if current:  # on the row: a redacted record does not tell its state
+            rows = [row for row in rows if row["state"] <= RecordState.CONTESTED]
         return {record.id: record for record in await self._records(rows)}
 
     async def heads(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:

@@ -100,7 +100,7 @@ class Retrieve:
                 scores=scores,
                 at_least=at_least,
             )
-            records = await reader.records(walked.found.hops)
+            records = await reader.records(walked.found.hops, current=True)
             edges = await reader.relations(walked.found.edges)
         if request.min_salience is not None:
             records = {
@@ -108,7 +108,7 @@ class Retrieve:
                 for id_, record in records.items()
                 if id_ in scores or record.salience >= request.min_salience
             }
-        hops, edges = _still_connected(roots, walked.found, records, edges)
+        hops, edges = _still_connected(roots, walked.found, records, edges, max_hops=request.max_hops)
         nodes = _nodes(roots, hops, edges, records=records, scores=scores, why=why)
         reached = set(walked.found.reached)
         if len(order) > wanted:
@@ -123,7 +123,7 @@ class Retrieve:
             edges=tuple(edges),
             selection=select((records[root] for root in roots), request.context, now),
             reached=tuple(sorted(reached)),
-            hubs=tuple(hub for hub in walked.found.hubs if hub in records),
+            hubs=tuple(hub for hub in walked.found.hubs if hub in hops),
             engine=walked.engine,
             fallback=walked.fallback,
             mirror_lag_seconds=await self._engines.lag_seconds(),
@@ -168,7 +168,12 @@ def names_in(descriptor: str) -> list[str]:
 
 
 def _still_connected(
-    roots: Sequence[UUID], found: Neighbourhood, records: Mapping[UUID, MemoryRecord], edges: Sequence[Relation]
+    roots: Sequence[UUID],
+    found: Neighbourhood,
+    records: Mapping[UUID, MemoryRecord],
+    edges: Sequence[Relation],
+    *,
+    max_hops: int,
 ) -> tuple[dict[UUID, int], list[Relation]]:
     """What is left once the truth has spoken: a record that is gone or hidden must not serve as a bridge.
 
@@ -187,7 +192,7 @@ def _still_connected(
     while frontier:
         reached = []
         for id_ in frontier:
-            if records[id_].redacted:
+            if records[id_].redacted or hops[id_] == max_hops:
                 continue
             for edge in around.get(id_, ()):
                 far = edge.target if edge.source == id_ else edge.source
