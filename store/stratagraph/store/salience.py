@@ -26,7 +26,6 @@ HALF_LIFE_S: dict[MemoryType, float] = {
     MemoryType.PLAN_GRAPH: 30 * DAY,
 }
 REINFORCEMENT_GAIN = 0.1
-POWER_LAW = "power_law"  # the custom curve that ships
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

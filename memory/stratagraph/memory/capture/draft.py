@@ -67,10 +67,6 @@ class Draft:
     fact: FactKeys | None = None
 
     @property
-    def path(self) -> list[str]:
-        return ["content"]
-
-    @property
     def joins_thread(self) -> bool:
         """Whether it becomes an event of its thread's open episode."""
         return (

@@ -15,8 +15,8 @@ holds, so it suits a machine with one user; elsewhere set STRATAGRAPH_NEO4J_URI 
 
 from __future__ import annotations
 
-from stratagraph.service.local_neo4j.java import LINES, choose_version, find_javas, newest_version
+from stratagraph.service.local_neo4j.java import LINES, choose_version, find_javas
 from stratagraph.service.local_neo4j.ready import answers
 from stratagraph.service.local_neo4j.server import LocalNeo4j, LocalServer
 
-__all__ = ["LINES", "LocalNeo4j", "LocalServer", "answers", "choose_version", "find_javas", "newest_version"]
+__all__ = ["LINES", "LocalNeo4j", "LocalServer", "answers", "choose_version", "find_javas"]

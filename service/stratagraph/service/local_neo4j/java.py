@@ -77,11 +77,6 @@ LINES: Final = (  # newest first
 )
 
 
-def newest_version() -> str:
-    """The newest Neo4j that a Java on this machine can run. Raises Misconfigured where there is none."""
-    return choose_version(None, find_javas())[0]
-
-
 def line_of(version: str) -> Line:
     """The line a version belongs to. Raises Misconfigured for one that Stratagraph does not know."""
     for line in LINES:

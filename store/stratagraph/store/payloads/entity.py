@@ -1,4 +1,8 @@
-"""Who and what is named: the spine that connects the other records. The list of types is open."""
+"""Who and what is named: the spine that connects the other records.
+
+The list of types is open. Commonly used: Person, Organization, Agent, Project, Repository, File, Symbol, API, Service,
+Database, Tool, Task, Incident, Document, URL, Concept, Event, Other.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +11,6 @@ from typing import Literal
 from pydantic import Field
 
 from stratagraph.store.payloads.base import Name, Part, Payload
-
-BUILT_IN_TYPES = (
-    "Person",
-    "Organization",
-    "Agent",
-    "Project",
-    "Repository",
-    "File",
-    "Symbol",
-    "API",
-    "Service",
-    "Database",
-    "Tool",
-    "Task",
-    "Incident",
-    "Document",
-    "URL",
-    "Concept",
-    "Event",
-    "Other",
-)
 
 
 class Alias(Part):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, ForeignKeyConstraint, MetaData, Uuid
+from sqlalchemy import BigInteger, Column, ForeignKeyConstraint, MetaData
 from sqlalchemy.dialects.postgresql import TIMESTAMP
 from sqlalchemy.types import UserDefinedType
 
@@ -52,10 +52,6 @@ class PgSnapshot(UserDefinedType[str]):
 
 def tenant_key() -> Column[int]:
     return Column("tenant", BigInteger, primary_key=True, autoincrement=False)
-
-
-def id_key(name: str = "id") -> Column[Any]:
-    return Column(name, Uuid, primary_key=True)
 
 
 def to_record(column: str = "id", *, ondelete: str = "CASCADE", **options: Any) -> ForeignKeyConstraint:
