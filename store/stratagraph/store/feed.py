@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import text
@@ -65,6 +66,11 @@ class Lease:
     tick: int
     win_tick: int | None
     win_seq: int
+
+    @property
+    def fence(self) -> dict[str, Any]:
+        """What a statement binds to touch this cursor only while the lease holds."""
+        return {"consumer": self.consumer, "shard": self.shard, "owner": self.owner, "epoch": self.epoch}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,13 +128,8 @@ class Feed:
         """Make the cursors of this consumer, starting now. True if they were new: there is a past to read first."""
         await self.tick()
         async with self._database.transaction() as connection:
-            tick = (await connection.execute(text("SELECT max(id) FROM sync_tick"))).scalar_one_or_none()
-            if tick is None:
-                tick = (
-                    await connection.execute(
-                        text("INSERT INTO sync_tick (snap) VALUES (pg_current_snapshot()) RETURNING id")
-                    )
-                ).scalar_one()
+            # There is always one: the first migration stores it, and the newest is never trimmed.
+            tick = (await connection.execute(text("SELECT max(id) FROM sync_tick"))).scalar_one()
             made = await connection.execute(
                 insert(tables.sync_cursor)
                 .values([{"consumer": self.consumer, "shard": shard, "tick": tick} for shard in range(SHARDS)])
@@ -205,10 +206,7 @@ class Feed:
         rows = await fetch(
             connection,
             "advance_cursor",
-            consumer=lease.consumer,
-            shard=lease.shard,
-            owner=lease.owner,
-            epoch=lease.epoch,
+            **lease.fence,
             tick=tick,
             win_tick=win_tick,
             win_seq=win_seq,
@@ -223,10 +221,7 @@ class Feed:
                 await fetch(
                     connection,
                     "renew_cursor",
-                    consumer=lease.consumer,
-                    shard=lease.shard,
-                    owner=lease.owner,
-                    epoch=lease.epoch,
+                    **lease.fence,
                     lease_s=LEASE_S,
                 )
             )
@@ -237,10 +232,7 @@ class Feed:
             await run(
                 connection,
                 "release_cursor",
-                consumer=lease.consumer,
-                shard=lease.shard,
-                owner=lease.owner,
-                epoch=lease.epoch,
+                **lease.fence,
             )
 
     async def lag(self) -> Lag | None:

@@ -20,24 +20,23 @@ async def make_days(database: Database, today: date) -> int:
 
     A day whose rows already lie in the default partition stays there: nothing is lost, it is only dropped later.
     """
-    made = 0
-    for ahead in range(DAYS_AHEAD + 1):
-        day = today + timedelta(days=ahead)
-        made += await _make(database, day)
-    return made
+    days = {f"sync_log_{day:%Y%m%d}": day for day in (today + timedelta(days=ahead) for ahead in range(DAYS_AHEAD + 1))}
+    async with database.transaction() as connection:
+        rows = await connection.execute(
+            text("SELECT name FROM unnest(CAST(:names AS text[])) AS name WHERE to_regclass(name) IS NULL"),
+            {"names": list(days)},
+        )
+        missing = [row.name for row in rows]
+    return sum([await _make(database, name, days[name]) for name in missing])
 
 
-async def _make(database: Database, day: date) -> int:
-    name = f"sync_log_{day:%Y%m%d}"
+async def _make(database: Database, name: str, day: date) -> int:
     try:
         async with database.transaction() as connection:
-            known = await connection.execute(text("SELECT to_regclass(:name)"), {"name": name})
-            if known.scalar_one() is not None:
-                return 0
             await connection.execute(text(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}"))
             await connection.execute(
                 text(
-                    f"CREATE TABLE {name} PARTITION OF sync_log"
+                    f"CREATE TABLE IF NOT EXISTS {name} PARTITION OF sync_log"
                     f" FOR VALUES FROM ('{day.isoformat()}') TO ('{(day + timedelta(days=1)).isoformat()}')"
                 )
             )

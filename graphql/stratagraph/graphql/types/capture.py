@@ -111,27 +111,21 @@ class CaptureMemoriesSuccess:
     results: list[CaptureMemorySuccess]
 
 
-CaptureMemoryResult = Annotated[
-    CaptureMemorySuccess
-    | InvalidInput
+_Refusal = (
+    InvalidInput
     | Forbidden
     | NotFound
     | IdempotencyMismatch
     | ConditionsOverlap
     | EvidenceRequired
     | EpisodicImmutable
-    | Unavailable,
+    | Unavailable
+)
+CaptureMemoryResult = Annotated[
+    CaptureMemorySuccess | _Refusal,
     strawberry.union("CaptureMemoryResult", description="What came of a capture."),
 ]
 CaptureMemoriesResult = Annotated[
-    CaptureMemoriesSuccess
-    | InvalidInput
-    | Forbidden
-    | NotFound
-    | IdempotencyMismatch
-    | ConditionsOverlap
-    | EvidenceRequired
-    | EpisodicImmutable
-    | Unavailable,
+    CaptureMemoriesSuccess | _Refusal,
     strawberry.union("CaptureMemoriesResult", description="What came of a batch of captures."),
 ]

@@ -43,12 +43,9 @@ class Threads:
     events: dict[Thread, list[Event]] = field(default_factory=dict)
 
     async def append(self, plan: Plan) -> None:
-        await append_events(
-            plan.connection,
-            plan.reach.tenant,
-            [(self.episodes[thread], events) for thread, events in self.events.items()],
-            at=plan.at,
-        ) if self.events else None
+        if self.events:
+            joined = [(self.episodes[thread], events) for thread, events in self.events.items()]
+            await append_events(plan.connection, plan.reach.tenant, joined, at=plan.at)
         await _insert_closed(plan)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -18,7 +19,6 @@ from stratagraph.store.clock import rfc3339
 from stratagraph.store.enums import MemoryType
 from stratagraph.store.predicates import inverse
 from stratagraph.store.records import Relation
-from stratagraph.store.trust import Trust
 
 NEIGHBOURS = 6  # shown below a root; the rest is counted
 
@@ -43,12 +43,9 @@ def ask(
         edge_limit=500,
         max_hops=hops,
     )
-    trust = Trust(
-        tenant=tenant, actor=SINGLE_USER.actor, access=SINGLE_USER.access, ceiling=SINGLE_USER.ceiling, scopes=None
-    )
 
     async def work(runtime: Runtime) -> Retrieved:
-        return await runtime.retrieve.retrieve(trust, request)
+        return await runtime.retrieve.retrieve(replace(SINGLE_USER, tenant=tenant), request)
 
     found = with_runtime(work)
     if json:

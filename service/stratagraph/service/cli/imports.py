@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -102,13 +102,7 @@ def traces(
 
 def _importer(tenant: str) -> Trust:
     """Whoever may run this command beside the database may write all of it."""
-    return Trust(
-        tenant=tenant,
-        actor="import",
-        access=SINGLE_USER.access,
-        ceiling=SINGLE_USER.ceiling,
-        scopes=None,
-    )
+    return replace(SINGLE_USER, tenant=tenant, actor="import")
 
 
 def _retention(half_life_days: float, auto_prune: bool) -> Retention:
