@@ -252,7 +252,7 @@ class Batch:
                     "kind": NAME,
                     "claimed": True,
                 }
-        async with self.where.database.transaction() as connection:
+        async with self.where.database.engine.begin() as connection:
             await connection.execute(text("SET LOCAL synchronous_commit = off"))
             await insert_rows(connection, tables.entity_term, list(names.values()), suffix="ON CONFLICT DO NOTHING")
             await lock_slots(connection, tenant, slots)

@@ -18,7 +18,7 @@ from uuid import UUID
 import structlog
 
 from stratagraph.store.clock import Clock
-from stratagraph.store.database import Database
+from stratagraph.store.database import Database, Role
 from stratagraph.store.episodes import close_episodes, fetch_due
 from stratagraph.store.errors import StoreUnavailable
 from stratagraph.store.feed import trim_ticks
@@ -87,7 +87,7 @@ class Housekeeping:
             self._days_made_on = now.date()
         closed = await self._close_silent(now)
         counted = await self._words.count_new()
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.JOBS) as connection:
             forgotten = await forget_retrievals(connection, before=now - KEPT, limit=self._config.trim)
             await trim_ticks(connection, limit=self._config.trim)
         return HousekeepingResult(closed=closed, counted=counted, days_made=days, forgotten=forgotten)
@@ -95,7 +95,7 @@ class Housekeeping:
     async def _close_silent(self, now: datetime) -> int:
         closed = 0
         while True:
-            async with self._database.transaction() as connection:
+            async with self._database.working(Role.JOBS) as connection:
                 due = await fetch_due(connection, now=now, limit=self._config.batch)
                 by_tenant: dict[int, list[UUID]] = defaultdict(list)
                 for owner, id_ in due:

@@ -71,7 +71,7 @@ class Lookup:
         """The record, an episode with its whole timeline; None for what does not exist for this caller."""
         trust.require(Access.READ)
         reach = await self._directory.reach(trust)
-        async with self._database.reading() as connection:
+        async with self._database.reading(reach.bounds) as connection:
             reader = Reader(connection, self._directory, reach, self._clock.now())
             found = (await reader.records([id_])).get(id_)
             if found is None:
@@ -82,7 +82,7 @@ class Lookup:
     async def payloads(self, trust: Trust, records: Collection[MemoryRecord]) -> dict[UUID, dict[str, Any]]:
         """Timelines for the thread episodes among `records`, up to LISTED_EVENTS events each."""
         reach = await self._directory.reach(trust)
-        async with self._database.reading() as connection:
+        async with self._database.reading(reach.bounds) as connection:
             return await assemble(connection, reach, records, most=LISTED_EVENTS)
 
     async def records(
@@ -101,7 +101,7 @@ class Lookup:
             raise InvalidInput(f"first: {first} is not between 1 and {MAX_PAGE}", path=["first"])
         before = _decode_cursor(after) if after is not None else None
         reach = await self._directory.reach(trust)
-        async with self._database.reading() as connection:
+        async with self._database.reading(reach.bounds) as connection:
             reader = Reader(connection, self._directory, reach, self._clock.now())
             found = await reader.page(types=types, scope=scope, tag=tag, first=first + 1, before=before)
         shown = tuple(found[:first])
@@ -117,7 +117,7 @@ class Lookup:
         if not 1 <= first <= MAX_PAGE:
             raise InvalidInput(f"first: {first} is not between 1 and {MAX_PAGE}", path=["first"])
         reach = await self._directory.reach(trust if scope is None else trust.narrowed(scopes=[scope]))
-        async with self._database.reading() as connection:
+        async with self._database.reading(reach.bounds) as connection:
             ids = [id_ for id_, _ in await find_by_names(connection, reach, [name], limit=first)]
             found = await Reader(connection, self._directory, reach, self._clock.now()).records(ids)
         records = [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
@@ -127,7 +127,7 @@ class Lookup:
         """A plan by its record's id, or by plan_id: the given version, or the newest. None if there is none."""
         trust.require(Access.READ)
         reach = await self._directory.reach(trust)
-        async with self._database.reading() as connection:
+        async with self._database.reading(reach.bounds) as connection:
             reader = Reader(connection, self._directory, reach, self._clock.now())
             found: Sequence[MemoryRecord] = await reader.by_handle(
                 [handle_key(reach.tenant, MemoryType.PLAN_GRAPH, id_)]
@@ -142,14 +142,14 @@ class Lookup:
 
     async def relations(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, list[Relation]]:
         reach = await self._directory.reach(trust)
-        async with self._database.reading() as connection:
+        async with self._database.reading(reach.bounds) as connection:
             reader = Reader(connection, self._directory, reach, self._clock.now())
             return await reader.relations_of(ids, limit=MAX_RELATIONS)
 
     async def audit(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, list[AuditEntry]]:
         """The logs of those records that the caller may see in full."""
         reach = await self._directory.reach(trust)
-        async with self._database.reading() as connection:
+        async with self._database.reading(reach.bounds) as connection:
             reader = Reader(connection, self._directory, reach, self._clock.now())
             whole = [id_ for id_, record in (await reader.records(ids)).items() if not record.redacted]
             return dict(await fetch_audit(connection, reach.tenant, whole))

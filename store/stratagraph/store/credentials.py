@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import func, select, update
 
 from stratagraph.store import tables
-from stratagraph.store.database import Database
+from stratagraph.store.database import Database, Role
 from stratagraph.store.enums import Access, Sensitivity
 from stratagraph.store.errors import RecordNotFound, Unauthenticated
 from stratagraph.store.tenancy import Directory
@@ -50,7 +50,7 @@ class Credentials:
         tenant = await self._directory.tenant(trust.tenant, create=True)
         assert tenant is not None  # create=True
         id_, secret = uuid4(), secrets.token_bytes(32)
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.KEYS) as connection:
             await connection.execute(
                 tables.credential.insert().values(
                     id=id_,
@@ -77,7 +77,7 @@ class Credentials:
         if prefix != PREFIX:
             raise Unauthenticated
         table = tables.credential
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.KEYS) as connection:
             row = (
                 await connection.execute(
                     select(table, tables.tenant.c.name.label("tenant_name"))
@@ -102,7 +102,7 @@ class Credentials:
 
     async def all(self) -> Sequence[Credential]:
         table = tables.credential
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.KEYS) as connection:
             rows = await connection.execute(
                 select(table, tables.tenant.c.name.label("tenant_name"))
                 .join(tables.tenant, tables.tenant.c.id == table.c.tenant)
@@ -126,7 +126,7 @@ class Credentials:
     async def revoke(self, id_: UUID) -> None:
         """From the next request on. Raises RecordNotFound where there is no such key."""
         table = tables.credential
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.KEYS) as connection:
             done = await connection.execute(
                 update(table)
                 .where(table.c.id == id_)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -53,6 +55,27 @@ def sqlalchemy_url(url: str) -> str:
     )
 
 
+class Role(StrEnum):
+    """As whom a transaction runs; each is a role of the database with rights for just that."""
+
+    READ = "read"  # a caller's reading: tenant, scopes and ceiling bound every row
+    WRITE = "write"  # a caller's writing: the tenant bounds every row
+    FEED = "feed"  # the change feed and whoever follows it
+    JOBS = "jobs"  # housekeeping, propagation, retries
+    ERASE = "erase"  # deleting, pruning, the right to be forgotten
+    KEYS = "keys"  # credentials, interned names, data keys
+    MAINTENANCE = "maintenance"  # the days of the change log
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """A caller's trust in the database's numbers, as row-level security reads it. `scopes` None is all."""
+
+    tenant: int
+    scopes: tuple[int, ...] | None
+    ceiling: int
+
+
 class Database:
     """Postgres as the rest of the house sees it. Open with `async with`; closing waits for nothing but the pool."""
 
@@ -91,10 +114,25 @@ class Database:
         await self._aside.dispose()
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection]:
-        """Commits at the end of the block, rolls back on any exception. Raises StoreUnavailable on an outage."""
+    async def writing(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
+        """A caller's write, confined to the caller's tenant. Commits at the end of the block, rolls back on any
+        exception. Raises StoreUnavailable on an outage."""
         async with translated(), self.engine.begin() as connection:
             yield connection
+
+    @asynccontextmanager
+    async def working(self, role: Role) -> AsyncIterator[AsyncConnection]:
+        """A transaction of background work, which crosses tenants and so has a role for just what it does."""
+        async with translated(), self.engine.begin() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def surveying(self, role: Role) -> AsyncIterator[AsyncConnection]:
+        """One consistent snapshot for background work that reads across tenants."""
+        async with translated(), self.engine.connect() as connection:
+            await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            async with connection.begin():
+                yield connection
 
     @asynccontextmanager
     async def aside(self) -> AsyncIterator[AsyncConnection]:
@@ -107,8 +145,8 @@ class Database:
             yield connection
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[AsyncConnection]:
-        """One consistent snapshot for all statements of the block."""
+    async def reading(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
+        """One consistent snapshot for all statements of the block, showing only what the caller may see."""
         async with translated(), self.engine.connect() as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             async with connection.begin():

@@ -228,9 +228,7 @@ async def set_outcome(
     """Set a locked episode's outcome, once, and close it."""
     table = tables.episode
     await connection.execute(
-        update(table)
-        .where(table.c.tenant == tenant.id, table.c.id == episode)
-        .values(outcome=int(outcome), outcome_reason=reason)
+        update(table).where(table.c.tenant == tenant.id, table.c.id == episode).values(outcome=int(outcome))
     )
     await write_audit(
         connection,

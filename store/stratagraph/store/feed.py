@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store import tables
 from stratagraph.store.bulk import insert_rows
-from stratagraph.store.database import Database, fetch, run
+from stratagraph.store.database import Database, Role, fetch, run
 from stratagraph.store.tenancy import Tenant
 
 SHARDS = 1  # one lease; the log already carries the shard, so more of them need no change of its form
@@ -121,13 +121,13 @@ class Feed:
 
     async def tick(self) -> None:
         """Store the present snapshot if anything has committed since the last. Any process may."""
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             await run(connection, "tick", shards=list(range(SHARDS)))
 
     async def register(self) -> bool:
         """Make the cursors of this consumer, starting now. True if they were new: there is a past to read first."""
         await self.tick()
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             # There is always one: the first migration stores it, and the newest is never trimmed.
             tick = (await connection.execute(text("SELECT max(id) FROM sync_tick"))).scalar_one()
             made = await connection.execute(
@@ -140,7 +140,7 @@ class Feed:
 
     async def lease(self, owner: str) -> Lease | None:
         """Take an idle cursor, or None while others hold them all."""
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             rows = await fetch(connection, "lease_cursor", consumer=self.consumer, owner=owner, lease_s=LEASE_S)
         if not rows:
             return None
@@ -157,7 +157,7 @@ class Feed:
 
     async def page(self, lease: Lease) -> Page | None:
         """The next part of the log for this lease, or None when it is at the newest tick."""
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             return await self._page(connection, lease)
 
     async def _page(self, connection: AsyncConnection, lease: Lease) -> Page | None:
@@ -196,7 +196,7 @@ class Feed:
         """
         if connection is not None:
             return await self._advance(connection, lease, page)
-        async with self._database.transaction() as own:
+        async with self._database.working(Role.FEED) as own:
             return await self._advance(own, lease, page)
 
     async def _advance(self, connection: AsyncConnection, lease: Lease, page: Page) -> Lease | None:
@@ -216,7 +216,7 @@ class Feed:
 
     async def renew(self, lease: Lease) -> bool:
         """Keep the lease while there is nothing to advance past. False if it was lost."""
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             return bool(
                 await fetch(
                     connection,
@@ -228,7 +228,7 @@ class Feed:
 
     async def release(self, lease: Lease) -> None:
         """Hand the cursor back, so that the next owner need not wait for the lease to run out."""
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             await run(
                 connection,
                 "release_cursor",
@@ -237,7 +237,7 @@ class Feed:
 
     async def lag(self) -> Lag | None:
         """None if this consumer has never run."""
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             rows = await fetch(connection, "measure_lag", consumer=self.consumer, shards=list(range(SHARDS)))
         if not rows or rows[0]["tick"] is None:
             return None

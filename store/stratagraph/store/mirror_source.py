@@ -10,7 +10,7 @@ from sqlalchemy import func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 
 from stratagraph.store import tables
-from stratagraph.store.database import Database, fetch, run
+from stratagraph.store.database import Database, Role, fetch, run
 from stratagraph.store.feed import Kind, Logged, incarnation
 
 SCAN_PAGE = 1_000
@@ -32,7 +32,7 @@ class MirrorSource:
     async def _rows(self, statement: str, changes: Sequence[Logged]) -> list[dict[str, Any]]:
         if not changes:
             return []
-        async with self._database.reading() as connection:
+        async with self._database.surveying(Role.FEED) as connection:
             rows = await fetch(
                 connection,
                 statement,
@@ -46,7 +46,7 @@ class MirrorSource:
         statement = "scan_records" if kind is Kind.RECORD else "scan_relations"
         tenant, id_ = _FIRST
         while True:
-            async with self._database.reading() as connection:
+            async with self._database.surveying(Role.FEED) as connection:
                 rows = await fetch(connection, statement, tenant=tenant, id=id_, page=SCAN_PAGE)
             if not rows:
                 return
@@ -58,22 +58,22 @@ class MirrorSource:
 
     async def counts(self) -> tuple[int, int]:
         """Records and live relations there are."""
-        async with self._database.reading() as connection:
+        async with self._database.surveying(Role.FEED) as connection:
             row = (await fetch(connection, "mirror_counts"))[0]
         return row["records"], row["relations"]
 
     async def incarnation(self) -> str:
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             return await incarnation(connection)
 
     async def tick_nonce(self, tick: int) -> UUID | None:
         table = tables.sync_tick
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             return (await connection.execute(select(table.c.nonce).where(table.c.id == tick))).scalar_one_or_none()
 
     async def newest_tick(self, *, consumer: str) -> tuple[int, UUID]:
         """The tick a consumer that has read everything may continue from; its cursors are put there."""
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             row = (
                 await connection.execute(
                     text("INSERT INTO sync_tick (snap) VALUES (pg_current_snapshot()) RETURNING id, nonce")
@@ -88,7 +88,7 @@ class MirrorSource:
 
     async def active_generation(self, mirror: str) -> int | None:
         table = tables.mirror_generation
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             newest: int | None = (
                 await connection.execute(
                     select(func.max(table.c.generation)).where(table.c.mirror == mirror, table.c.state == "active")
@@ -99,7 +99,7 @@ class MirrorSource:
     async def begin_generation(self, mirror: str, incarnation: str, *, at_least: int) -> int:
         """A new generation, higher than any that this database or the mirror itself has seen."""
         table = tables.mirror_generation
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             newest = (
                 await connection.execute(select(func.max(table.c.generation)).where(table.c.mirror == mirror))
             ).scalar_one_or_none()
@@ -111,7 +111,7 @@ class MirrorSource:
 
     async def activate_generation(self, mirror: str, generation: int) -> None:
         table = tables.mirror_generation
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             await connection.execute(
                 update(table).where(table.c.mirror == mirror, table.c.generation < generation).values(state="retired")
             )
@@ -123,7 +123,7 @@ class MirrorSource:
 
     async def park(self, consumer: str, change: Logged, error: str) -> None:
         """Set aside a change that the mirror refuses, so that it does not hold up the others."""
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             await run(
                 connection,
                 "park_change",
@@ -136,7 +136,7 @@ class MirrorSource:
             )
 
     async def due_parked(self, consumer: str) -> list[Logged]:
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             rows = await fetch(connection, "due_parked", consumer=consumer)
         return [Logged(**{**row, "kind": Kind(row["kind"]), "seq": 0, "op": "U"}) for row in rows]
 
@@ -144,7 +144,7 @@ class MirrorSource:
         """Forget set-aside changes whose rows have been applied."""
         if not changes:
             return
-        async with self._database.transaction() as connection:
+        async with self._database.working(Role.FEED) as connection:
             await connection.execute(
                 text(
                     "DELETE FROM sync_parked p"

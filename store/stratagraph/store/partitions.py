@@ -8,7 +8,7 @@ import structlog
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from stratagraph.store.database import Database
+from stratagraph.store.database import Database, Role
 
 DAYS_AHEAD = 7
 LOCK_TIMEOUT_MS = 1_000
@@ -21,7 +21,7 @@ async def make_days(database: Database, today: date) -> int:
     A day whose rows already lie in the default partition stays there: nothing is lost, it is only dropped later.
     """
     days = {f"sync_log_{day:%Y%m%d}": day for day in (today + timedelta(days=ahead) for ahead in range(DAYS_AHEAD + 1))}
-    async with database.transaction() as connection:
+    async with database.working(Role.MAINTENANCE) as connection:
         rows = await connection.execute(
             text("SELECT name FROM unnest(CAST(:names AS text[])) AS name WHERE to_regclass(name) IS NULL"),
             {"names": list(days)},
@@ -32,7 +32,7 @@ async def make_days(database: Database, today: date) -> int:
 
 async def _make(database: Database, name: str, day: date) -> int:
     try:
-        async with database.transaction() as connection:
+        async with database.working(Role.MAINTENANCE) as connection:
             await connection.execute(text(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}"))
             await connection.execute(
                 text(

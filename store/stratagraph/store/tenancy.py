@@ -16,7 +16,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from stratagraph.store import tables
 from stratagraph.store.canonical import KEY_BYTES
-from stratagraph.store.database import Database
+from stratagraph.store.database import Bounds, Database
 from stratagraph.store.enums import Sensitivity
 from stratagraph.store.errors import LimitExceeded
 from stratagraph.store.predicates import INVERSES
@@ -44,6 +44,11 @@ class Reach:
     @property
     def ceiling(self) -> Sensitivity:
         return self.trust.ceiling
+
+    @property
+    def bounds(self) -> Bounds:
+        """What row-level security holds the caller to, whatever a statement says."""
+        return Bounds(tenant=self.tenant.id, scopes=self.scopes, ceiling=int(self.ceiling))
 
     def parameters(self) -> dict[str, Any]:
         """What every statement that reads records binds: `:tenant`, `:all_scopes`, `:scopes`, `:ceiling`."""

@@ -138,7 +138,7 @@ class SqlGraphReader:
         if self._connection is not None:
             return await self._edges_of(self._connection, reach, frontier, fan_out, history)
         assert self._database is not None
-        async with self._database.reading() as connection:
+        async with self._database.reading(reach.bounds) as connection:
             return await self._edges_of(connection, reach, frontier, fan_out, history)
 
     @staticmethod

@@ -5,7 +5,7 @@ Counting and advancing the cursor are one transaction, so every new record is co
 
 from __future__ import annotations
 
-from stratagraph.store.database import Database, run
+from stratagraph.store.database import Database, Role, run
 from stratagraph.store.feed import Feed, Kind, Lease
 
 CONSUMER = "words"  # its cursor is made by the first migration, so that no record is from before it
@@ -30,7 +30,7 @@ class WordCounter:
                 await self._feed.release(lease)
                 break
             fresh = [change for change in page.changes if change.kind is Kind.RECORD and change.version == 1]
-            async with self._database.transaction() as connection:
+            async with self._database.working(Role.FEED) as connection:
                 if fresh:
                     await run(
                         connection,

@@ -19,7 +19,7 @@ def housekeeping(memory: Memory) -> Housekeeping:
 
 
 async def one(memory: Memory, statement: str) -> object:
-    async with memory.database.transaction() as connection:
+    async with memory.database.engine.begin() as connection:
         return (await connection.exec_driver_sql(statement)).scalar_one()
 
 

@@ -105,7 +105,7 @@ async def write_graph(memory: Memory, luck: random.Random, name: str, *, hub: bo
     records = [a_record(luck, tenant.index_key) for _ in range(FAN_OUT + 40 if hub else luck.randrange(2, 30))]
     ids = [record.id for record in records]
     relations = a_hub(luck, ids) if hub else random_relations(luck, ids)
-    async with memory.database.transaction() as connection:
+    async with memory.database.engine.begin() as connection:
         changes = await insert_records(connection, memory.directory, tenant, records, actor="test", at=NOON)
         written = await insert_relations(connection, memory.directory, tenant, relations, at=NOON)
         await finish(connection, tenant, changes + relation_changes(written))

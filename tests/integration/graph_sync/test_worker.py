@@ -78,13 +78,13 @@ class House:
         return found
 
     async def run_sql(self, statement: str, **parameters: Any) -> None:
-        async with self.memory.database.transaction() as connection:
+        async with self.memory.database.engine.begin() as connection:
             await connection.execute(text(statement), parameters)
 
     async def rewrite(self, id_: UUID, what: str, **parameters: Any) -> None:
         """Change a record by hand, as a writer would: row, then log, in one transaction."""
         tenant = await self.tenant()
-        async with self.memory.database.transaction() as connection:
+        async with self.memory.database.engine.begin() as connection:
             version = await connection.execute(
                 text(f"UPDATE record SET {what}, row_version = row_version + 1 WHERE id = :id RETURNING row_version"),  # noqa: S608
                 {"id": id_, **parameters},
@@ -94,7 +94,7 @@ class House:
 
     async def delete(self, id_: UUID) -> None:
         tenant = await self.tenant()
-        async with self.memory.database.transaction() as connection:
+        async with self.memory.database.engine.begin() as connection:
             version = await connection.execute(
                 text("DELETE FROM record WHERE id = :id RETURNING row_version"), {"id": id_}
             )
@@ -191,7 +191,7 @@ async def test_captures_of_every_kind_arrive_as_they_are(house: House) -> None:
     result = await house.sync()
     assert (result.parked, result.rebuilt) == (0, True)
     assert await house.counts_are_equal()
-    async with house.memory.database.transaction() as connection:
+    async with house.memory.database.engine.begin() as connection:
         records = (await connection.execute(text("SELECT * FROM record"))).all()
         relations = (
             await connection.execute(text("SELECT e.*, p.name FROM relation e JOIN predicate p ON p.id = e.predicate"))
@@ -465,7 +465,7 @@ async def test_an_ended_relation_goes_and_does_not_come_back(house: House) -> No
     late = await house.batch(await house.all_changes(), generation)
     ended = fact.edges[0].id
     tenant = await house.tenant()
-    async with house.memory.database.transaction() as connection:
+    async with house.memory.database.engine.begin() as connection:
         await connection.execute(
             text("UPDATE relation SET ended_at = now(), row_version = row_version + 1 WHERE id = :id"), {"id": ended}
         )
@@ -626,7 +626,7 @@ async def test_what_the_mirror_refuses_is_set_aside_and_applied_once_the_cause_i
         assert result.parked == (0 if rebuilding else 1)
         await house.run_sql("UPDATE sync_parked SET next_try = clock_timestamp()")
         await house.sync()
-        async with house.memory.database.transaction() as connection:
+        async with house.memory.database.engine.begin() as connection:
             row = (await connection.execute(text("SELECT id, tries, error FROM sync_parked"))).one()
         assert (row.id, row.tries) == (bad.primary.id, 2)
         assert row.error == "Neo.ClientError.Schema.ConstraintValidationFailed"

@@ -29,7 +29,7 @@ def predicates(captured: Captured) -> list[str]:
 
 
 async def count(memory: Memory, table: str) -> int:
-    async with memory.database.transaction() as connection:
+    async with memory.database.engine.begin() as connection:
         return int((await connection.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one())  # noqa: S608
 
 
@@ -355,7 +355,7 @@ async def test_many_callers_on_one_thread_share_its_episode(memory: Memory) -> N
     ]
     await asyncio.gather(*(memory.capture.capture(memory.trust, [request]) for request in requests))
     assert await count(memory, "episode") == 1
-    async with memory.database.transaction() as connection:
+    async with memory.database.engine.begin() as connection:
         row = (await connection.execute(text("SELECT events, (SELECT count(*) FROM episode_event) FROM episode"))).one()
     assert tuple(row) == (10, 10)
 
@@ -430,7 +430,7 @@ async def test_writing_needs_write_access_and_stays_within_the_credential(memory
 async def test_the_feed_names_every_row_that_was_written(memory: Memory) -> None:
     await memory.observe("Alice", "works_at", "Acme")
     await memory.turn("hello", thread="t")
-    async with memory.database.transaction() as connection:
+    async with memory.database.engine.begin() as connection:
         missing = await connection.execute(
             text(
                 "SELECT count(*) FROM (SELECT 1 AS kind, tenant, id, row_version FROM record"

@@ -112,7 +112,7 @@ async def write(memory: Memory, luck: random.Random, name: str) -> Truth:
             relations[*ends, "uses"] = NewRelation(
                 source=ends[0], target=ends[1], predicate="uses", weight=luck.choice([0.5, 0.75, 1.0])
             )
-    async with memory.database.transaction() as connection:
+    async with memory.database.engine.begin() as connection:
         changes = await insert_records(connection, memory.directory, tenant, records, actor="test", at=NOON)
         written = await insert_relations(connection, memory.directory, tenant, list(relations.values()), at=NOON)
         await finish(connection, tenant, changes + relation_changes(written))
@@ -126,7 +126,7 @@ async def write(memory: Memory, luck: random.Random, name: str) -> Truth:
 async def revoke(memory: Memory, luck: random.Random, truth: Truth) -> None:
     """Records get more sensitive, move, are retracted or go, and relations end, all unknown to the mirror."""
     numbers = await memory.directory.scopes(truth.tenant, SCOPES, create=True)
-    async with memory.database.transaction() as connection:
+    async with memory.database.engine.begin() as connection:
         for id_ in luck.sample(list(truth.records), len(truth.records) // 2):
             held, what = truth.records[id_], luck.randrange(5)
             if what == 0:
@@ -268,7 +268,7 @@ async def test_what_was_a_bridge_when_the_mirror_was_written_is_none_now(frozen:
     low = trust_of(ceiling=Sensitivity.LOW)
     before = await frozen.ask(low, root_limit=1, max_hops=2)
     assert {node.record.id for node in before.nodes} == {near, bridge, far}
-    async with frozen.memory.database.transaction() as connection:
+    async with frozen.memory.database.engine.begin() as connection:
         await connection.execute(text(revocation), {"id": bridge})
     after = await frozen.ask(low, root_limit=1, max_hops=2)
     assert after.engine == "neo4j"
@@ -279,7 +279,7 @@ async def test_what_was_a_bridge_when_the_mirror_was_written_is_none_now(frozen:
 async def test_what_the_mirror_still_hides_is_hidden_until_it_follows(frozen: Frozen) -> None:
     near, secret = await chain(frozen, Sensitivity.LOW, Sensitivity.HYPER)
     low = trust_of(ceiling=Sensitivity.LOW)
-    async with frozen.memory.database.transaction() as connection:
+    async with frozen.memory.database.engine.begin() as connection:
         await connection.execute(text("UPDATE record SET sensitivity = 1 WHERE id = :id"), {"id": secret})
     assert {node.record.id for node in (await frozen.ask(low, root_limit=1)).nodes} == {near}
 

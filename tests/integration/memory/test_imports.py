@@ -147,7 +147,7 @@ async def test_an_import_that_was_interrupted_goes_on_without_doubles(memory: Me
     summary = await import_traces(memory.capture, memory.trust, file)
     assert summary.replayed > 0
     assert summary.captured > 0
-    async with memory.database.transaction() as connection:
+    async with memory.database.engine.begin() as connection:
         rows = (await connection.exec_driver_sql("SELECT events, outcome FROM episode")).all()
     assert [tuple(row) for row in rows] == [(36, 1)] * 20
 
@@ -179,7 +179,7 @@ async def test_the_airline_conversations_are_all_there_and_found(memory: Memory)
         pytest.skip("the recorded conversations lie beside the repository and are not here")
     summary = await import_traces(memory.capture, memory.trust, AIRLINE)
     assert summary.items == 100
-    async with memory.database.transaction() as connection:
+    async with memory.database.engine.begin() as connection:
         row = (
             await connection.exec_driver_sql(
                 "SELECT count(*), count(closed_at), count(*) FILTER (WHERE outcome = 1), count(outcome) FROM episode"

@@ -95,7 +95,7 @@ async def test_an_episode_shows_each_caller_what_that_caller_may_see(memory: Mem
     await memory.turn("open words", thread="t")
     episode = (await memory.turn("more open words", thread="t")).edges
     id_ = next(edge.target for edge in episode if edge.predicate == "part_of")
-    async with memory.database.transaction() as connection:
+    async with memory.database.engine.begin() as connection:
         await connection.exec_driver_sql("UPDATE record SET sensitivity = 3 WHERE text LIKE 'user: more%%'")
     whole = await memory.lookup.record(memory.trust, id_)
     low = await memory.lookup.record(trust_of(ceiling=Sensitivity.LOW), id_)

@@ -261,6 +261,6 @@ async def test_a_receipts_sequence_is_honoured(memory: Memory) -> None:
 async def test_each_retrieval_is_logged_by_ids_only(memory: Memory) -> None:
     kept = await memory.turn("hello there")
     found = await ask(memory, "hello")
-    async with memory.database.transaction() as connection:
+    async with memory.database.engine.begin() as connection:
         row = (await connection.exec_driver_sql("SELECT id, roots, actor FROM retrieval")).one()
     assert (row.id, row.roots, row.actor) == (found.id, [kept.primary.id], "tester")

@@ -61,7 +61,7 @@ async def drained(feed: Feed, lease: Lease) -> tuple[list[Logged], Lease]:
 async def log(database: Database, tenant: Tenant, count: int) -> list[UUID]:
     """One transaction with `count` changes."""
     ids = [new_id() for _ in range(count)]
-    async with database.transaction() as connection:
+    async with database.engine.begin() as connection:
         await append_changes(connection, tenant, [Change(kind=Kind.RECORD, id=id_, version=1) for id_ in ids])
     return ids
 
@@ -75,12 +75,12 @@ async def scalar(connection: AsyncConnection, statement: str) -> int:
 
 
 async def ticks(database: Database) -> int:
-    async with database.transaction() as connection:
+    async with database.engine.begin() as connection:
         return await scalar(connection, "SELECT count(*) FROM sync_tick")
 
 
 async def expire(database: Database) -> None:
-    async with database.transaction() as connection:
+    async with database.engine.begin() as connection:
         await connection.execute(text("UPDATE sync_cursor SET lease_until = clock_timestamp() - interval '1 s'"))
 
 
@@ -355,7 +355,7 @@ async def test_ticks_come_to_rest_when_nothing_is_written(
         before = await ticks(database)
         for _ in range(times):
             await feed.tick()
-            async with database.transaction() as connection:  # transactions that log nothing are not news
+            async with database.engine.begin() as connection:  # transactions that log nothing are not news
                 await connection.execute(text("SELECT pg_current_xact_id()"))
         return await ticks(database) - before
 
@@ -413,7 +413,7 @@ async def test_a_token_counts_as_applied_once_its_own_transaction_is(
         row = await (await writer.execute("SELECT pg_current_xact_id()::text")).fetchone()
         assert row is not None
         early = str(row[0])
-        async with database.transaction() as connection:
+        async with database.engine.begin() as connection:
             token = str(await scalar(connection, "SELECT pg_current_xact_id()::text"))
             await append_changes(connection, tenant, [Change(kind=Kind.RECORD, id=new_id(), version=1)])
         assert not await feed.seen(token)
@@ -438,7 +438,7 @@ async def test_a_consumer_in_the_same_database_applies_and_advances_in_one_trans
     await feed.tick()
     page = await feed.page(lease)
     assert page is not None
-    async with database.transaction() as connection:
+    async with database.engine.begin() as connection:
         assert await feed.advance(lease, page, connection=connection) is not None
         await connection.rollback()
     await expire(database)

@@ -154,7 +154,7 @@ class Capture:
         )
 
     async def _commit(self, reach: Reach, drafts: list[Draft], keys: list[_Keyed]) -> list[Captured]:
-        async with self._database.transaction() as connection:
+        async with self._database.writing(reach.bounds) as connection:
             used = await find_keyed(
                 connection, reach.tenant, reach.trust.actor, [key.key_hash for key in keys if key.key_hash is not None]
             )
@@ -224,7 +224,7 @@ class Capture:
         sqlstate = getattr(getattr(error, "orig", None), "sqlstate", None)
         # Neither message nor traceback: a driver's error quotes the row, and rows are memories.
         _log.error("capture failed", error=type(error).__name__, sqlstate=sqlstate, candidate=str(drafts[0].candidate))
-        async with self._database.transaction() as connection:
+        async with self._database.writing(reach.bounds) as connection:
             await insert_failed(
                 connection,
                 reach.tenant,

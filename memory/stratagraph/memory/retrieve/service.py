@@ -77,7 +77,7 @@ class Retrieve:
         trust.require(Access.READ)
         reach = await self._directory.reach(trust.narrowed(scopes=request.scopes, ceiling=request.max_sensitivity))
         now = self._clock.now()
-        async with self._database.reading() as connection:
+        async with self._database.reading(reach.bounds) as connection:
             at_least = None
             if request.at_least_sequence is not None:
                 at_least = await self._sequences.parse(connection, request.at_least_sequence, path=["atLeastSequence"])
@@ -114,7 +114,7 @@ class Retrieve:
         if len(order) > wanted:
             reached.add("roots")
         id_ = new_id()
-        async with self._database.transaction() as connection:
+        async with self._database.writing(reach.bounds) as connection:
             await log_retrieval(connection, reach, id_, roots=roots, nodes=[node.record.id for node in nodes], at=now)
         return Retrieved(
             id=id_,

@@ -12,9 +12,10 @@ from stratagraph.store.tables.entities import entity_term
 from stratagraph.store.tables.episodes import episode, episode_event
 from stratagraph.store.tables.facts import fact_predicate, fact_slot
 from stratagraph.store.tables.feed import mirror_generation, sync_cursor, sync_log, sync_parked, sync_tick
-from stratagraph.store.tables.records import record, record_history, relation, salience
+from stratagraph.store.tables.propagation import reevaluation
+from stratagraph.store.tables.records import lifecycle_history, record, record_history, relation, salience
 from stratagraph.store.tables.search import doc_counter, lex_df, lex_scope, lex_stat
-from stratagraph.store.tables.tenancy import credential, predicate, scope, tenant
+from stratagraph.store.tables.tenancy import credential, data_key, predicate, scope, tenant
 
 __all__ = [
     "artifact",
@@ -24,6 +25,7 @@ __all__ = [
     "audit_note",
     "candidate",
     "credential",
+    "data_key",
     "doc_counter",
     "entity_term",
     "episode",
@@ -34,11 +36,13 @@ __all__ = [
     "lex_df",
     "lex_scope",
     "lex_stat",
+    "lifecycle_history",
     "metadata",
     "mirror_generation",
     "predicate",
     "record",
     "record_history",
+    "reevaluation",
     "relation",
     "retrieval",
     "salience",

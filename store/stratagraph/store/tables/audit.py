@@ -43,7 +43,9 @@ audit_note = Table(
     Column("id", Uuid, primary_key=True),
     Column("seq", Integer, primary_key=True, autoincrement=False),
     Column("salt", LargeBinary, nullable=False),
-    Column("rationale", Text, nullable=False),
+    Column("rationale", Text),
+    Column("sealed", LargeBinary, comment="the rationale of a record whose content is sealed"),
+    CheckConstraint("num_nonnulls(rationale, sealed) = 1", name="rationale"),
     ForeignKeyConstraint(["tenant", "id", "seq"], ["audit.tenant", "audit.id", "audit.seq"]),
 )
 

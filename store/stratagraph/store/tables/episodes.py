@@ -11,7 +11,6 @@ from sqlalchemy import (
     LargeBinary,
     SmallInteger,
     Table,
-    Text,
     Uuid,
     text,
 )
@@ -30,7 +29,6 @@ episode = Table(
     Column("closes_at", Instant, nullable=False, comment="when silence closes it"),
     Column("closed_at", Instant),
     Column("outcome", SmallInteger),
-    Column("outcome_reason", Text),
     Column("events", Integer, nullable=False),
     Column("last_record", Uuid),
     # A thread's first capture claims its open episode before the record of the episode is written.

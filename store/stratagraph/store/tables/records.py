@@ -22,8 +22,28 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB, TSTZRANGE, ExcludeConstraint
+from sqlalchemy.schema import SchemaItem
 
 from stratagraph.store.tables.base import Instant, SparseVec, metadata, tenant_key, to_record
+
+
+def content() -> tuple[SchemaItem, ...]:
+    """What a record says: in plain columns, or all of it in one sealed blob (design decision 17)."""
+    return (
+        Column("name", Text),
+        Column("text", Text),
+        Column("payload", JSONB),
+        Column("provenance", JSONB),
+        Column("interpretation", JSONB),
+        Column("sealed", LargeBinary, comment="an AES-256-GCM envelope that holds all five instead"),
+        CheckConstraint(
+            "CASE WHEN sealed IS NULL"
+            " THEN num_nulls(name, text, payload, provenance) = 0"
+            " ELSE num_nonnulls(name, text, payload, provenance, interpretation) = 0 END",
+            name="content",
+        ),
+    )
+
 
 record = Table(
     "record",
@@ -37,11 +57,7 @@ record = Table(
     Column("state", SmallInteger, nullable=False),
     Column("confidence", Float, nullable=False),
     Column("tags", ARRAY(Text), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("payload", JSONB, nullable=False),
-    Column("provenance", JSONB, nullable=False),
-    Column("interpretation", JSONB),
+    *content(),
     Column("created_at", Instant, nullable=False),
     Column("occurred_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
@@ -139,17 +155,19 @@ record_history = Table(
     Column("state", SmallInteger, nullable=False),
     Column("confidence", Float, nullable=False),
     Column("tags", ARRAY(Text), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("payload", JSONB, nullable=False),
-    Column("provenance", JSONB, nullable=False),
-    Column("interpretation", JSONB),
+    *content(),
     Column("occurred_at", Instant, nullable=False),
     Column("version", Integer, nullable=False),
     Column("terms", ARRAY(Integer), nullable=False),
     Column("impacts", SparseVec, nullable=False),
     to_record(),
     CheckConstraint("from_at < to_at", name="span"),
+    Index(
+        "record_history_terms_ix",
+        "terms",
+        postgresql_using="gin",
+        postgresql_with={"fastupdate": "on", "gin_pending_list_limit": 512},
+    ),
 )
 
 salience = Table(
@@ -177,6 +195,23 @@ salience = Table(
     CheckConstraint("max_age_s >= 1", name="max_age"),
     CheckConstraint("deletion_policy BETWEEN 1 AND 3", name="deletion_policy"),
     Index("salience_due_ix", "due_at", postgresql_where=text("due_at IS NOT NULL")),
+)
+
+lifecycle_history = Table(
+    "lifecycle_history",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("to_at", Instant, primary_key=True, comment="until when it decayed like this"),
+    Column("curve", SmallInteger, nullable=False),
+    Column("half_life_s", Float, nullable=False),
+    Column("min_salience", Float, nullable=False),
+    Column("max_age_s", Float),
+    Column("reinforcement_gain", Float, nullable=False),
+    Column("params", JSONB),
+    Column("pinned", Boolean, nullable=False),
+    Column("deletion_policy", SmallInteger, nullable=False),
+    to_record(),
 )
 
 _LIVE = text("ended_at IS NULL")

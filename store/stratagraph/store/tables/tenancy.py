@@ -9,6 +9,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     ForeignKey,
+    ForeignKeyConstraint,
     Identity,
     Integer,
     LargeBinary,
@@ -28,8 +29,9 @@ tenant = Table(
     Column("id", BigInteger, Identity(always=True), primary_key=True),
     Column("name", Text, nullable=False, unique=True),
     Column("index_key", LargeBinary, nullable=False, comment="keys all term numbers and lookup hashes"),
+    Column("wrapped_by", Text, comment="the master key that wraps index_key; none: it is plain"),
     Column("created_at", Instant, nullable=False, server_default=func.now()),
-    CheckConstraint("octet_length(index_key) = 32", name="index_key"),
+    CheckConstraint("wrapped_by IS NOT NULL OR octet_length(index_key) = 32", name="index_key"),
 )
 
 scope = Table(
@@ -69,4 +71,16 @@ credential = Table(
     CheckConstraint("access BETWEEN 1 AND 3", name="access"),
     CheckConstraint("ceiling BETWEEN 0 AND 4", name="ceiling"),
     CheckConstraint("octet_length(secret_sha256) = 32", name="secret"),
+)
+
+data_key = Table(
+    "data_key",
+    metadata,
+    tenant_key(),
+    Column("id", Integer, primary_key=True, autoincrement=False, comment="named in every envelope it seals"),
+    Column("wrapped", LargeBinary, nullable=False),
+    Column("wrapped_by", Text, nullable=False, comment="the master key that wraps it"),
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+    ForeignKeyConstraint(["tenant"], ["tenant.id"]),
+    CheckConstraint("id >= 1", name="id"),
 )
