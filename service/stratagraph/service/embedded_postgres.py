@@ -30,6 +30,7 @@ SOCKET_PATH_MAX = 100  # bytes; sockaddr_un holds 104 on macOS and 108 on Linux
 START_TIMEOUT_S = 120  # a crash recovery may have much to replay
 STOP_TIMEOUT_S = 60
 SUPERUSER = "postgres"
+API_LOGIN, WORKER_LOGIN = "stratagraph_api", "stratagraph_worker"
 DATABASE = "stratagraph"
 _SYSTEM_USER = "stratagraph_postgres"  # PostgreSQL refuses to run as root
 _PORT = 5432  # only part of the socket's file name
@@ -59,7 +60,7 @@ class EmbeddedPostgres:
 
     @contextmanager
     def running(self) -> Iterator[str]:
-        """The URL of its database while the block runs; started if need be, stopped by the last to leave.
+        """The owner's URL of its database while the block runs; started if need be, stopped by the last to leave.
 
         Raises Misconfigured where the directory cannot be used, StoreUnavailable where the server will not start.
         """
@@ -117,11 +118,15 @@ class EmbeddedPostgres:
                 tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-12:]) if self.log.exists() else ""
                 raise StoreUnavailable(f"The embedded Postgres did not start. Its log, {self.log}, ends:\n{tail}")
         self._ensure_database(sockets)
-        return self.url(sockets)
+        return self._url(sockets)
+
+    def login_url(self, login: str) -> str:
+        """The URL of its database for API_LOGIN or WORKER_LOGIN, good while the server is running."""
+        return self._url(self._socket_directory(), login=login)
 
     @staticmethod
-    def url(sockets: Path, database: str = DATABASE) -> str:
-        return f"postgresql://{SUPERUSER}@/{database}?host={quote(str(sockets))}&port={_PORT}"
+    def _url(sockets: Path, *, login: str = SUPERUSER, database: str = DATABASE) -> str:
+        return f"postgresql://{login}@/{database}?host={quote(str(sockets))}&port={_PORT}"
 
     def _initialise(self) -> None:
         """A new cluster, made beside its place and moved there, so that an interrupted one is not taken for whole."""
@@ -145,7 +150,11 @@ class EmbeddedPostgres:
         fresh.rename(self.data)
 
     def _ensure_database(self, sockets: Path) -> None:
-        with psycopg.connect(self.url(sockets, "postgres"), autocommit=True) as connection:
+        with psycopg.connect(self._url(sockets, database="postgres"), autocommit=True) as connection:
+            for login in (API_LOGIN, WORKER_LOGIN):
+                found = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (login,)).fetchone()
+                if found is None:
+                    connection.execute(f"CREATE ROLE {login} LOGIN NOINHERIT")
             found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone()
             if found is None:
                 connection.execute(f'CREATE DATABASE "{DATABASE}"')

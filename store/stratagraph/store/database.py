@@ -1,4 +1,4 @@
-"""The door to Postgres: one engine, one shape of transaction, driver errors translated at one place."""
+"""The door to Postgres: every transaction acts as one role, and driver errors are translated at one place."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from typing import Any
 import orjson
 import psycopg
 from sqlalchemy import RowMapping, TextClause, event, text
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from stratagraph.store.errors import Misconfigured, StoreUnavailable, StratagraphError
 
 POOL_SIZE = 10
+WORKER_SIZE = 5
 ASIDE_SIZE = 2
 POOL_WAIT_S = 5.0
 STATEMENT_TIMEOUT_MS = 30_000
@@ -42,6 +43,18 @@ _PASSING = (
     "55P03",
     "57",
 )  # connection, rollback, resources, lock wait, operator intervention
+_INSUFFICIENT_PRIVILEGE = "42501"
+
+
+# One statement before the first of each transaction. A setting that ended with its transaction reads '' afterwards.
+_ENTER = text(
+    "SELECT set_config('role', role_prefix() || :role, true), set_config('stratagraph.tenant', :tenant, true),"
+    " set_config('stratagraph.scopes', :scopes, true), set_config('stratagraph.ceiling', :ceiling, true)"
+)
+_BOUNDS = text(
+    "SELECT set_config('stratagraph.tenant', :tenant, true), set_config('stratagraph.scopes', :scopes, true),"
+    " set_config('stratagraph.ceiling', :ceiling, true)"
+)
 
 
 def sqlalchemy_url(url: str) -> str:
@@ -77,13 +90,20 @@ class Bounds:
 
 
 class Database:
-    """Postgres as the rest of the house sees it. Open with `async with`; closing waits for nothing but the pool."""
+    """Postgres as the rest of the house sees it. Open with `async with`; closing waits for nothing but the pools.
 
-    def __init__(self, url: str, *, pool_size: int = POOL_SIZE) -> None:
+    Every transaction acts as one role, which row-level security holds to the caller's bounds. `url` is the login for
+    callers' transactions, `worker_url` that for background work, which the first should not be able to act as; left
+    out, one login does both.
+    """
+
+    def __init__(self, url: str, worker_url: str | None = None, *, pool_size: int = POOL_SIZE) -> None:
         self.engine = self._engine(url, pool_size)
-        self._aside = self._engine(url, ASIDE_SIZE)
+        self._worker = self._engine(worker_url or url, WORKER_SIZE)
+        self._aside = self._engine(worker_url or url, ASIDE_SIZE)
         self.statements = 0  # counted for tests that guard against N+1
-        event.listen(self.engine.sync_engine, "before_cursor_execute", self._count)
+        for engine in (self.engine, self._worker):
+            event.listen(engine.sync_engine, "before_cursor_execute", self._count)
 
     @staticmethod
     def _engine(url: str, pool_size: int) -> AsyncEngine:
@@ -110,39 +130,8 @@ class Database:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.engine.dispose()
-        await self._aside.dispose()
-
-    @asynccontextmanager
-    async def writing(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
-        """A caller's write, confined to the caller's tenant. Commits at the end of the block, rolls back on any
-        exception. Raises StoreUnavailable on an outage."""
-        async with translated(), self.engine.begin() as connection:
-            yield connection
-
-    @asynccontextmanager
-    async def working(self, role: Role) -> AsyncIterator[AsyncConnection]:
-        """A transaction of background work, which crosses tenants and so has a role for just what it does."""
-        async with translated(), self.engine.begin() as connection:
-            yield connection
-
-    @asynccontextmanager
-    async def surveying(self, role: Role) -> AsyncIterator[AsyncConnection]:
-        """One consistent snapshot for background work that reads across tenants."""
-        async with translated(), self.engine.connect() as connection:
-            await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-            async with connection.begin():
-                yield connection
-
-    @asynccontextmanager
-    async def aside(self) -> AsyncIterator[AsyncConnection]:
-        """A short transaction of its own for whoever may be inside another one already.
-
-        It has a pool of its own: were it to wait for a connection of the first, ten writers that each hold one and
-        each want one more would wait for each other.
-        """
-        async with translated(), self._aside.begin() as connection:
-            yield connection
+        for engine in (self.engine, self._worker, self._aside):
+            await engine.dispose()
 
     @asynccontextmanager
     async def reading(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
@@ -150,11 +139,86 @@ class Database:
         async with translated(), self.engine.connect() as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             async with connection.begin():
+                await _enter(connection, Role.READ, bounds)
                 yield connection
+
+    @asynccontextmanager
+    async def writing(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
+        """A caller's write, confined to the caller's tenant. Commits at the end of the block, rolls back on any
+        exception. Raises StoreUnavailable on an outage."""
+        async with translated(), self.engine.begin() as connection:
+            await _enter(connection, Role.WRITE, bounds)
+            yield connection
+
+    @asynccontextmanager
+    async def working(self, role: Role) -> AsyncIterator[AsyncConnection]:
+        """A transaction of background work, which crosses tenants and so has a role for just what it does."""
+        async with translated(), self._worker.begin() as connection:
+            await _enter(connection, role)
+            yield connection
+
+    @asynccontextmanager
+    async def surveying(self, role: Role) -> AsyncIterator[AsyncConnection]:
+        """One consistent snapshot for background work that reads across tenants."""
+        async with translated(), self._worker.connect() as connection:
+            await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            async with connection.begin():
+                await _enter(connection, role)
+                yield connection
+
+    @asynccontextmanager
+    async def aside(self) -> AsyncIterator[AsyncConnection]:
+        """A short transaction of its own, for names and numbers, by whoever may be inside another one already.
+
+        It has a pool of its own: were it to wait for a connection of the others, ten writers that each hold one and
+        each want one more would wait for each other.
+        """
+        async with translated(), self._aside.begin() as connection:
+            await _enter(connection, Role.KEYS)
+            yield connection
 
     async def ping(self) -> None:
         async with translated(), self.engine.connect() as connection:
             await connection.execute(text("SELECT 1"))
+
+
+async def _enter(connection: AsyncConnection, role: Role, bounds: Bounds | None = None) -> None:
+    """Act as `role`, for `bounds` if it is a caller's, until the transaction ends.
+
+    Raises Misconfigured where the login may not.
+    """
+    try:
+        await connection.execute(_ENTER, {"role": role.value, **_settings(bounds)})
+        connection.info["bounds"] = bounds
+    except ProgrammingError as error:
+        if getattr(error.orig, "sqlstate", None) != _INSUFFICIENT_PRIVILEGE:
+            raise
+        raise Misconfigured(
+            f"The database login may not act as the role {role.value!r}; start once with STRATAGRAPH_OWNER_DATABASE_URL"
+            " set to the login that owns the database, which lets it."
+        ) from error
+
+
+def _settings(bounds: Bounds | None) -> dict[str, str]:
+    """A caller's bounds as row-level security reads them; all empty, and then no row is in them, without a caller."""
+    if bounds is None:
+        return {"tenant": "", "scopes": "", "ceiling": ""}
+    scopes = "*" if bounds.scopes is None else "{" + ",".join(map(str, bounds.scopes)) + "}"
+    return {"tenant": str(bounds.tenant), "scopes": scopes, "ceiling": str(bounds.ceiling)}
+
+
+@asynccontextmanager
+async def beyond(connection: AsyncConnection, bounds: Bounds) -> AsyncIterator[None]:
+    """Let a writer's transaction see as far as `bounds` for the block: consequences of a write reach records that its
+    caller may not see, and background work takes up one tenant after another. Never for an answer."""
+    before = connection.info["bounds"]
+    await connection.execute(_BOUNDS, _settings(bounds))
+    connection.info["bounds"] = bounds
+    try:
+        yield
+        await connection.execute(_BOUNDS, _settings(before))
+    finally:  # after an error the transaction or savepoint ends, and with it the settings themselves
+        connection.info["bounds"] = before
 
 
 @asynccontextmanager
@@ -166,7 +230,7 @@ async def translated() -> AsyncIterator[None]:
         raise
     except PoolTimeout as error:
         raise StoreUnavailable(
-            f"All {POOL_SIZE} database connections have been busy for {POOL_WAIT_S:.0f} s; try again shortly."
+            f"All database connections have been busy for {POOL_WAIT_S:.0f} s; try again shortly."
         ) from error
     except (OperationalError, InterfaceError, DBAPIError) as error:
         if passing(error):

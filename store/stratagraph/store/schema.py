@@ -14,6 +14,7 @@ from sqlalchemy.pool import NullPool
 
 from stratagraph.store.database import sqlalchemy_url
 from stratagraph.store.errors import Misconfigured, StoreUnavailable
+from stratagraph.store.roles import admit
 
 MIGRATION_LOCK = 7_000  # advisory: servers that start together migrate one after the other
 MINIMUM_VERSION = 160_000
@@ -27,14 +28,17 @@ def alembic_config(connection: Connection) -> Config:
     return config
 
 
-def migrate(url: str) -> str:
+def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = None) -> str:
     """Apply what is missing and return the revision reached. Blocking: run it in a thread.
 
-    Raises Misconfigured where the server is too old, lacks an extension, or is ahead of this code.
+    `url` is the owner's. The logins of `api_url` and `worker_url` may act as their roles afterwards; where none is
+    given, the owner does. Raises Misconfigured where the server is too old, lacks an extension or a right, or is ahead
+    of this code.
     """
-    engine = create_engine(sqlalchemy_url(url), poolclass=NullPool, connect_args={"connect_timeout": 5})
+    engine = _engine(url)
     try:
-        return _migrate(engine)
+        api, worker = (_login(other or url) for other in (api_url, worker_url))
+        return _migrate(engine, api=api, worker=worker)
     except DBAPIError as error:
         if "extension" in str(error.orig):
             raise Misconfigured(
@@ -49,7 +53,21 @@ def migrate(url: str) -> str:
         engine.dispose()
 
 
-def _migrate(engine: Engine) -> str:
+def _engine(url: str) -> Engine:
+    return create_engine(sqlalchemy_url(url), poolclass=NullPool, connect_args={"connect_timeout": 5})
+
+
+def _login(url: str) -> str:
+    """As whom the URL logs in, which it need not say itself."""
+    engine = _engine(url)
+    try:
+        with engine.connect() as connection:
+            return str(connection.execute(text("SELECT session_user")).scalar_one())
+    finally:
+        engine.dispose()
+
+
+def _migrate(engine: Engine, *, api: str, worker: str) -> str:
     with engine.connect() as connection:
         version = connection.execute(text("SHOW server_version_num")).scalar_one()
         if int(version) < MINIMUM_VERSION:
@@ -66,6 +84,7 @@ def _migrate(engine: Engine) -> str:
                 " it was written by a newer one. Upgrade Stratagraph."
             )
         command.upgrade(config, "head")
+        admit(connection, api=api, worker=worker)
         connection.commit()
         connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": MIGRATION_LOCK})
         connection.commit()

@@ -1,5 +1,8 @@
 """Candidates for retrieval, from indexes only: words, entity names, recency. Never a scan of the store.
 
+Both searches are functions in the database that hold to the caller's trust by themselves: under row-level security a
+GIN index would not be used, and a bounded look at the newest would not be bounded.
+
 Word search is stage 1 of the project's search study. GIN over term numbers finds the records, pgvector's inner
 product of impacts and idf scores them as exact BM25. Small tenants take the OR of all words; larger ones the
 rarest words, and conjunctions of the common ones, within a budget; callers of narrow scopes scan just those.
@@ -15,15 +18,10 @@ from math import prod
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, bindparam, cast, or_, select, true
-from sqlalchemy.dialects.postgresql import ARRAY, array
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.types import Float, Integer
 
-from stratagraph.store import tables
 from stratagraph.store.database import fetch
 from stratagraph.store.enums import MemoryType
-from stratagraph.store.tables.base import Instant, SparseVec
 from stratagraph.store.tenancy import Reach
 from stratagraph.store.words import query_terms, query_vector
 
@@ -43,6 +41,16 @@ class WordStatistics:
     frequencies: Mapping[int, int]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Which records are fetched and scored: by one of some terms, by all terms of a group, or all in the caller's
+    scopes."""
+
+    any_of: Sequence[int] = ()
+    all_of: Sequence[Sequence[int]] = ()
+    everything: bool = False
+
+
 async def search_words(
     connection: AsyncConnection,
     reach: Reach,
@@ -58,38 +66,20 @@ async def search_words(
     if not terms:
         return []
     statistics = await _statistics(connection, reach, terms)
-    where = _candidates(reach, terms, statistics)
-    table = tables.record
-    vector = query_vector(terms, statistics.frequencies, max(statistics.documents, 1))
-    # Materialised, or a filter beside the terms may draw the planner away from the GIN index.
-    found = (
-        select(
-            table.c.id,
-            table.c.tenant,
-            table.c.scope,
-            table.c.sensitivity,
-            table.c.state,
-            table.c.type,
-            table.c.validity,
-            table.c.impacts,
-        )
-        .where(where)
-        .cte("found")
-        .prefix_with("MATERIALIZED", dialect="postgresql")
+    candidates = _candidates(reach, terms, statistics)
+    rows = await fetch(
+        connection,
+        "search_words",
+        any_of=list(candidates.any_of),
+        all_of=_padded(candidates.all_of),
+        everything=candidates.everything,
+        vector=query_vector(terms, statistics.frequencies, max(statistics.documents, 1)),
+        types=[int(memory_type) for memory_type in types],
+        now=now,
+        history=history,
+        limit=limit,
     )
-    distance: ColumnElement[float] = found.c.impacts.op("<#>", return_type=Float())(
-        cast(bindparam("vector", vector), SparseVec())
-    )
-    statement = (
-        select(found.c.id, distance.label("distance"))
-        .where(
-            _in_full_sight(reach, found.c), _current(found.c, now, history), found.c.type.in_([int(t) for t in types])
-        )
-        .order_by(distance, found.c.id)
-        .limit(limit)
-    )
-    rows = await connection.execute(statement)
-    return [(row.id, -row.distance) for row in rows if row.distance < 0]
+    return [(row["id"], -row["distance"]) for row in rows if row["distance"] < 0]
 
 
 async def _statistics(connection: AsyncConnection, reach: Reach, terms: Sequence[int]) -> WordStatistics:
@@ -108,23 +98,24 @@ def _without_ceiling(reach: Reach) -> dict[str, Any]:
     return parameters
 
 
-def _candidates(reach: Reach, terms: Sequence[int], statistics: WordStatistics) -> ColumnElement[bool]:
-    """Which records are fetched and scored."""
-    table = tables.record
+def _candidates(reach: Reach, terms: Sequence[int], statistics: WordStatistics) -> Candidates:
     if reach.scopes is not None and statistics.documents >= SMALL_TENANT and statistics.in_reach <= NARROW_SCOPES:
-        return and_(
-            table.c.tenant == reach.tenant.id,
-            table.c.scope.in_(reach.scopes),
-            table.c.sensitivity <= int(reach.ceiling),
-        )
+        return Candidates(everything=True)
     if statistics.documents < SMALL_TENANT:
-        return _any_of(terms)
+        return Candidates(any_of=terms)
     share = 1.0 if reach.scopes is None else max(1, statistics.in_reach) / statistics.documents
     budget = BUDGET * min(4.0, 1.0 / share)
     rare, common, used = _rare_first(terms, statistics, budget)
-    clauses = [_any_of(rare)] if rare else []
-    clauses += [_all_of(group) for group in _conjunctions(common, statistics, max(budget - used, budget / 2))]
-    return or_(*clauses) if clauses else _all_of(common[:4])
+    together = _conjunctions(common, statistics, max(budget - used, budget / 2))
+    if not rare and not together:
+        together = [tuple(common[:4])]
+    return Candidates(any_of=rare, all_of=together)
+
+
+def _padded(groups: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Groups as rows of one width, as arrays of arrays must be; a term said twice asks for nothing more."""
+    width = max(map(len, groups), default=0)
+    return [[*group, *[group[0]] * (width - len(group))] for group in groups]
 
 
 def _rare_first(terms: Sequence[int], statistics: WordStatistics, budget: float) -> tuple[list[int], list[int], int]:
@@ -164,37 +155,11 @@ def _conjunctions(common: Sequence[int], statistics: WordStatistics, budget: flo
     return chosen
 
 
-def _any_of(terms: Sequence[int]) -> ColumnElement[bool]:
-    return tables.record.c.terms.op("&&", is_comparison=True)(cast(array(terms), ARRAY(Integer)))
-
-
-def _all_of(terms: Sequence[int]) -> ColumnElement[bool]:
-    return tables.record.c.terms.op("@>", is_comparison=True)(cast(array(terms), ARRAY(Integer)))
-
-
-def _in_full_sight(reach: Reach, columns: Any) -> ColumnElement[bool]:
-    sight: ColumnElement[bool] = and_(columns.tenant == reach.tenant.id, columns.sensitivity <= int(reach.ceiling))
-    return sight if reach.scopes is None else and_(sight, columns.scope.in_(reach.scopes))
-
-
-def _current(columns: Any, now: datetime, history: bool) -> ColumnElement[bool]:
-    """Part of the current truth: neither superseded nor retracted, and a fact only while it is valid."""
-    if history:
-        return true()
-    return and_(
-        columns.state <= 2,
-        or_(columns.validity.is_(None), columns.validity.op("@>", is_comparison=True)(cast(now, Instant))),
-    )
-
-
-async def search_recent(
-    connection: AsyncConnection, reach: Reach, *, types: Collection[MemoryType], limit: int
-) -> list[UUID]:
+async def search_recent(connection: AsyncConnection, *, types: Collection[MemoryType], limit: int) -> list[UUID]:
     """The newest records in full sight among the last RECENT_WINDOW, newest first."""
     rows = await fetch(
         connection,
         "search_recent",
-        **reach.parameters(),
         types=[int(memory_type) for memory_type in types],
         window=RECENT_WINDOW,
         limit=limit,

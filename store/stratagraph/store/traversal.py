@@ -151,6 +151,6 @@ class SqlGraphReader:
             **reach.parameters(),
             frontier=list(frontier),
             fan_out=fan_out,
-            newest_state=4 if history else 2,
+            history=history,
         )
         return [Edge(row["id"], row["near"], row["far"], row["weight"], row["acl"]) for row in rows]

@@ -5,9 +5,14 @@ from importlib.resources import files
 from alembic import op
 
 
-def run_script(name: str) -> None:
-    """Statement by statement: `;` ends one at the end of a line that an empty line follows."""
-    script = files("stratagraph.store").joinpath("migrations", "versions", name)
-    for statement in script.read_text(encoding="utf-8").split(";\n\n"):
+def run_script(name: str, **words: str) -> None:
+    """Statement by statement: `;` ends one at the end of a line that an empty line follows.
+
+    `{word}` stands for what `words` says, which must be quoted as SQL wants it.
+    """
+    script = files("stratagraph.store").joinpath("migrations", "versions", name).read_text(encoding="utf-8")
+    for word, meaning in words.items():
+        script = script.replace(f"{{{word}}}", meaning)
+    for statement in script.split(";\n\n"):
         if statement.strip():
             op.execute(statement.strip().removesuffix(";"))
