@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ import httpx
 import pytest
 
 READY_S = 60
+MASTER_KEY = base64.b64encode(bytes(32)).decode()  # for databases that do not bring their own
 
 
 @dataclass
@@ -50,12 +52,14 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 @contextmanager
-def running(*arguments: str, **settings: str) -> Iterator[Service]:
-    """`stratagraph serve` with these settings, until it answers; stopped at the end."""
-    env = environment(port="0", log_level="info", **settings)
-    process = subprocess.Popen(
-        command("serve", *arguments), env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
+def running(*arguments: str, log: str = os.devnull, **settings: str) -> Iterator[Service]:
+    """`stratagraph serve` with these settings, until it answers; stopped at the end. Its log goes to the file `log`."""
+    given = {"port": "0", "log_level": "info"} | settings
+    if "database_url" in given and not any(name.startswith("master_key") for name in given):
+        given["master_key"] = MASTER_KEY
+    env = environment(**given)
+    with Path(log).open("a") as err:
+        process = subprocess.Popen(command("serve", *arguments), env=env, stdout=subprocess.PIPE, stderr=err, text=True)
     service = Service(process, None, env)
     try:
         assert process.stdout is not None

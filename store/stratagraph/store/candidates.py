@@ -8,12 +8,14 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import orjson
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store import tables
 from stratagraph.store.bulk import insert_rows
 from stratagraph.store.canonical import keyed_hash
+from stratagraph.store.sealing.contents import CANDIDATE
 from stratagraph.store.tenancy import Tenant
 
 RETRY_AFTER = timedelta(seconds=30)
@@ -88,8 +90,9 @@ async def insert_candidates(
     actor: str,
     at: datetime,
 ) -> None:
-    """Committed candidates with their idempotency keys. Rows: id, source, source_kind, record, created, edges,
-    key_hash and request_hash (both None without a key)."""
+    """Committed candidates with their idempotency keys. Rows: id, source, source_kind, sensitivity, record, created,
+    edges, key_hash and request_hash (both None without a key). Where the record is sealed, it alone keeps the source.
+    """
     await insert_rows(
         connection,
         tables.candidate,
@@ -100,7 +103,7 @@ async def insert_candidates(
                 "state": "committed",
                 "stage": "commit",
                 "actor": actor,
-                "source": row["source"],
+                "source": None if tenant.keyring.seals(row["sensitivity"]) else row["source"],
                 "source_kind": row["source_kind"],
                 "attempts": 1,
                 "created_at": at,
@@ -139,7 +142,17 @@ async def insert_failed(
     error: str,
     at: datetime,
 ) -> None:
-    """What could not be committed for a reason of ours, kept whole so that it can be tried again."""
+    """What could not be committed for a reason of ours, kept whole so that it can be tried again.
+
+    Rows: id, source, source_kind, sensitivity, input; sealed where the record would be.
+    """
+    secret = {row["id"] for row in rows if tenant.keyring.seals(row["sensitivity"])}
+    sealer = await tenant.keyring.sealer(connection) if secret else None
+    blobs = {}
+    for row in rows:
+        if sealer is not None and row["id"] in secret:
+            content = orjson.dumps({"source": row["source"], "input": row["input"]})
+            blobs[row["id"]] = sealer.seal(row["id"], CANDIDATE, content)
     await insert_rows(
         connection,
         tables.candidate,
@@ -150,9 +163,10 @@ async def insert_failed(
                 "state": "failed",
                 "stage": stage,
                 "actor": actor,
-                "source": row["source"],
+                "source": None if row["id"] in blobs else row["source"],
                 "source_kind": row["source_kind"],
-                "input": row["input"],
+                "input": None if row["id"] in blobs else row["input"],
+                "sealed": blobs.get(row["id"]),
                 "error": error,
                 "attempts": 1,
                 "next_try_at": at + RETRY_AFTER,

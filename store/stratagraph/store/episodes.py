@@ -7,14 +7,14 @@ records it refers to, without those the caller may not see (design decision 21).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import orjson
-from sqlalchemy import select, update
+from sqlalchemy import RowMapping, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store import tables
@@ -26,6 +26,7 @@ from stratagraph.store.enums import AuditAction, MemoryType, Outcome, Sensitivit
 from stratagraph.store.feed import Change
 from stratagraph.store.ids import new_id
 from stratagraph.store.records import MemoryRecord
+from stratagraph.store.sealing.contents import opened
 from stratagraph.store.tenancy import Directory, Reach, Tenant
 from stratagraph.store.words import record_terms
 from stratagraph.store.writing import Edit, update_records
@@ -244,8 +245,10 @@ async def close_episodes(
     connection: AsyncConnection, directory: Directory, tenant: Tenant, ids: Sequence[UUID], *, at: datetime
 ) -> list[Change]:
     """Close locked episodes: no more events, and now they can be found by what happened in them."""
-    rows = await fetch(connection, "close_episodes", tenant=tenant.id, ids=list(ids), at=at)
-    members = await fetch(connection, "episode_members", tenant=tenant.id, ids=list(ids), most=CLOSING_EVENTS)
+    rows = await _whole(tenant, await fetch(connection, "close_episodes", tenant=tenant.id, ids=list(ids), at=at))
+    members = await _whole(
+        tenant, await fetch(connection, "episode_members", tenant=tenant.id, ids=list(ids), most=CLOSING_EVENTS)
+    )
     by_episode: dict[UUID, list[Any]] = {}
     for member in members:
         by_episode.setdefault(member["episode"], []).append(member)
@@ -268,6 +271,18 @@ async def close_episodes(
             )
         )
     return await update_records(connection, directory, tenant, edits, at=at)
+
+
+async def _whole(tenant: Tenant, rows: Sequence[RowMapping]) -> list[Mapping[Any, Any]]:
+    """The rows with what their blobs hold, and a member's tool out of it."""
+    whole: list[Mapping[Any, Any]] = []
+    for row, content in zip(rows, await opened(tenant.keyring, rows), strict=True):
+        if content is None:
+            whole.append(row)
+        else:
+            tools = content["payload"].get("tool_graph") or [{}]
+            whole.append({**row, **content, "tool": tools[0].get("tool")})
+    return whole
 
 
 def _described(row: Any, members: Sequence[Any]) -> tuple[str, str, datetime | None]:
@@ -310,10 +325,11 @@ async def assemble(
     rows = await fetch(connection, "assemble_episodes", **reach.parameters(), ids=list(episodes), most=most)
     timelines: dict[UUID, list[Any]] = {id_: [] for id_ in episodes}
     tools: dict[UUID, list[Any]] = {id_: [] for id_ in episodes}
-    for row in rows:
-        for event in row["timeline"] or ():
+    for row, content in zip(rows, await opened(reach.tenant.keyring, rows, key="record"), strict=True):
+        said = row if content is None else content["payload"]
+        for event in said.get("timeline") or ():
             timelines[row["episode"]].append({**event, "record_id": str(row["record"])})
-        for node in row["tool_graph"] or ():
+        for node in said.get("tool_graph") or ():
             tools[row["episode"]].append(node)
     assembled = {}
     for id_, record in episodes.items():

@@ -15,6 +15,7 @@ from stratagraph.store import tables
 from stratagraph.store.bulk import insert_rows
 from stratagraph.store.canonical import canonical_json, keyed_hash
 from stratagraph.store.enums import RecordState, Sensitivity
+from stratagraph.store.sealing.contents import opened
 from stratagraph.store.tenancy import Tenant
 
 
@@ -150,7 +151,7 @@ async def fetch_facts(connection: AsyncConnection, tenant: Tenant, slots: Sequen
     if not slots:
         return {}
     table = tables.record
-    rows = await connection.execute(
+    result = await connection.execute(
         select(
             table.c.id,
             table.c.scope,
@@ -160,6 +161,7 @@ async def fetch_facts(connection: AsyncConnection, tenant: Tenant, slots: Sequen
             table.c.state,
             table.c.payload["validity"].label("within"),
             table.c.provenance,
+            table.c.sealed,
             table.c.updated_at,
         )
         .where(
@@ -173,18 +175,19 @@ async def fetch_facts(connection: AsyncConnection, tenant: Tenant, slots: Sequen
         .order_by(table.c.id)
         .with_for_update()
     )
+    rows = result.mappings().all()
     found: dict[Slot, list[Fact]] = {}
-    for row in rows:
-        slot = Slot(row.scope, row.sensitivity, bytes(row.slot_key))
+    for row, content in zip(rows, await opened(tenant.keyring, rows), strict=True):
+        slot = Slot(row["scope"], row["sensitivity"], bytes(row["slot_key"]))
         found.setdefault(slot, []).append(
             Fact(
-                id=row.id,
+                id=row["id"],
                 slot=slot,
-                fact_key=bytes(row.fact_key),
-                state=RecordState(row.state),
-                validity=row.within,
-                provenance=row.provenance,
-                updated_at=row.updated_at,
+                fact_key=bytes(row["fact_key"]),
+                state=RecordState(row["state"]),
+                validity=row["within"] if content is None else content["payload"]["validity"],
+                provenance=row["provenance"] if content is None else content["provenance"],
+                updated_at=row["updated_at"],
             )
         )
     return found

@@ -14,6 +14,7 @@ from stratagraph.store.database import fetch
 from stratagraph.store.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.records import MemoryRecord, Relation
 from stratagraph.store.salience import Decay, Salience
+from stratagraph.store.sealing.contents import opened
 from stratagraph.store.tenancy import Directory, Reach
 
 
@@ -35,7 +36,7 @@ class Reader:
             return {}
         rows = await fetch(self.connection, "fetch_records", **self.reach.parameters(), ids=list(ids))
         if current:  # on the row: a redacted record does not tell its state
-            rows = [row for row in rows if row["state"] <= RecordState.CONTESTED]
+            rows = [row for row in rows if row["is_current"]]
         return {record.id: record for record in await self._records(rows)}
 
     async def heads(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
@@ -85,24 +86,28 @@ class Reader:
 
     async def _records(self, rows: Sequence[RowMapping]) -> list[MemoryRecord]:
         scopes = await self.directory.scope_names({row["scope"] for row in rows})
-        return [self._record(row, scopes) for row in rows]
+        contents = await opened(self.reach.tenant.keyring, rows)
+        return [
+            self._record(row if content is None else {**row, **content}, scopes)
+            for row, content in zip(rows, contents, strict=True)
+        ]
 
-    def _record(self, row: RowMapping, scopes: Mapping[int, str]) -> MemoryRecord:
-        lifecycle = salience_of(row)
+    def _record(self, row: Mapping[Any, Any], scopes: Mapping[int, str]) -> MemoryRecord:
+        lifecycle, redacted = salience_of(row), row["sensitivity"] > self.reach.ceiling
         record = MemoryRecord(
             id=row["id"],
             tenant=self.reach.tenant.name,
             type=MemoryType(row["type"]),
             scope=scopes[row["scope"]],
             sensitivity=Sensitivity(row["sensitivity"]),
-            state=RecordState(row["state"]),
+            state=RecordState.ACTIVE if redacted else RecordState(row["state"]),
             confidence=row["confidence"],
             salience=lifecycle.at(self.now),
             tags=tuple(row["tags"]),
             created_at=row["created_at"],
             occurred_at=row["occurred_at"],
             updated_at=row["updated_at"],
-            version=row["version"],
+            version=0 if redacted else row["version"],
             name=row["name"],
             text=row["text"],
             payload=rendered(row),
@@ -110,7 +115,7 @@ class Reader:
             provenance=row["provenance"],
             interpretation=row["interpretation"],
         )
-        return record if row["sensitivity"] <= self.reach.ceiling else record.as_redacted()
+        return record.as_redacted() if redacted else record
 
     async def _relations(self, rows: Sequence[RowMapping]) -> list[Relation]:
         tenant = self.reach.tenant.id
@@ -136,7 +141,7 @@ _STATUS = {
 }
 
 
-def rendered(row: RowMapping) -> Any:
+def rendered(row: Mapping[Any, Any]) -> Any:
     """The payload as stored, and for a fact the revision status, which the record's state decides."""
     payload = row["payload"]
     if row["type"] == MemoryType.SEMANTIC and payload is not None:
@@ -144,7 +149,7 @@ def rendered(row: RowMapping) -> Any:
     return payload
 
 
-def salience_of(row: RowMapping) -> Salience:
+def salience_of(row: Mapping[Any, Any]) -> Salience:
     return Salience(
         s=row["s"],
         t0=row["t0"],
@@ -160,4 +165,5 @@ def salience_of(row: RowMapping) -> Salience:
         pinned=row["pinned"],
         deletion_policy=DeletionPolicy(row["deletion_policy"]),
         last_reinforced_at=row["last_reinforced_at"],
+        is_withdrawn=(row["state"] or RecordState.ACTIVE) > RecordState.CONTESTED,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import select, text
@@ -20,6 +20,7 @@ from stratagraph.store.database import Bounds, Database
 from stratagraph.store.enums import Sensitivity
 from stratagraph.store.errors import LimitExceeded
 from stratagraph.store.predicates import INVERSES
+from stratagraph.store.sealing.vault import Keyring, Vault
 from stratagraph.store.trust import UNSCOPED, Trust, acl
 
 MAX_PREDICATES = 1_000  # a tenant; each becomes a relationship type with a constraint of its own in the mirror
@@ -30,7 +31,8 @@ DOC_CHUNK = 1_024  # dense numbers a process takes at once; what it does not use
 class Tenant:
     id: int
     name: str
-    index_key: bytes
+    index_key: bytes = field(repr=False)
+    keyring: Keyring = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,10 @@ class Reach:
         """What row-level security holds the caller to, whatever a statement says."""
         return Bounds(tenant=self.tenant.id, scopes=self.scopes, ceiling=int(self.ceiling))
 
+    def everything(self) -> Reach:
+        """All of the tenant: for consequences of a write that its caller may not see. Never for an answer."""
+        return replace(self, trust=replace(self.trust, ceiling=Sensitivity.HYPER, scopes=None), scopes=None)
+
     def parameters(self) -> dict[str, Any]:
         """What every statement that reads records binds: `:tenant`, `:all_scopes`, `:scopes`, `:ceiling`."""
         return {
@@ -65,10 +71,11 @@ class Reach:
 
 
 class Directory:
-    """The interned names of one database."""
+    """The interned names of one database, and the vault with the keys of its tenants."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, vault: Vault | None = None) -> None:
         self._database = database
+        self.vault = vault or Vault(database)  # which seals by default, so without a master key it refuses
         self._tenants: dict[str, Tenant] = {}
         self._scopes: dict[int, dict[str, int]] = {}
         self._scope_names: dict[int, str] = {}
@@ -82,17 +89,33 @@ class Directory:
             return found
         async with self._database.aside() as connection:
             if create:
+                index_key, wrapped_by = await self.new_index_key()
                 await connection.execute(
                     insert(tables.tenant)
-                    .values(name=name, index_key=secrets.token_bytes(KEY_BYTES))
+                    .values(name=name, index_key=index_key, wrapped_by=wrapped_by)
                     .on_conflict_do_nothing(index_elements=["name"])
                 )
             row = (await connection.execute(select(tables.tenant).where(tables.tenant.c.name == name))).one_or_none()
         if row is None:
             return None
-        tenant = Tenant(id=row.id, name=row.name, index_key=bytes(row.index_key))
+        tenant = Tenant(
+            id=row.id,
+            name=row.name,
+            index_key=await self.vault.unwrapped(bytes(row.index_key), row.wrapped_by),
+            keyring=self.vault.keyring(row.id),
+        )
         self._tenants[name] = tenant
         return tenant
+
+    async def new_index_key(self) -> tuple[bytes, str | None]:
+        """A new index key as it is stored, and the master key that wraps it, if there is one."""
+        key = secrets.token_bytes(KEY_BYTES)
+        return await self.vault.wrapped(key) if self.vault.master is not None else (key, None)
+
+    def forget(self, tenant: Tenant) -> None:
+        """Drop a tenant's keys from this process; whoever needs them reads them again."""
+        self._tenants.pop(tenant.name, None)
+        self.vault.forget(tenant.id)
 
     async def tenant_by_id(self, number: int) -> Tenant:
         """For background work, which meets tenants by their number."""

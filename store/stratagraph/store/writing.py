@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import orjson
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store import tables
@@ -25,6 +26,8 @@ from stratagraph.store.feed import Change, Kind, append_changes
 from stratagraph.store.ids import new_id
 from stratagraph.store.records import MemoryRecord, Relation
 from stratagraph.store.salience import Decay, Salience
+from stratagraph.store.sealing import contents
+from stratagraph.store.sealing.vault import Sealer
 from stratagraph.store.tenancy import Directory, Tenant
 from stratagraph.store.words import Terms
 
@@ -121,8 +124,11 @@ async def insert_records(
         return []
     scopes = await directory.scopes(tenant, {record.scope for record in records}, create=True)
     docs = await directory.docs(tenant, len(records))
+    secret = {record.id for record in records if tenant.keyring.seals(record.sensitivity)}
+    sealer = await tenant.keyring.sealer(connection) if secret else None
     rows = [
-        _record_row(tenant, record, scopes[record.scope], doc, at) for record, doc in zip(records, docs, strict=True)
+        _record_row(tenant, record, scopes[record.scope], doc, at, sealer if record.id in secret else None)
+        for record, doc in zip(records, docs, strict=True)
     ]
     await insert_rows(connection, tables.record, rows)
     await insert_rows(
@@ -138,12 +144,16 @@ async def insert_records(
         actor=actor,
         at=at,
         new=[record.id for record in records],
+        sealed=secret,
     )
     return [Change(kind=Kind.RECORD, id=record.id, version=1) for record in records]
 
 
-def _record_row(tenant: Tenant, record: NewRecord, scope: int, doc: int, at: datetime) -> dict[str, Any]:
+def _record_row(
+    tenant: Tenant, record: NewRecord, scope: int, doc: int, at: datetime, sealer: Sealer | None
+) -> dict[str, Any]:
     fact = record.fact
+    values = {name: getattr(record, name) for name in contents.FIELDS}
     return {
         "tenant": tenant.id,
         "id": record.id,
@@ -154,11 +164,7 @@ def _record_row(tenant: Tenant, record: NewRecord, scope: int, doc: int, at: dat
         "state": int(record.state),
         "confidence": record.confidence,
         "tags": record.tags,
-        "name": record.name,
-        "text": record.text,
-        "payload": record.payload,
-        "provenance": record.provenance,
-        "interpretation": record.interpretation,
+        **(contents.plain(values) if sealer is None else contents.sealed(sealer, record.id, values)),
         "created_at": at,
         "occurred_at": record.occurred_at,
         "updated_at": at,
@@ -242,10 +248,17 @@ async def update_records(
     *,
     at: datetime,
 ) -> list[Change]:
-    """Replace the content of records that the caller holds locked; what they were goes to the history first."""
+    """Replace the content of records that the caller holds locked; what they were goes to the history first.
+
+    A record that is sealed stays so. One whose sensitivity comes to the level of sealing, or that was written before
+    there was one, is sealed with all that is kept of it, in a bounded number of statements more.
+    """
     changes: list[Change] = []
+    if not edits:
+        return changes
     docs = await directory.docs(tenant, len(edits))
-    for edit, doc in zip(edits, docs, strict=True):
+    blobs, closing = await _resealed(connection, tenant, edits)
+    for edit, doc, blob in zip(edits, docs, blobs, strict=True):
         rows = await fetch(
             connection,
             "update_record",
@@ -254,17 +267,67 @@ async def update_records(
             doc=doc,
             at=at,
             state=edit.state,
-            name=edit.name,
-            text=edit.text,
-            payload=edit.payload,
-            provenance=edit.provenance,
+            sensitivity=edit.sensitivity,
+            confidence=edit.confidence,
+            sealed=blob.sealed,
+            name=None if blob.hides else edit.name,
+            text=None if blob.hides else edit.text,
+            payload=None if blob.hides else edit.payload,
+            provenance=None if blob.hides else edit.provenance,
+            interpretation=None if blob.hides else edit.interpretation,
             terms=edit.terms.numbers if edit.terms else None,
             impacts=edit.terms.as_sparsevec() if edit.terms else None,
             occurred_at=edit.occurred_at,
             step=1 if edit.is_revision else 0,
         )
         changes.extend(Change(kind=Kind.RECORD, id=edit.id, version=row["row_version"]) for row in rows)
+    await contents.seal_copies(connection, tenant.keyring, closing)
     return changes
+
+
+@dataclass(frozen=True, slots=True)
+class _Blob:
+    """What becomes of a record's blob: a new one, or the same (None). Where there is one, it hides the content."""
+
+    sealed: bytes | None
+    hides: bool
+
+
+async def _resealed(
+    connection: AsyncConnection, tenant: Tenant, edits: Sequence[Edit]
+) -> tuple[list[_Blob], set[UUID]]:
+    """The blob that each edit leaves, and the records that are sealed from now on and were not before."""
+    rows = await fetch(
+        connection,
+        "fetch_contents",
+        tenant=tenant.id,
+        ids=[edit.id for edit in edits],
+        levels=[None if edit.sensitivity is None else int(edit.sensitivity) for edit in edits],
+        seal_from=None if tenant.keyring.seal_from is None else int(tenant.keyring.seal_from),
+    )
+    opened = await contents.opened(tenant.keyring, rows)
+    held = {
+        row["id"]: {name: row[name] for name in contents.FIELDS} if content is None else content
+        for row, content in zip(rows, opened, strict=True)
+    }
+    closing = {row["id"] for row in rows if row["closing"]}
+    unsealed = set(closing)
+    sealer: Sealer | None = None
+    blobs = []
+    for edit in edits:
+        values = held.get(edit.id)
+        if values is None:
+            blobs.append(_Blob(None, hides=False))
+            continue
+        said = edit.content()
+        if not said and edit.id not in unsealed:
+            blobs.append(_Blob(None, hides=True))
+            continue
+        values.update(said)
+        unsealed.discard(edit.id)
+        sealer = sealer or await tenant.keyring.sealer(connection)
+        blobs.append(_Blob(contents.sealed(sealer, edit.id, values)["sealed"], hides=True))
+    return blobs, closing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,13 +339,23 @@ class Edit:
 
     id: UUID
     state: int | None = None
+    sensitivity: int | None = None
+    confidence: float | None = None
     name: str | None = None
     text: str | None = None
     payload: str | None = None
     provenance: str | None = None
+    interpretation: str | None = None
     terms: Terms | None = None
     occurred_at: datetime | None = None
     is_revision: bool = True
+
+    def content(self) -> dict[str, Any]:
+        """The new values of what is sealed together."""
+        plain = {"name": self.name, "text": self.text}
+        json = {"payload": self.payload, "provenance": self.provenance, "interpretation": self.interpretation}
+        said: dict[str, Any] = {name: value for name, value in plain.items() if value is not None}
+        return said | {name: orjson.loads(value) for name, value in json.items() if value is not None}
 
 
 async def write_salience(connection: AsyncConnection, tenant: Tenant, events: Sequence[tuple[UUID, Salience]]) -> None:
@@ -292,8 +365,10 @@ async def write_salience(connection: AsyncConnection, tenant: Tenant, events: Se
         connection,
         tables.salience,
         rows,
-        suffix="ON CONFLICT (tenant, id) DO UPDATE SET s = excluded.s, t0 = excluded.t0, due_at = excluded.due_at,"
-        " pinned = excluded.pinned, last_reinforced_at = excluded.last_reinforced_at",
+        suffix="ON CONFLICT (tenant, id) DO UPDATE SET (s, t0, curve, half_life_s, min_salience, max_age_s,"
+        " reinforcement_gain, params, pinned, deletion_policy, due_at, last_reinforced_at) = (excluded.s, excluded.t0,"
+        " excluded.curve, excluded.half_life_s, excluded.min_salience, excluded.max_age_s, excluded.reinforcement_gain,"
+        " excluded.params, excluded.pinned, excluded.deletion_policy, excluded.due_at, excluded.last_reinforced_at)",
     )
 
 

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[3]
-PASSWORDS = {"POSTGRES_PASSWORD", "NEO4J_PASSWORD"}
+PASSWORDS = {"POSTGRES_PASSWORD", "NEO4J_PASSWORD", "MASTER_KEY"}
 
 DURATION = {"type": "string", "pattern": r"^\d+(ms|s|m)$"}
 STRINGS = {"type": "array", "items": {"type": "string"}, "minItems": 1}

@@ -1,0 +1,165 @@
+"""`stratagraph keys`: the keys that encryption at rest uses."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from stratagraph.service.cli.output import errors, people, print_json, with_runtime
+from stratagraph.service.logs import set_up_logs
+from stratagraph.service.runtime import Runtime, open_runtime
+from stratagraph.service.settings import Settings
+from stratagraph.store.clock import SystemClock
+from stratagraph.store.errors import InvalidInput, Misconfigured
+from stratagraph.store.sealing.master import MasterKey, from_file, from_hook
+from stratagraph.store.sealing.master import generate as new_master_key
+from stratagraph.store.sealing.rotation import KeyUse, Rotated, Rotation
+
+app = typer.Typer(
+    help="Encryption at rest: make a master key, see which keys are in use, rotate them. docs/encryption.md explains.",
+    no_args_is_help=True,
+)
+_HOOK = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+KINDS = ("records", "history", "notes", "candidates", "artifacts")
+Json = Annotated[bool, typer.Option("--json", help="For programs; no progress bar.")]
+
+
+@app.command()
+def generate() -> None:
+    """Print a new master key, for STRATAGRAPH_MASTER_KEY or a file. Keep it apart from the database and its backups."""
+    typer.echo(new_master_key())
+
+
+@app.command("list")
+def list_(json: Json = False) -> None:
+    """List every tenant's data keys: their age, the master key that wraps them, and how much each seals."""
+
+    async def work(runtime: Runtime) -> list[KeyUse]:
+        return await _rotation(runtime).uses()
+
+    uses = with_runtime(work)
+    if json:
+        print_json([asdict(use) for use in uses])
+        return
+    table = Table("tenant", "key", "age", "wrapped by", *KINDS, "state")
+    now = datetime.now(UTC)
+    for use in uses:
+        table.add_row(
+            use.tenant,
+            str(use.id),
+            f"{(now - use.created_at).days} days",
+            use.wrapped_by,
+            *(str(use.rows.get(kind, 0)) for kind in KINDS),
+            "newest" if use.newest else "old; `stratagraph keys rotate` goes on",
+        )
+    people.print(table)
+    if not uses:
+        people.print("Nothing is encrypted yet: a tenant's first key is made with its first sensitive memory.")
+
+
+@app.command()
+def rotate(
+    tenant: Annotated[str | None, typer.Option(help="Just this tenant's data keys. Default: every tenant's.")] = None,
+    master_from: Annotated[
+        str | None,
+        typer.Option(
+            help="Exchange the master key instead: the file with the previous one, or its module:factory. The current"
+            " settings give the new one. STRATAGRAPH_PREVIOUS_MASTER_KEY does the same."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make a new data key for each tenant and seal everything with it; services go on meanwhile.
+
+    May be interrupted and run again: it goes on where it was. What is not encrypted yet, though its sensitivity asks
+    for it, is encrypted too. Exchanging the master key leaves the data keys as they are and wraps them anew.
+    """
+    settings = Settings.load()
+    set_up_logs(settings.log_level if settings.log_level != "info" else "warning")
+    previous = _previous(master_from)
+    exchange = previous is not None or settings.previous_master_key is not None
+    if exchange and tenant is not None:
+        raise InvalidInput(
+            "--tenant: the master key is one for all tenants; leave --tenant out to exchange it, or unset"
+            " STRATAGRAPH_PREVIOUS_MASTER_KEY to rotate data keys",
+            path=["--tenant"],
+        )
+
+    async def run() -> int | list[Rotated]:
+        async with open_runtime(settings, previous_master=previous) as runtime:
+            return await (_exchange(runtime, quiet=json) if exchange else _rotate(runtime, tenant, quiet=json))
+
+    done = asyncio.run(run())
+    if isinstance(done, int):
+        if json:
+            print_json({"rewrapped": done})
+        else:
+            people.print(f"{done} keys are wrapped by the new master key now; the previous one is not needed any more.")
+        return
+    if json:
+        print_json([asdict(rotated) for rotated in done])
+        return
+    for rotated in done:
+        went = "went on with" if rotated.continued else "made"
+        people.print(
+            f"{rotated.tenant}: {went} key {rotated.key}, sealed {rotated.resealed} rows, dropped {rotated.dropped} old"
+            " keys",
+            highlight=False,
+        )
+    if not done:
+        people.print("Nothing is encrypted, so there is no key to rotate.")
+
+
+async def _rotate(runtime: Runtime, name: str | None, *, quiet: bool) -> list[Rotated]:
+    rotation = _rotation(runtime)
+    tenants = await rotation.tenants(name)
+    if name is not None and not tenants:
+        raise InvalidInput(f"--tenant: there is no tenant {name!r}", path=["--tenant"])
+    if runtime.directory.vault.master is None:
+        raise _no_master_key()
+    waiting = [(tenant, await rotation.waiting(tenant)) for tenant in tenants]
+    done = []
+    with _progress(quiet) as progress:
+        for tenant, rows in waiting:
+            if rows is None:
+                continue
+            task = progress.add_task(f"rows of {tenant.name}", total=rows)
+            done.append(await rotation.rotate(tenant, lambda count, task=task: progress.advance(task, count)))  # type: ignore[misc]
+    return done
+
+
+async def _exchange(runtime: Runtime, *, quiet: bool) -> int:
+    if runtime.directory.vault.master is None:
+        raise _no_master_key()
+    with _progress(quiet) as progress:
+        task = progress.add_task("keys", total=None)
+        return await _rotation(runtime).rewrap(lambda count: progress.advance(task, count))
+
+
+def _rotation(runtime: Runtime) -> Rotation:
+    return Rotation(runtime.database, runtime.directory, SystemClock())
+
+
+def _previous(given: str | None) -> MasterKey | None:
+    if given is None:
+        return None
+    if _HOOK.fullmatch(given) and not Path(given).exists():
+        return from_hook(given, where="--master-from")
+    return from_file(Path(given), where="--master-from")
+
+
+def _progress(quiet: bool) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=errors, disable=quiet)
+
+
+def _no_master_key() -> Misconfigured:
+    return Misconfigured("There is no master key: set STRATAGRAPH_MASTER_KEY (`stratagraph keys generate` makes one).")
