@@ -1,8 +1,8 @@
-"""The ASGI application: /graphql, the GraphiQL page, and two probes for whoever runs the service."""
+"""The ASGI application: /graphql, /artifacts, the GraphiQL page, and two probes for whoever runs the service."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import as_file, files
 from urllib.parse import urlsplit
@@ -21,10 +21,14 @@ from strawberry.asgi import GraphQL
 from strawberry.http import GraphQLHTTPResponse
 from strawberry.types import ExecutionResult
 
+from stratagraph.graphql.artifacts import PATH as ARTIFACTS
+from stratagraph.graphql.artifacts import artifact_routes
 from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.context import Context, Services
+from stratagraph.graphql.failure import failure
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import build_schema
+from stratagraph.memory.artifacts import Artifacts
 from stratagraph.store.errors import StratagraphError
 
 MAX_BODY_BYTES = 16 << 20  # a full batch of captures; refused before it is parsed
@@ -68,13 +72,7 @@ class GraphQLEndpoint(GraphQL[Context, None]):
         except StratagraphError as error:
             status = {"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "UNAVAILABLE": 503}.get(error.code, 400)
             headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-            await _failure(error.message, error.code, status, headers)(scope, receive, send)
-
-
-def _failure(message: str, code: str, status: int, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    return JSONResponse(
-        {"errors": [{"message": message, "extensions": {"code": code}}]}, status_code=status, headers=headers
-    )
+            await failure(error.message, error.code, status, headers)(scope, receive, send)
 
 
 def _as_json(send: Send) -> Send:
@@ -94,7 +92,7 @@ def _as_json(send: Send) -> Send:
             return
         if plain:
             said = message.get("body", b"").decode(errors="replace")
-            response = _failure(said or "The request could not be read.", "INVALID_INPUT", status)
+            response = failure(said or "The request could not be read.", "INVALID_INPUT", status)
             await send({"type": "http.response.start", "status": status, "headers": response.raw_headers})
             await send({"type": "http.response.body", "body": response.body})
             return
@@ -104,17 +102,17 @@ def _as_json(send: Send) -> Send:
 
 
 class BodyLimit:
-    """Refuses bodies that are too large, by their announced length or while they arrive."""
+    """Refuses bodies that are too large, by their announced length or while they arrive. Artifacts have their own."""
 
     def __init__(self, app: ASGIApp, *, limit: int = MAX_BODY_BYTES) -> None:
         self._app = app
         self._limit = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["path"] == ARTIFACTS:
             await self._app(scope, receive, send)
             return
-        refusal = _failure(
+        refusal = failure(
             f"The request body is over {self._limit} bytes; send captures in smaller batches.", "LIMIT_EXCEEDED", 413
         )
         length = dict(scope["headers"]).get(b"content-length", b"0")
@@ -151,7 +149,7 @@ class LoopbackHosts:
             host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
             if _host_name(host) not in _LOOPBACK_HOSTS:
                 said = "In single-user mode requests must name a loopback host, such as 127.0.0.1."
-                await _failure(said, "FORBIDDEN", 400)(scope, receive, send)
+                await failure(said, "FORBIDDEN", 400)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -170,6 +168,7 @@ class _BodyTooLarge(Exception):
 def build_app(
     services: Services,
     authentication: Authentication,
+    artifacts: Artifacts,
     *,
     ready: Callable[[], Awaitable[bool]],
     loopback_only: bool,
@@ -205,6 +204,7 @@ def build_app(
         return Starlette(
             routes=[
                 Route("/graphql", endpoint, methods=["GET", "POST"]),
+                *artifact_routes(artifacts, authentication),
                 Route("/graphiql", graphiql),
                 Route("/healthz", healthz),
                 Route("/readyz", readyz),
