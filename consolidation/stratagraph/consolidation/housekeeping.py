@@ -1,4 +1,5 @@
-"""Housekeeping: closes silent episodes, counts words for search, makes the log's days, trims the retrieval log.
+"""Housekeeping: closes silent episodes, re-evaluates what lost support, prunes what has faded, counts words for
+search, makes the log's days, trims the retrieval log.
 
 Each pass costs what is due, never what is stored.
 """
@@ -12,16 +13,19 @@ import secrets
 import socket
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
 import structlog
 
+from stratagraph.memory.artifacts import Artifacts
+from stratagraph.memory.reevaluating import reevaluate_due
 from stratagraph.store.clock import Clock
 from stratagraph.store.database import Database, Role
 from stratagraph.store.episodes import close_episodes, fetch_due
 from stratagraph.store.errors import StoreUnavailable
 from stratagraph.store.feed import trim_ticks
+from stratagraph.store.forgetting import prune_due
 from stratagraph.store.partitions import make_days
 from stratagraph.store.retrievals import KEPT, forget_retrievals
 from stratagraph.store.tenancy import Directory
@@ -39,6 +43,9 @@ class HousekeepingConfig:
     jitter: float = 0.2  # share of `every_s`, so that servers do not step in time
     batch: int = 100  # episodes closed in one transaction
     trim: int = 5_000  # retrievals and ticks dropped in one pass
+    prune_every_s: float = 3_600.0  # what fades, fades slowly
+    prune_batch: int = 200  # records pruned in one transaction
+    prune_batches: int = 50  # in one pass, so that the other chores are not kept waiting; the next pass goes on
     back_off_s: float = 30.0  # the longest pause while the database is away
 
 
@@ -47,21 +54,34 @@ class HousekeepingResult:
     """What one pass did."""
 
     closed: int = 0
+    reevaluated: int = 0
+    pruned: int = 0
     counted: int = 0
     days_made: int = 0
     forgotten: int = 0
+    removed: int = 0  # objects of artifacts that nobody needs
 
 
 class Housekeeping:
     """One loop; any number of servers may run it."""
 
-    def __init__(self, database: Database, directory: Directory, clock: Clock, config: HousekeepingConfig) -> None:
+    def __init__(
+        self,
+        database: Database,
+        directory: Directory,
+        clock: Clock,
+        config: HousekeepingConfig,
+        *,
+        artifacts: Artifacts | None = None,
+    ) -> None:
         self._database = database
         self._directory = directory
         self._clock = clock
         self._config = config
+        self._artifacts = artifacts
         self._words = WordCounter(database, owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}")
         self._days_made_on: date | None = None
+        self._next_prune: datetime | None = None
 
     async def run(self) -> None:
         """Keep house until cancelled. An outage is logged once and waited out."""
@@ -86,23 +106,58 @@ class Housekeeping:
             days = await make_days(self._database, now.date())
             self._days_made_on = now.date()
         closed = await self._close_silent(now)
+        reevaluated = await self._reevaluate(now)
+        pruned = await self._prune(now)
         counted = await self._words.count_new()
         async with self._database.working(Role.JOBS) as connection:
             forgotten = await forget_retrievals(connection, before=now - KEPT, limit=self._config.trim)
             await trim_ticks(connection, limit=self._config.trim)
-        return HousekeepingResult(closed=closed, counted=counted, days_made=days, forgotten=forgotten)
+        removed = await self._artifacts.sweep() if self._artifacts is not None else 0
+        return HousekeepingResult(
+            closed=closed,
+            reevaluated=reevaluated,
+            pruned=pruned,
+            counted=counted,
+            days_made=days,
+            forgotten=forgotten,
+            removed=removed,
+        )
+
+    async def _reevaluate(self, now: datetime) -> int:
+        """Look at derived records whose support has changed and that one write had no room for."""
+        looked_at = 0
+        while True:
+            done = await reevaluate_due(self._database, self._directory, now=now, batch=self._config.batch)
+            looked_at += done
+            if done < self._config.batch:
+                return looked_at
+
+    async def _prune(self, now: datetime) -> int:
+        """Prune what is due, if it is time to: the first pass of a process does, and then one every `prune_every_s`."""
+        if self._next_prune is not None and now < self._next_prune:
+            return 0
+        pruned = 0
+        for _ in range(self._config.prune_batches):
+            async with self._database.working(Role.ERASE) as connection:
+                batch = await prune_due(connection, self._directory, now=now, limit=self._config.prune_batch)
+            pruned += batch.pruned
+            if batch.is_done:
+                self._next_prune = now + timedelta(seconds=self._config.prune_every_s)
+                break
+        return pruned
 
     async def _close_silent(self, now: datetime) -> int:
         closed = 0
         while True:
             async with self._database.working(Role.JOBS) as connection:
                 due = await fetch_due(connection, now=now, limit=self._config.batch)
+                at = max(now, self._clock.now())  # after its locks: from then on a reader of the past waits for it
                 by_tenant: dict[int, list[UUID]] = defaultdict(list)
                 for owner, id_ in due:
                     by_tenant[owner].append(id_)
                 for number, ids in sorted(by_tenant.items()):
                     tenant = await self._directory.tenant_by_id(number)
-                    changes = await close_episodes(connection, self._directory, tenant, ids, at=now)
+                    changes = await close_episodes(connection, self._directory, tenant, ids, at=at)
                     await finish(connection, tenant, changes)
             closed += len(due)
             if len(due) < self._config.batch:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,8 +12,23 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from stratagraph.store.clock import TICK
+from stratagraph.store.curves import CURVES, custom_curve
 from stratagraph.store.enums import Curve, DeletionPolicy, MemoryType
-from stratagraph.store.salience import DAY, HALF_LIFE_S, HOUR, PRUNE_BELOW, Decay, Salience, reinforced
+from stratagraph.store.errors import InvalidInput
+from stratagraph.store.salience import (
+    DAY,
+    HALF_LIFE_S,
+    HOUR,
+    PRUNE_BELOW,
+    Decay,
+    Salience,
+    penalized,
+    pinned,
+    reinforced,
+    with_lifecycle,
+    withdrawn,
+)
 
 EXAMPLES = settings(max_examples=80, deadline=None)
 T0 = datetime(2026, 1, 28, tzinfo=UTC)
@@ -103,12 +120,12 @@ def test_reading_in_between_changes_nothing(salience: Salience, reads: list[time
 @given(saliences(), elapsed)
 def test_reinforcing_never_lowers_and_never_passes_1(salience: Salience, later: timedelta) -> None:
     at = salience.t0 + later
-    assert salience.at(at) <= reinforced(salience, at) <= 1.0
+    assert salience.at(at) <= reinforced(salience, at).s <= 1.0
 
 
 def test_reinforcing_adds_the_gain_to_the_value_of_now() -> None:
-    assert reinforced(fresh(), T0 + timedelta(hours=1)) == pytest.approx(0.6)
-    assert reinforced(fresh(reinforcement_gain=0.25), T0 + timedelta(hours=2)) == pytest.approx(0.5)
+    assert reinforced(fresh(), T0 + timedelta(hours=1)).s == pytest.approx(0.6)
+    assert reinforced(fresh(reinforcement_gain=0.25), T0 + timedelta(hours=2)).s == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("half_life_s", [1.0, HOUR, DAY, 30 * DAY])
@@ -144,7 +161,7 @@ def test_the_maximum_age_counts_from_creation_not_from_the_last_event() -> None:
     salience = replace(fresh(max_age_s=3_600.0), t0=T0 + timedelta(minutes=59))
     assert salience.at(T0 + timedelta(minutes=60)) > 0.9
     assert salience.at(T0 + timedelta(minutes=60) + SECOND) == 0.0
-    assert salience.due_at() == T0 + timedelta(hours=1)
+    assert salience.due_at() == T0 + timedelta(hours=1) + TICK
 
 
 def test_a_floor_above_s_does_not_lift_it() -> None:
@@ -157,9 +174,19 @@ def test_a_record_falls_due_when_its_value_passes_below_the_threshold(salience: 
     due = salience.due_at()
     assume(due is not None)
     assert due is not None
-    assert salience.at(due + SECOND) < PRUNE_BELOW
+    assert salience.at(due) < PRUNE_BELOW
     if salience.s >= PRUNE_BELOW:
-        assert salience.at(due - SECOND) >= PRUNE_BELOW
+        assert salience.at(due - timedelta(milliseconds=1)) >= PRUNE_BELOW
+
+
+@EXAMPLES
+@given(saliences(), st.timedeltas(timedelta(milliseconds=1), timedelta(days=20_000)))
+def test_no_instant_before_the_due_one_is_below_the_threshold(salience: Salience, earlier: timedelta) -> None:
+    due = salience.due_at()
+    assume(due is not None)
+    assume(salience.s >= PRUNE_BELOW)
+    assert due is not None
+    assert salience.at(due - earlier) >= PRUNE_BELOW
 
 
 @EXAMPLES
@@ -208,3 +235,152 @@ def test_every_type_has_its_half_life() -> None:
     assert HALF_LIFE_S.keys() == set(MemoryType)
     assert (HALF_LIFE_S[MemoryType.EPISODIC], HALF_LIFE_S[MemoryType.WORKING]) == (3_600, 86_400)
     assert {HALF_LIFE_S[kind] for kind in list(MemoryType)[2:]} == {30 * 86_400}
+
+
+amounts = st.floats(0, 2) | st.just(0.0)
+EVENTS: dict[str, Callable[[Salience, datetime, float], Salience]] = {
+    "reinforced": lambda salience, at, _: reinforced(salience, at),
+    "penalized": lambda salience, at, amount: penalized(salience, amount, at),
+    "pinned": lambda salience, at, _: pinned(salience, True, at),
+    "let go": lambda salience, at, _: pinned(salience, False, at),
+    "faster": lambda salience, at, _: with_lifecycle(salience, Decay(half_life_s=60), salience.deletion_policy, at),
+}
+
+
+@EXAMPLES
+@given(saliences() | saliences(pinned=True), elapsed, amounts)
+def test_penalizing_never_raises_and_stops_at_the_floor(salience: Salience, later: timedelta, amount: float) -> None:
+    at = salience.t0 + later
+    before, after_it = salience.at(at), penalized(salience, amount, at).s
+    assert after_it == min(before, max(salience.decay.min_salience, before - amount))
+    assert 0.0 <= after_it <= before
+
+
+@pytest.mark.parametrize("amount", [-0.001, math.inf, -math.inf, math.nan])
+def test_a_penalty_is_a_finite_amount_of_at_least_0(amount: float) -> None:
+    with pytest.raises(InvalidInput, match="amount"):
+        penalized(fresh(), amount, T0)
+
+
+def test_a_penalty_takes_from_the_value_of_now() -> None:
+    hurt = penalized(fresh(min_salience=0.3), 0.1, T0 + timedelta(hours=1))
+    assert hurt.s == pytest.approx(0.4)
+    assert (hurt.t0, hurt.last_reinforced_at) == (T0 + timedelta(hours=1), None)
+    assert penalized(hurt, 1.0, hurt.t0).s == 0.3
+    assert penalized(fresh(s=0.2, min_salience=0.9), 0.1, T0).s == 0.2
+
+
+def test_reinforcing_says_when() -> None:
+    at = T0 + timedelta(hours=1)
+    event = reinforced(fresh(), at)
+    assert (event.t0, event.last_reinforced_at, event.created_at) == (at, at, T0)
+
+
+@EXAMPLES
+@given(saliences(), elapsed, st.sampled_from(sorted(EVENTS)), amounts, elapsed)
+def test_an_event_fixes_the_value_of_its_instant_and_never_runs_time_backwards(
+    salience: Salience, later: timedelta, name: str, amount: float, earlier: timedelta
+) -> None:
+    at = salience.t0 + later
+    event = EVENTS[name](salience, at, amount)
+    assert event.t0 == at
+    assert 0.0 <= event.s <= 1.0
+    if name in {"pinned", "let go", "faster"}:
+        assert event.s == salience.at(at)
+    assert EVENTS[name](salience, salience.t0 - earlier, amount).t0 == salience.t0
+
+
+@EXAMPLES
+@given(saliences(), elapsed, elapsed)
+def test_a_pin_fixes_the_value_and_letting_go_of_it_decays_from_there(
+    salience: Salience, later: timedelta, longer: timedelta
+) -> None:
+    at = salience.t0 + later
+    held = pinned(salience, True, at)
+    value = salience.at(at)
+    assert held.at(at + longer) == value
+    loose = pinned(held, False, at + longer)
+    assert (loose.s, loose.t0) == (value, at + longer)
+    assert loose.at(loose.t0 + longer) <= value
+
+
+def test_decision_11_a_pin_wins_over_the_maximum_age() -> None:
+    held = pinned(fresh(max_age_s=60.0), True, T0 + timedelta(seconds=30))
+    assert held.at(T0 + timedelta(days=30)) == held.s > 0.9
+    assert held.due_at() is None
+    loose = pinned(held, False, T0 + timedelta(days=30))
+    assert loose.at(T0 + timedelta(days=30)) == 0.0
+    assert loose.due_at() == T0 + timedelta(minutes=1) + TICK
+
+
+def test_a_new_lifecycle_decays_from_the_value_of_now() -> None:
+    at = T0 + timedelta(hours=1)
+    slower = with_lifecycle(fresh(), Decay(half_life_s=DAY), DeletionPolicy.MANUAL_ONLY, at)
+    assert slower.at(at) == pytest.approx(0.5)
+    assert slower.at(at + timedelta(days=1)) == pytest.approx(0.25)
+    assert slower.due_at() is None
+
+
+@EXAMPLES
+@given(saliences() | saliences(pinned=True), elapsed, elapsed)
+def test_what_is_withdrawn_stays_at_0(salience: Salience, later: timedelta, longer: timedelta) -> None:
+    gone = withdrawn(salience, salience.t0 + later)
+    assert gone.at(gone.t0 + longer) == 0.0
+
+
+def test_what_is_withdrawn_is_history_for_as_long_as_a_new_record_would_take_to_fade() -> None:
+    at = T0 + timedelta(hours=9)
+    gone = withdrawn(fresh(), at)
+    new = replace(fresh(), t0=at)
+    assert gone.due_at() == new.due_at()
+    assert withdrawn(fresh(max_age_s=60.0), at).due_at() == T0 + timedelta(minutes=1) + TICK
+    assert withdrawn(replace(fresh(), deletion_policy=DeletionPolicy.NEVER), at).due_at() is None
+
+
+@EXAMPLES
+@given(saliences(), st.lists(st.tuples(st.sampled_from(sorted(EVENTS)), elapsed, amounts), max_size=6), elapsed)
+def test_however_often_it_is_looked_at_between_events_the_values_are_the_same(
+    salience: Salience, events: list[tuple[str, timedelta, float]], step: timedelta
+) -> None:
+    looked_at = left_alone = salience
+    at = salience.t0
+    for name, later, amount in events:
+        for look in range(4):
+            looked_at.at(at + step * look)
+            looked_at.due_at()
+        at += later
+        looked_at, left_alone = EVENTS[name](looked_at, at, amount), EVENTS[name](left_alone, at, amount)
+    assert looked_at == left_alone
+    assert looked_at.due_at() == left_alone.due_at()
+
+
+@pytest.mark.parametrize("name", ["unheard_of", "", 7, None])
+def test_a_custom_curve_that_is_not_registered_is_refused_when_written(name: object) -> None:
+    salience = fresh(Curve.CUSTOM, params={"name": name}, min_salience=1.0)
+    for write in (salience.due_at, salience.decay.checked, replace(salience, pinned=True).due_at):
+        with pytest.raises(InvalidInput, match="power_law"):
+            write()
+    with pytest.raises(InvalidInput, match="power_law"):
+        with_lifecycle(fresh(), salience.decay, DeletionPolicy.AUTO_PRUNE, T0)
+
+
+@pytest.mark.parametrize("beta", [0, -1, True, "1", None, math.inf, 1e6])
+def test_the_power_law_needs_an_exponent(beta: object) -> None:
+    with pytest.raises(InvalidInput, match="beta"):
+        custom_curve({"name": "power_law", "beta": beta}, path=["decay"])
+
+
+@EXAMPLES
+@given(st.sampled_from(sorted(CURVES)), st.floats(1, 1e8), st.floats(0, 1e9), st.floats(0, 1e9), st.floats(0.001, 1))
+def test_a_registered_curve_starts_at_1_never_rises_and_knows_when_a_share_is_left(
+    name: str, half_life_s: float, one: float, other: float, share: float
+) -> None:
+    curve = CURVES[name]
+    sooner, later = sorted((one, other))
+    assert curve.retained(0.0, half_life_s, {}) == 1.0
+    assert curve.retained(later, half_life_s, {}) <= curve.retained(sooner, half_life_s, {}) + ROUNDING
+    assert curve.retained(curve.seconds_until(share, half_life_s, {}), half_life_s, {}) == pytest.approx(share)
+
+
+def test_a_power_law_so_flat_that_it_outlasts_the_calendar_never_falls_due() -> None:
+    assert fresh(Curve.CUSTOM, params={"beta": 1e-9}).due_at() is None

@@ -1,0 +1,99 @@
+"""What will be forgotten, as a caller sees it coming (SPEC §2, `forgetPreview`)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from stratagraph.store.clock import TICK, Clock, as_utc, rfc3339
+from stratagraph.store.database import Database
+from stratagraph.store.enums import Access
+from stratagraph.store.errors import InvalidInput
+from stratagraph.store.forgetting import preview
+from stratagraph.store.reading import Reader
+from stratagraph.store.records import MemoryRecord
+from stratagraph.store.tenancy import Directory
+from stratagraph.store.trust import Trust
+
+MAX_PAGE = 100
+MAX_TOTAL = 10_000  # counted exactly up to here
+HORIZON = timedelta(days=3_653)  # ten years
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_CURSOR = struct.Struct(">q16s")  # microseconds since 1970, id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgettable:
+    """A record and the instant from which on it may be pruned."""
+
+    record: MemoryRecord
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """Some of what will be forgotten, the oldest due first. `total` is exact up to MAX_TOTAL, which may mean more."""
+
+    items: tuple[Forgettable, ...]
+    total: int
+    end_cursor: str | None
+    has_next: bool
+
+
+class Forgetting:
+    """Looks ahead for one caller at a time; what the caller may not read in full is neither shown nor counted."""
+
+    def __init__(self, database: Database, directory: Directory, clock: Clock) -> None:
+        self._database = database
+        self._directory = directory
+        self._clock = clock
+
+    async def preview(self, trust: Trust, until: datetime, *, first: int = 50, after: str | None = None) -> Preview:
+        """What would be pruned by `until` if nothing happened before it: no read, no reinforcement, no learning.
+
+        Raises InvalidInput for an `until` in the past or more than ten years ahead, and for a bad bound or cursor.
+        """
+        trust.require(Access.READ)
+        if not 1 <= first <= MAX_PAGE:
+            raise InvalidInput(f"first: {first} is not between 1 and {MAX_PAGE}", path=["first"])
+        now = self._clock.now()
+        until = as_utc(until, path=["until"])
+        if not now <= until <= now + HORIZON:
+            raise InvalidInput(
+                f"until: {rfc3339(until)} is not between now and ten years ahead ({rfc3339(now + HORIZON)})",
+                path=["until"],
+            )
+        position = _decode_cursor(after) if after is not None else None
+        reach = await self._directory.reach(trust)
+        async with self._database.reading(reach.bounds) as connection:
+            found = await preview(connection, reach, until=until, first=first + 1, after=position)
+            total = len(found)
+            if position is not None or total > first:
+                total = len(await preview(connection, reach, until=until, first=MAX_TOTAL, after=None))
+            shown = found[:first]
+            records = await Reader(connection, self._directory, reach, now).records([id_ for id_, _ in shown])
+        return Preview(
+            items=tuple(Forgettable(record=records[id_], due_at=due_at) for id_, due_at in shown),
+            total=total,
+            end_cursor=_encode_cursor(shown[-1]) if shown else None,
+            has_next=len(found) > first,
+        )
+
+
+def _encode_cursor(last: tuple[UUID, datetime]) -> str:
+    id_, due_at = last
+    return base64.urlsafe_b64encode(_CURSOR.pack((due_at - _EPOCH) // TICK, id_.bytes)).decode()
+
+
+def _decode_cursor(cursor: str) -> tuple[datetime, UUID]:
+    try:
+        microseconds, id_ = _CURSOR.unpack(base64.urlsafe_b64decode(cursor))
+        return _EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_)
+    except (ValueError, binascii.Error, struct.error, OverflowError):
+        raise InvalidInput(
+            f"after: {cursor!r} is no cursor; give `pageInfo.endCursor` of the page before", path=["after"]
+        ) from None

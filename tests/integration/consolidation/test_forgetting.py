@@ -1,0 +1,625 @@
+"""Forgetting: what is due goes, what something still needs stays, and what went is known again (SPEC §2)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fix_memory import Memory, trust_of
+from sqlalchemy import text
+
+from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
+from stratagraph.memory.capture.policy import Policy
+from stratagraph.memory.capture.request import Retention
+from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.forgetting import Forgetting, Preview
+from stratagraph.store import forgetting
+from stratagraph.store.database import Role
+from stratagraph.store.entities import name_key
+from stratagraph.store.enums import DeletionPolicy, MemoryType, Sensitivity, SourceKind
+from stratagraph.store.errors import InvalidInput, Misconfigured
+from stratagraph.store.facts import fact_keys
+from stratagraph.store.feed import Kind
+from stratagraph.store.forgetting import Pruned, lock_due, mark_learned, prune_due
+from stratagraph.store.salience import PRUNE_BELOW, pinned
+from stratagraph.store.tenancy import Tenant
+from stratagraph.store.tombstones import Cause, blocked, bury, derivation_key, fetch_remains
+from stratagraph.store.writing import handle_key, write_salience
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+FADED = timedelta(hours=11)  # an event's salience is below the threshold after ten half-lives
+YEAR = timedelta(days=365)  # and that of a fact or an entity after 300 days
+
+
+async def rows(memory: Memory, statement: str, **parameters: Any) -> Sequence[Any]:
+    async with memory.database.engine.begin() as connection:
+        return (await connection.execute(text(statement), parameters)).all()
+
+
+async def value(memory: Memory, statement: str, **parameters: Any) -> Any:
+    return (await rows(memory, statement, **parameters))[0][0]
+
+
+async def ids(memory: Memory) -> set[UUID]:
+    return {row.id for row in await rows(memory, "SELECT id FROM record")}
+
+
+async def tenant_of(memory: Memory) -> Tenant:
+    found = await memory.directory.tenant("acme")
+    assert found is not None
+    return found
+
+
+async def prune(memory: Memory, *, limit: int = 100) -> Pruned:
+    """All batches of one pass, added up."""
+    pruned = put_off = relations = 0
+    while True:
+        async with memory.database.working(Role.ERASE) as connection:
+            batch = await prune_due(connection, memory.directory, now=memory.clock.now(), limit=limit)
+        if batch.is_done:
+            return Pruned(pruned=pruned, put_off=put_off, relations=relations)
+        pruned, put_off = pruned + batch.pruned, put_off + batch.put_off
+        relations += batch.relations
+
+
+async def learn(memory: Memory) -> int:
+    """What learning will do when it has read all closed episodes."""
+    tenant = await tenant_of(memory)
+    episodes = [row.id for row in await rows(memory, "SELECT id FROM episode")]
+    async with memory.database.working(Role.JOBS) as connection:
+        return await mark_learned(connection, tenant.id, episodes, at=memory.clock.now())
+
+
+async def look(memory: Memory, until: datetime, **more: Any) -> Preview:
+    service = Forgetting(memory.database, memory.directory, memory.clock)
+    return await service.preview(more.pop("trust", memory.trust), until, **more)
+
+
+def kept_with(memory: Memory, path: Path, **then: Any) -> Memory:
+    path.write_text(json.dumps({"rules": [{"when": {}, "set": then}]}))
+    return replace(memory, capture=Capture(memory.database, memory.directory, memory.clock, Policy.load(path)))
+
+
+async def entity(memory: Memory, name: str, **more: Any) -> UUID:
+    content = {"canonical_name": name, "primary_type": "Thing"}
+    kept = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY, **more)
+    return kept.primary.id
+
+
+async def relate(memory: Memory, source: UUID, target: UUID) -> None:
+    tenant = await tenant_of(memory)
+    numbers = await memory.directory.predicates(tenant, ["uses"])
+    await rows(
+        memory,
+        "INSERT INTO relation (tenant, id, source, target, predicate, weight, created_at, row_version)"
+        " VALUES (:tenant, gen_random_uuid(), :source, :target, :predicate, 1, now(), 1) RETURNING id",
+        tenant=tenant.id,
+        source=source,
+        target=target,
+        predicate=numbers["uses"],
+    )
+
+
+async def test_what_has_faded_goes_and_the_instant_before_it_stays(memory: Memory) -> None:
+    kept = (await memory.turn("a passing remark")).primary
+    assert kept.lifecycle is not None
+    due = kept.lifecycle.due_at()
+    assert due is not None
+    assert due == await value(memory, "SELECT due_at FROM salience")
+    memory.clock.at = due - timedelta(milliseconds=1)
+    assert (await prune(memory)).pruned == 0
+    memory.clock.at = due
+    assert kept.lifecycle.at(due) < PRUNE_BELOW
+    assert (await prune(memory)).pruned == 1
+    assert await ids(memory) == set()
+
+
+async def test_pruning_leaves_a_tombstone_an_audit_row_and_the_change_and_nothing_else(memory: Memory) -> None:
+    kept = (await memory.turn("a passing remark", scope="project:x", sensitivity=Sensitivity.MEDIUM)).primary
+    version = await value(memory, "SELECT row_version FROM record")
+    memory.clock.forward(FADED)
+    await prune(memory)
+    for table in ("record", "record_history", "salience", "relation", "episode", "episode_event", "entity_term"):
+        assert await value(memory, f"SELECT count(*) FROM {table}") == 0, table  # noqa: S608
+    (stone,) = await rows(memory, "SELECT t.*, s.name FROM tombstone t JOIN scope s ON s.id = t.scope")
+    assert (stone.id, stone.type, stone.name, stone.sensitivity) == (kept.id, 1, "project:x", 2)
+    assert (stone.cause, stone.key_hash, stone.at) == (Cause.PRUNED, None, memory.clock.now())
+    audit = await rows(
+        memory, "SELECT a.*, n.rationale FROM audit a LEFT JOIN audit_note n USING (tenant, id, seq) ORDER BY seq"
+    )
+    assert [(row.action, row.actor) for row in audit] == [("create", "tester"), ("delete", "housekeeping")]
+    assert audit[-1].rationale == "pruned: salience fell below 0.001"
+    logged = (await rows(memory, "SELECT kind, id, version, op FROM sync_log ORDER BY seq DESC LIMIT 1"))[0]
+    assert tuple(logged) == (Kind.RECORD, kept.id, version + 1, "D")
+
+
+async def test_the_feed_tells_of_every_relation_that_goes_with_its_record(memory: Memory) -> None:
+    first, second, third = [(await memory.turn(f"remark {number}")).primary.id for number in range(3)]
+    await relate(memory, first, second)
+    await relate(memory, third, first)
+    await memory.turn("still fresh")
+    relations = {row.id for row in await rows(memory, "SELECT id FROM relation")}
+    memory.clock.forward(FADED)
+    fresh = (await memory.turn("fresh")).primary.id
+    assert await prune(memory, limit=1) == Pruned(pruned=4, relations=2)
+    gone = await rows(memory, "SELECT id, version FROM sync_log WHERE kind = 2 AND op = 'D'")
+    assert {tuple(row) for row in gone} == {(id_, 2) for id_ in relations}
+    assert await ids(memory) == {fresh}
+
+
+@pytest.mark.parametrize(
+    "then", [{"deletion_policy": "manual_only"}, {"deletion_policy": "never"}, {"min_salience": 0.001}]
+)
+async def test_what_may_not_go_by_itself_stays(memory: Memory, tmp_path: Path, then: dict[str, Any]) -> None:
+    kept = (await kept_with(memory, tmp_path / "policy.json", **then).turn("not by itself")).primary.id
+    memory.clock.forward(20 * YEAR)
+    assert (await prune(memory)).is_done
+    assert await ids(memory) == {kept}
+
+
+async def test_a_pinned_record_stays_until_it_is_let_go_and_has_faded(memory: Memory) -> None:
+    kept = (await memory.turn("held")).primary
+    assert kept.lifecycle is not None
+    tenant = await tenant_of(memory)
+    held = pinned(kept.lifecycle, True, memory.clock.now())
+    async with memory.database.writing((await memory.directory.reach(memory.trust)).bounds) as connection:
+        await write_salience(connection, tenant, [(kept.id, held)])
+    memory.clock.forward(YEAR)
+    assert (await prune(memory)).is_done
+    async with memory.database.writing((await memory.directory.reach(memory.trust)).bounds) as connection:
+        await write_salience(connection, tenant, [(kept.id, pinned(held, False, memory.clock.now()))])
+    assert (await prune(memory)).is_done
+    memory.clock.forward(FADED)
+    assert (await prune(memory)).pruned == 1
+
+
+@pytest.mark.parametrize(
+    ("then", "until"),
+    [
+        ({"curve": "linear", "half_life_seconds": 3600}, 2 * HOUR),
+        ({"max_age_seconds": 60, "min_salience": 0.5}, timedelta(minutes=1)),
+        (
+            {"curve": "custom", "half_life_seconds": 3600, "params": {"name": "power_law", "beta": 3}},
+            9 * HOUR + timedelta(seconds=1),
+        ),
+    ],
+)
+async def test_a_rule_decides_by_which_curve_a_record_fades(
+    memory: Memory, tmp_path: Path, then: dict[str, Any], until: timedelta
+) -> None:
+    await kept_with(memory, tmp_path / "policy.json", **then).turn("fades by a rule")
+    memory.clock.forward(until - timedelta(seconds=20))
+    assert (await prune(memory)).is_done
+    memory.clock.forward(timedelta(seconds=21))
+    assert (await prune(memory)).pruned == 1
+
+
+async def test_an_episode_and_its_members_wait_until_learning_has_read_it(memory: Memory) -> None:
+    for number in range(3):
+        await memory.turn(f"step {number}", thread="t1")
+    await memory.turn("a passing remark")
+    assert len(await ids(memory)) == 5
+    memory.clock.forward(FADED)
+    assert await learn(memory) == 0  # still open
+    assert await prune(memory) == Pruned(pruned=1, put_off=4)
+    assert (await prune(memory)).is_done  # nor are they read again
+    assert await value(memory, "SELECT count(*) FROM salience WHERE due_at IS NULL") == 4
+    await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success"})
+    assert await learn(memory) == 1
+    assert await learn(memory) == 0
+    pruned = await prune(memory, limit=2)
+    assert (pruned.pruned, pruned.put_off) == (4, 0)
+    assert await ids(memory) == set()
+
+
+async def test_what_learning_read_before_it_fell_due_goes_when_it_is(memory: Memory) -> None:
+    await memory.turn("step", thread="t1")
+    await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success"})
+    assert await learn(memory) == 1
+    assert (await prune(memory)).is_done
+    memory.clock.forward(FADED)
+    assert (await prune(memory)).pruned == 2
+
+
+async def test_learning_brings_back_only_what_had_fallen_due(memory: Memory, tmp_path: Path) -> None:
+    await memory.turn("faded", thread="t1")
+    kept = (await kept_with(memory, tmp_path / "p.json", min_salience=0.5).turn("kept", thread="t1")).primary.id
+    memory.clock.forward(FADED)
+    await prune(memory)
+    await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "failure"})
+    await learn(memory)
+    await prune(memory)
+    assert await ids(memory) == {kept}
+
+
+async def test_an_episode_that_somebody_holds_is_neither_pruned_nor_put_off(memory: Memory) -> None:
+    await memory.turn("step", thread="t1")
+    memory.clock.forward(FADED)
+    async with memory.database.engine.begin() as connection:
+        await connection.execute(text("SELECT id FROM episode FOR UPDATE"))
+        assert (await prune(memory)).is_done
+    assert (await prune(memory)).put_off == 2
+
+
+async def test_decision_11_an_entity_stays_while_a_live_record_refers_to_it(memory: Memory) -> None:
+    fact = await memory.observe("Alice", "likes", 7)
+    alice = next(edge.target for edge in fact.edges if edge.predicate == "subject_entity")
+    memory.clock.forward(200 * DAY)
+    again = await memory.observe("Alice", "likes", 7)
+    assert again.primary.id == fact.primary.id
+    memory.clock.forward(120 * DAY)  # the entity has faded, the fact was reinforced
+    assert await prune(memory) == Pruned(put_off=1)
+    assert (await prune(memory)).is_done
+    assert alice in await ids(memory)
+    memory.clock.forward(YEAR)
+    assert (await prune(memory)).pruned == 2
+    assert await ids(memory) == set()
+
+
+async def test_an_entity_that_only_the_past_refers_to_goes(memory: Memory) -> None:
+    old = await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
+    await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")
+    alice = next(edge.target for edge in old.edges if edge.predicate == "subject_entity")
+    await rows(memory, "UPDATE record SET state = 4 WHERE type = 4 RETURNING id")
+    await rows(memory, "UPDATE salience SET s = 0, due_at = t0 WHERE id = :id RETURNING id", id=alice)
+    assert (await prune(memory)).pruned == 1
+    assert alice not in await ids(memory)
+    assert old.primary.id in await ids(memory)
+
+
+async def test_entities_that_only_refer_to_each_other_go_together(memory: Memory) -> None:
+    one, two, three = [await entity(memory, name) for name in ("One", "Two", "Three")]
+    for source, target in ((one, two), (two, three), (three, one)):
+        await relate(memory, source, target)
+    memory.clock.forward(150 * DAY)
+    late = await entity(memory, "Late")
+    await relate(memory, late, one)
+    memory.clock.forward(151 * DAY)
+    held = await prune(memory)
+    assert (held.pruned, held.put_off) == (0, 3)
+    assert (await prune(memory)).is_done
+    memory.clock.forward(2 * YEAR)
+    assert (await prune(memory)).pruned == 4
+
+
+async def test_an_entity_that_waits_is_looked_at_less_and_less_often(memory: Memory, tmp_path: Path) -> None:
+    ruled = kept_with(memory, tmp_path / "policy.json", deletion_policy="manual_only")
+    fact = (await ruled.observe("Alice", "likes", 7)).primary.id
+    await rows(memory, "UPDATE salience SET deletion_policy = 1, due_at = t0 WHERE id <> :id RETURNING id", id=fact)
+    memory.clock.forward(301 * DAY)
+    gaps = []
+    for _ in range(12):
+        assert (await prune(memory)).put_off == 1
+        before = memory.clock.now()
+        memory.clock.at = await value(memory, "SELECT due_at FROM salience WHERE deletion_policy = 1")
+        gaps.append(memory.clock.at - before)
+    assert timedelta(0) < gaps[0] <= 2 * DAY
+    assert gaps[-1] == 64 * DAY == max(gaps)
+    assert len(await ids(memory)) == 2
+
+
+async def test_what_was_superseded_stays_as_history_for_as_long_as_it_would_take_to_fade(memory: Memory) -> None:
+    old = (await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")).primary.id
+    new = (await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")).primary.id
+    await prune(memory)
+    memory.clock.forward(290 * DAY)
+    await prune(memory)
+    assert {old, new} <= await ids(memory)
+    memory.clock.forward(20 * DAY)
+    await prune(memory)
+    assert not {old, new} & await ids(memory)
+
+
+async def test_what_was_reinforced_meanwhile_is_not_pruned_by_a_stale_due_instant(memory: Memory) -> None:
+    kept = (await memory.turn("still wanted")).primary.id
+    await rows(memory, "UPDATE salience SET due_at = t0 RETURNING id")
+    assert await prune(memory) == Pruned(put_off=1)
+    assert await ids(memory) == {kept}
+    memory.clock.forward(FADED)
+    assert (await prune(memory)).pruned == 1
+
+
+async def test_a_record_with_more_relations_than_a_batch_takes_goes_in_the_end(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forgetting, "RELATIONS", 2)
+    hub, *others = [(await memory.turn(f"remark {number}")).primary.id for number in range(6)]
+    for other in others:
+        await relate(memory, other, hub)
+    memory.clock.forward(FADED)
+    async with memory.database.working(Role.ERASE) as connection:
+        first = await prune_due(connection, memory.directory, now=memory.clock.now(), limit=1)
+    assert first == Pruned(relations=2)
+    assert hub in await ids(memory)
+    assert await prune(memory) == Pruned(pruned=6, relations=3)
+    assert await value(memory, "SELECT count(*) FROM sync_log WHERE kind = 2 AND op = 'D'") == 5
+
+
+async def test_two_that_prune_at_once_share_the_work_and_wait_for_nobody(memory: Memory) -> None:
+    turns = [(await memory.turn(f"remark {number}")).primary.id for number in range(8)]
+    for source, target in pairwise(turns):
+        await relate(memory, source, target)
+    memory.clock.forward(FADED)
+    now = memory.clock.now()
+    async with memory.database.working(Role.ERASE) as first, memory.database.working(Role.ERASE) as second:
+        one = await prune_due(first, memory.directory, now=now, limit=4)
+        async with asyncio.timeout(5):
+            two = await prune_due(second, memory.directory, now=now, limit=4)
+    assert one.pruned == 4
+    assert two.pruned == 3  # the one at the seam waits for the first to let go of their relation
+    assert (await prune(memory)).pruned == 1
+    assert await ids(memory) == set()
+    assert await value(memory, "SELECT count(*) FROM tombstone") == 8
+    assert await value(memory, "SELECT count(*) FROM sync_log WHERE op = 'D'") == 8 + 7
+
+
+async def test_many_servers_pruning_at_once_prune_each_record_once(memory: Memory) -> None:
+    for number in range(60):
+        await memory.turn(f"remark {number}", thread=f"t{number % 7}" if number % 2 else None)
+    for number in range(7):
+        await memory.remember(SourceKind.OUTCOME, {"thread_id": f"t{number}", "outcome_status": "success"})
+    count = len(await ids(memory))
+    await learn(memory)
+    memory.clock.forward(FADED)
+    config = HousekeepingConfig(prune_batch=5)
+    keepers = [Housekeeping(memory.database, memory.directory, memory.clock, config) for _ in range(3)]
+    results = await asyncio.gather(*(keeper.run_once(memory.clock.now()) for keeper in keepers))
+    rest = (await prune(memory)).pruned  # what one of them held when another looked
+    assert sum(result.pruned for result in results) + rest == count
+    assert await ids(memory) == set()
+    assert await value(memory, "SELECT count(*) FROM tombstone") == count
+    assert await value(memory, "SELECT count(*) FROM sync_log WHERE op = 'D' AND kind = 1") == count
+
+
+async def test_a_record_that_somebody_holds_is_left_to_them(memory: Memory) -> None:
+    kept = (await memory.turn("being revised")).primary.id
+    memory.clock.forward(FADED)
+    for table in ("record", "salience"):
+        async with memory.database.engine.begin() as connection:
+            await connection.execute(text(f"SELECT id FROM {table} FOR UPDATE"))  # noqa: S608
+            async with asyncio.timeout(5):
+                assert (await prune(memory)).is_done
+    assert await ids(memory) == {kept}
+    assert (await prune(memory)).pruned == 1
+
+
+async def test_every_tenant_is_pruned_and_each_has_its_own_tombstones(memory: Memory) -> None:
+    for name in ("acme", "globex", "initech"):
+        await memory.turn("a remark", trust=trust_of(tenant=name))
+    memory.clock.forward(FADED)
+    assert (await prune(memory)).pruned == 3
+    stones = await rows(memory, "SELECT t.name FROM tombstone s JOIN tenant t ON t.id = s.tenant")
+    assert {row.name for row in stones} == {"acme", "globex", "initech"}
+
+
+async def test_housekeeping_prunes_at_once_then_every_hour_and_bounded(memory: Memory) -> None:
+    config = HousekeepingConfig(prune_batch=2, prune_batches=2)
+    keeper = Housekeeping(memory.database, memory.directory, memory.clock, config)
+    for number in range(9):
+        await memory.turn(f"remark {number}")
+    memory.clock.forward(FADED)
+    assert [(await keeper.run_once(memory.clock.now())).pruned for _ in range(4)] == [4, 4, 1, 0]
+    await memory.turn("later")
+    await rows(memory, "UPDATE salience SET s = 0, due_at = t0 RETURNING id")
+    memory.clock.forward(timedelta(minutes=59))
+    assert (await keeper.run_once(memory.clock.now())).pruned == 0
+    memory.clock.forward(timedelta(minutes=2))
+    assert (await keeper.run_once(memory.clock.now())).pruned == 1
+
+
+async def test_housekeeping_once_or_fifty_times_leaves_the_same_values(memory: Memory) -> None:
+    async def story(tenant: str, passes: int) -> list[tuple[str, float]]:
+        trust = trust_of(tenant=tenant)
+        keeper = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig(prune_every_s=0.0))
+        start = memory.clock.at
+        for what in (7, 8):
+            await memory.observe("Alice", "likes", what, trust=trust)
+        await memory.turn("a remark", trust=trust)
+        for _ in range(passes):
+            memory.clock.at += 15 * DAY / passes
+            await keeper.run_once(memory.clock.now())
+        memory.clock.at = start + 16 * DAY
+        await memory.observe("Alice", "likes", 7, trust=trust)
+        for _ in range(passes):
+            memory.clock.at += 30 * DAY / passes
+            await keeper.run_once(memory.clock.now())
+        memory.clock.at = start + 60 * DAY
+        page = await memory.lookup.records(trust, first=50)
+        memory.clock.at = start
+        return sorted((record.name or "", record.salience) for record in page.records)
+
+    once = await story("once", 1)
+    assert len(once) == 3  # two facts and Alice; the remark has gone
+    assert await story("often", 50) == once
+
+
+async def test_decision_19_a_tombstone_blocks_derivation_from_older_sources_only(memory: Memory) -> None:
+    fact = (await memory.observe("Alice", "likes", 7, scope="project:x")).primary
+    assert fact.payload is not None
+    source = memory.clock.now()
+    memory.clock.forward(YEAR)
+    assert (await prune(memory)).pruned == 2
+    tenant = await tenant_of(memory)
+    scopes = await memory.directory.scopes(tenant, ["project:x", "project:y"], create=True)
+    key = fact_keys(tenant, fact.payload).fact
+    here, there = (
+        derivation_key(tenant, MemoryType.SEMANTIC, scopes[name], key) for name in ("project:x", "project:y")
+    )
+    alice = derivation_key(tenant, MemoryType.ENTITY, scopes["project:x"], name_key(tenant, "alice"))
+    died = memory.clock.now()
+    async with memory.database.working(Role.JOBS) as connection:
+        assert await blocked(connection, tenant, {here: source, there: source, alice: source}) == {here, alice}
+        assert await blocked(connection, tenant, {here: died - timedelta(microseconds=1)}) == {here}
+        assert await blocked(connection, tenant, {here: died}) == set()
+        assert await blocked(connection, tenant, {}) == set()
+        other = fact_keys(tenant, {**fact.payload, "object": 8}).fact
+        eight = derivation_key(tenant, MemoryType.SEMANTIC, scopes["project:x"], other)
+        assert await blocked(connection, tenant, {eight: source}) == set()
+
+
+async def test_a_tombstone_knows_skills_and_plans_by_their_names_and_holds_no_content(memory: Memory) -> None:
+    skill = {"skill_name": "fix cache", "triggers": [{"signal": "cache mismatch"}], "recipe": [{"step": "clear it"}]}
+    plan = {"plan_id": "deploy", "version": "1", "nodes": [{"id": "a", "op": "build"}], "edges": []}
+    kept = [
+        await memory.remember(SourceKind.OBSERVATION, skill, proposed_type=MemoryType.COMPETENCE),
+        await memory.remember(SourceKind.OBSERVATION, plan, proposed_type=MemoryType.PLAN_GRAPH),
+        await memory.remember(SourceKind.WORKING_STATE, {"thread_id": "t1", "state": "planning"}),
+    ]
+    tenant = await tenant_of(memory)
+    async with memory.database.working(Role.ERASE) as connection:
+        remains = await fetch_remains(connection, tenant, [one.primary.id for one in kept])
+        assert {one.id for one in remains} == {one.primary.id for one in kept}
+        await bury(connection, tenant, remains, cause=Cause.DELETED, at=memory.clock.now())
+        await bury(connection, tenant, remains, cause=Cause.ERASED, at=memory.clock.now() + HOUR)
+    stones = {row.type: row for row in await rows(memory, "SELECT * FROM tombstone")}
+    scope = stones[5].scope
+    assert {row.cause for row in stones.values()} == {Cause.ERASED}
+    assert stones[2].key_hash is None
+    for memory_type, name in ((MemoryType.COMPETENCE, "fix cache"), (MemoryType.PLAN_GRAPH, "deploy")):
+        key = derivation_key(tenant, memory_type, scope, handle_key(tenant, memory_type, name))
+        assert bytes(stones[memory_type].key_hash) == key
+
+
+async def test_the_preview_is_what_a_pass_then_prunes(memory: Memory, tmp_path: Path) -> None:
+    await memory.turn("open", thread="t1")
+    await memory.turn("learned", thread="t2")
+    await memory.remember(SourceKind.OUTCOME, {"thread_id": "t2", "outcome_status": "success"})
+    await learn(memory)
+    await memory.turn("alone")
+    await memory.observe("Alice", "likes", 7)
+    await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
+    await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")
+    await kept_with(memory, tmp_path / "policy.json", deletion_policy="manual_only").observe("Bob", "likes", 7)
+    await prune(memory)
+    for until in (HOUR, FADED, 100 * DAY, 320 * DAY):
+        before = await ids(memory)
+        seen = await look(memory, memory.clock.now() + until)
+        assert [item.due_at for item in seen.items] == sorted(item.due_at for item in seen.items)
+        assert seen.total == len(seen.items)
+        memory.clock.forward(until)
+        assert all(item.due_at <= memory.clock.now() for item in seen.items)
+        await prune(memory)
+        assert before - await ids(memory) == {item.record.id for item in seen.items}
+    left = await rows(memory, "SELECT name FROM record")
+    assert sorted(row.name.split(":")[0].split(" ")[0] for row in left) == ["Bob", "Bob", "Episode", "user"]
+
+
+async def test_looking_ahead_changes_nothing(memory: Memory) -> None:
+    await memory.turn("a remark")
+    before = await rows(memory, "SELECT * FROM salience")
+    for _ in range(3):
+        await look(memory, memory.clock.now() + YEAR)
+    assert await rows(memory, "SELECT * FROM salience") == before
+
+
+async def test_the_preview_pages_oldest_due_first_and_each_once(memory: Memory) -> None:
+    turns = [(await memory.turn(f"remark {number}")).primary.id for number in range(7)]
+    await rows(memory, "UPDATE salience SET due_at = (SELECT min(due_at) FROM salience) RETURNING id")
+    until, found, after, pages = memory.clock.now() + DAY, [], None, 0
+    while True:
+        page = await look(memory, until, first=3, after=after)
+        found += [item.record.id for item in page.items]
+        pages += 1
+        assert page.total == 7
+        if not page.has_next:
+            break
+        after = page.end_cursor
+    assert (found, pages) == (sorted(turns), 3)
+    empty = await look(memory, memory.clock.now())
+    assert (empty.items, empty.total, empty.end_cursor, empty.has_next) == ((), 0, None, False)
+
+
+async def test_the_preview_counts_and_shows_only_what_the_caller_reads_in_full(memory: Memory) -> None:
+    seen = (await memory.turn("mine", scope="project:x")).primary.id
+    everybodys = (await memory.turn("everybody's")).primary.id
+    await memory.turn("another scope", scope="project:y")
+    await memory.turn("redacted", scope="project:x", sensitivity=Sensitivity.MEDIUM)
+    await memory.turn("beyond", scope="project:x", sensitivity=Sensitivity.HYPER)
+    await memory.turn("another tenant", trust=trust_of(tenant="globex"))
+    caller = trust_of(scopes={"project:x"}, ceiling=Sensitivity.LOW)
+    page = await look(memory, memory.clock.now() + DAY, trust=caller)
+    assert {item.record.id for item in page.items} == {seen, everybodys}
+    assert (page.total, page.has_next) == (2, False)
+    assert not any(item.record.redacted for item in page.items)
+    assert (await look(memory, memory.clock.now() + DAY, trust=caller, first=1)).total == 2
+
+
+async def test_what_a_caller_cannot_see_does_not_hold_back_an_entity_in_its_preview(memory: Memory) -> None:
+    """Else its absence would tell of a record that does not exist for the caller; the entity itself stays."""
+    alice = await entity(memory, "Alice")
+    fact = await memory.observe("Alice", "earns", 100, sensitivity=Sensitivity.HYPER)
+    assert alice in {edge.target for edge in fact.edges}
+    memory.clock.forward(200 * DAY)
+    await memory.observe("Alice", "earns", 100, sensitivity=Sensitivity.HYPER)
+    until = memory.clock.now() + 120 * DAY
+    low = await look(memory, until, trust=trust_of(ceiling=Sensitivity.LOW))
+    assert [item.record.id for item in low.items] == [alice]
+    assert (await look(memory, until)).total == 0
+    memory.clock.at = until
+    await prune(memory)
+    assert alice in await ids(memory)
+
+
+@pytest.mark.parametrize(
+    ("until", "more", "says"),
+    [
+        (timedelta(seconds=-1), {}, "until"),
+        (timedelta(days=3_654), {}, "ten years"),
+        (HOUR, {"first": 0}, "first"),
+        (HOUR, {"first": 101}, "first"),
+        (HOUR, {"after": "nonsense"}, "cursor"),
+        (HOUR, {"after": "é"}, "cursor"),
+    ],
+)
+async def test_a_bad_preview_is_refused(memory: Memory, until: timedelta, more: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        await look(memory, memory.clock.now() + until, **more)
+
+
+async def test_a_time_without_an_offset_is_refused(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="offset"):
+        await look(memory, (memory.clock.now() + HOUR).replace(tzinfo=None))
+
+
+async def test_an_unregistered_curve_is_refused_when_written(memory: Memory) -> None:
+    kept = (await memory.turn("by the book")).primary
+    assert kept.lifecycle is not None
+    decay = replace(kept.lifecycle.decay, curve=type(kept.lifecycle.decay.curve).CUSTOM, params={"name": "cliff"})
+    tenant = await tenant_of(memory)
+    async with memory.database.writing((await memory.directory.reach(memory.trust)).bounds) as connection:
+        with pytest.raises(InvalidInput, match="power_law"):
+            await write_salience(connection, tenant, [(kept.id, replace(kept.lifecycle, decay=decay))])
+
+
+@pytest.mark.parametrize(
+    ("then", "says"),
+    [
+        ({"curve": "custom", "params": {"name": "cliff"}}, "power_law"),
+        ({"curve": "custom", "params": {"beta": 0}}, "beta"),
+        ({"curve": "linear", "params": {"beta": 2}}, "custom"),
+        ({"params": {"beta": 2}}, "custom"),
+    ],
+)
+def test_a_rule_with_a_curve_that_is_none_is_refused_at_the_start(
+    memory: Memory, tmp_path: Path, then: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(Misconfigured, match=says):
+        kept_with(memory, tmp_path / "policy.json", **then)
+
+
+async def test_an_imports_retention_decides_when_it_goes(memory: Memory) -> None:
+    retention = Retention(half_life_s=60.0, deletion_policy=DeletionPolicy.AUTO_PRUNE)
+    await memory.turn("short-lived", retention=retention)
+    memory.clock.forward(timedelta(minutes=9))
+    async with memory.database.working(Role.ERASE) as connection:
+        assert await lock_due(connection, now=memory.clock.now(), limit=10) == []
+    memory.clock.forward(timedelta(minutes=1))
+    assert (await prune(memory)).pruned == 1
