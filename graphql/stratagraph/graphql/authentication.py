@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+import structlog
 from starlette.requests import Request
 
+from stratagraph.graphql.oidc import ACTOR_PREFIX
+from stratagraph.store.credentials import PREFIX
 from stratagraph.store.enums import Access, Sensitivity
 from stratagraph.store.errors import Unauthenticated
 from stratagraph.store.trust import Trust
@@ -13,16 +16,19 @@ from stratagraph.store.trust import Trust
 Authenticate = Callable[[str], Awaitable[Trust]]
 
 SINGLE_USER = Trust(tenant="default", actor="single-user", access=Access.ADMIN, ceiling=Sensitivity.HYPER, scopes=None)
+_log = structlog.get_logger(__name__)
 
 
 class Authentication:
     """Turns a request's bearer token into trust. Without one: refused, or the single user where there is just one.
 
-    A token that is wrong is refused in single-user mode too: whoever presents one means to be judged by it.
+    A token is an API key by its prefix; any other is the OIDC issuer's, where one is trusted. One that is wrong is
+    refused in single-user mode too: whoever presents one means to be judged by it.
     """
 
-    def __init__(self, authenticate: Authenticate, *, single_user: bool) -> None:
-        self._authenticate = authenticate
+    def __init__(self, api_keys: Authenticate, *, oidc: Authenticate | None = None, single_user: bool) -> None:
+        self._api_keys = api_keys
+        self._oidc = oidc
         self._single_user = single_user
 
     async def trust_of(self, request: Request) -> Trust:
@@ -32,6 +38,13 @@ class Authentication:
                 return SINGLE_USER
             raise Unauthenticated
         scheme, _, token = header.partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
-            raise Unauthenticated("The Authorization header must read: Bearer <token>.")
-        return await self._authenticate(token.strip())
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            raise Unauthenticated
+        if self._oidc is not None and not token.startswith(f"{PREFIX}_"):
+            return await self._oidc(token)
+        trust = await self._api_keys(token)
+        if trust.actor.startswith(ACTOR_PREFIX):
+            _log.warning("api key refused", reason=f"its name begins with {ACTOR_PREFIX}, as only OIDC actors' do")
+            raise Unauthenticated
+        return trust

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,6 +18,8 @@ from stratagraph.store.bulk import insert_rows
 from stratagraph.store.clock import rfc3339
 from stratagraph.store.enums import AuditAction
 from stratagraph.store.records import AuditEntry
+from stratagraph.store.sealing.contents import note, seal_rationale
+from stratagraph.store.sealing.vault import Sealed, Sealer
 from stratagraph.store.tenancy import Tenant
 
 GENESIS = bytes(32)  # what the first entry of every record links to
@@ -39,7 +41,7 @@ def link(
     """The hash of an entry: SHA-256 over the one before it and all that the entry says."""
     action, actor, at, salience, note_hash = deed
     said = "\x1f".join(
-        (str(tenant), record.hex, str(seq), action, actor, rfc3339(at), "" if salience is None else repr(salience))
+        (str(tenant), record.hex, str(seq), action, actor, rfc3339(at), "" if salience is None else repr(float(salience)))
     )
     return hashlib.sha256(previous + (note_hash or b"") + said.encode()).digest()
 
@@ -52,12 +54,20 @@ async def write_audit(
     actor: str,
     at: datetime,
     new: Iterable[UUID] = (),
+    sealed: Collection[UUID] = (),
 ) -> None:
-    """Append `deeds` to the chains of their records. Records in `new` have no chain yet, so none is looked up."""
+    """Append `deeds` to the chains of their records. Records in `new` have no chain yet, so none is looked up.
+
+    The rationale is sealed where its record is: `sealed` names those of the new ones.
+    """
     if not deeds:
         return
     fresh = set(new)
-    heads = await _heads(connection, tenant, {deed.record for deed in deeds} - fresh)
+    heads, known = await _heads(connection, tenant, {deed.record for deed in deeds} - fresh)
+    secret = known | set(sealed)
+    sealer: Sealer | None = None
+    if any(deed.rationale and deed.record in secret for deed in deeds):
+        sealer = await tenant.keyring.sealer(connection)
     rows: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
     for deed in deeds:
@@ -66,8 +76,18 @@ async def write_audit(
         if deed.rationale:
             salt = secrets.token_bytes(16)
             note_hash = hashlib.sha256(salt + deed.rationale.encode()).digest()
+            blob = None
+            if sealer is not None and deed.record in secret:
+                blob = seal_rationale(sealer, deed.record, seq + 1, deed.rationale)
             notes.append(
-                {"tenant": tenant.id, "id": deed.record, "seq": seq + 1, "salt": salt, "rationale": deed.rationale}
+                {
+                    "tenant": tenant.id,
+                    "id": deed.record,
+                    "seq": seq + 1,
+                    "salt": salt,
+                    "rationale": deed.rationale if blob is None else None,
+                    "sealed": blob,
+                }
             )
         hashed = link(
             previous,
@@ -100,17 +120,32 @@ async def write_audit(
     )
 
 
-async def _heads(connection: AsyncConnection, tenant: Tenant, ids: set[UUID]) -> dict[UUID, tuple[int, bytes]]:
+async def _heads(
+    connection: AsyncConnection, tenant: Tenant, ids: set[UUID]
+) -> tuple[dict[UUID, tuple[int, bytes]], set[UUID]]:
+    """The ends of the chains, locked, and which of the records are sealed.
+
+    A record that is gone cannot tell any more, so what is said of it is sealed wherever anything is.
+    """
     if not ids:
-        return {}
-    table = tables.audit_head
-    rows = await connection.execute(
-        select(table.c.id, table.c.seq, table.c.hash)
-        .where(table.c.tenant == tenant.id, table.c.id.in_(ids))
-        .order_by(table.c.id)
-        .with_for_update()
+        return {}, set()
+    table, record = tables.audit_head, tables.record
+    closed = (
+        select(record.c.sealed.is_not(None))
+        .where(record.c.tenant == table.c.tenant, record.c.id == table.c.id)
+        .scalar_subquery()
     )
-    return {row.id: (row.seq, bytes(row.hash)) for row in rows}
+    rows = (
+        await connection.execute(
+            select(table.c.id, table.c.seq, table.c.hash, closed.label("closed"))
+            .where(table.c.tenant == tenant.id, table.c.id.in_(ids))
+            .order_by(table.c.id)
+            .with_for_update(of=table)
+        )
+    ).all()
+    unknown = tenant.keyring.seal_from is not None
+    closed_ids = {row.id for row in rows if (unknown if row.closed is None else row.closed)}
+    return {row.id: (row.seq, bytes(row.hash)) for row in rows}, closed_ids
 
 
 async def fetch_audit(
@@ -118,8 +153,16 @@ async def fetch_audit(
 ) -> Mapping[UUID, list[AuditEntry]]:
     """The log of each record, oldest first. The caller has checked that they may be seen in full."""
     entries, notes = tables.audit, tables.audit_note
-    rows = await connection.execute(
-        select(entries.c.id, entries.c.action, entries.c.actor, entries.c.at, notes.c.rationale)
+    result = await connection.execute(
+        select(
+            entries.c.id,
+            entries.c.seq,
+            entries.c.action,
+            entries.c.actor,
+            entries.c.at,
+            notes.c.rationale,
+            notes.c.sealed,
+        )
         .select_from(
             entries.outerjoin(
                 notes,
@@ -129,9 +172,13 @@ async def fetch_audit(
         .where(entries.c.tenant == tenant.id, entries.c.id.in_(list(ids)))
         .order_by(entries.c.id, entries.c.seq)
     )
+    rows = result.all()
+    blobs = [Sealed(id=row.id, purpose=note(row.seq), blob=bytes(row.sealed)) for row in rows if row.sealed is not None]
+    contents = iter(await tenant.keyring.open(blobs)) if blobs else iter(())
     found: dict[UUID, list[AuditEntry]] = {}
     for row in rows:
+        rationale = row.rationale if row.sealed is None else next(contents).decode()
         found.setdefault(row.id, []).append(
-            AuditEntry(action=row.action, actor=row.actor, timestamp=row.at, rationale=row.rationale)
+            AuditEntry(action=row.action, actor=row.actor, timestamp=row.at, rationale=rationale)
         )
     return found

@@ -1,0 +1,552 @@
+"""OIDC tokens: what is believed, what is refused, and that no claim is ever read as more than it says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from fix_oidc import AUDIENCE, Issuer, issuing, public_jwk, rsa_key, segment, signed_by_secret
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starlette.requests import Request
+from structlog.testing import capture_logs
+
+from stratagraph.graphql import oidc
+from stratagraph.graphql.authentication import SINGLE_USER, Authentication
+from stratagraph.graphql.oidc import ClaimNames, IssuerKeys, OidcTokens, Refused, is_safe_url, trust_of
+from stratagraph.service.settings import Settings
+from stratagraph.store.enums import Access, Sensitivity
+from stratagraph.store.errors import Misconfigured, Unauthenticated
+from stratagraph.store.trust import Trust
+
+NAMES = ClaimNames()
+EXAMPLES = settings(max_examples=300, deadline=None)
+
+
+@pytest.fixture
+def issuer() -> Iterator[Issuer]:
+    with issuing() as made:
+        yield made
+
+
+@dataclass
+class Hand:
+    """A monotonic clock that moves when it is told to."""
+
+    at: float = 1_000.0
+
+    def __call__(self) -> float:
+        return self.at
+
+
+@pytest.fixture
+def hand() -> Hand:
+    return Hand()
+
+
+@pytest.fixture
+def tokens(issuer: Issuer, hand: Hand) -> OidcTokens:
+    return OidcTokens(IssuerKeys(issuer.url, monotonic=hand), audience=AUDIENCE)
+
+
+async def refusal(tokens: OidcTokens, token: str) -> str:
+    """The reason in the log; the caller is told the same as ever, and the log nothing of the token."""
+    with capture_logs() as logs, pytest.raises(Unauthenticated) as caught:
+        await tokens.authenticate(token)
+    assert caught.value.message == Unauthenticated().message
+    assert caught.value.__cause__ is None
+    if token:
+        assert token not in json.dumps(logs, default=str)
+    return str(logs[-1]["reason"])
+
+
+async def test_a_token_says_who_and_no_more_than_it_says(issuer: Issuer, tokens: OidcTokens) -> None:
+    assert await tokens.authenticate(issuer.token()) == Trust(
+        tenant="acme", actor="oidc:agent-7", access=Access.READ, ceiling=Sensitivity.PUBLIC, scopes=frozenset()
+    )
+    wide = issuer.token(
+        stratagraph_access="write", stratagraph_ceiling="high", stratagraph_scopes=["project:x", "user:a b"]
+    )
+    assert await tokens.authenticate(wide) == Trust(
+        tenant="acme",
+        actor="oidc:agent-7",
+        access=Access.WRITE,
+        ceiling=Sensitivity.HIGH,
+        scopes=frozenset({"project:x", "user:a b"}),
+    )
+    assert (await tokens.authenticate(issuer.token(stratagraph_scopes=" a  b "))).scopes == frozenset({"a", "b"})
+    for all_of_them in ("*", ["*"], "a *"):
+        assert (await tokens.authenticate(issuer.token(stratagraph_scopes=all_of_them))).scopes is None
+
+
+async def test_every_algorithm_on_the_list_works(issuer: Issuer, tokens: OidcTokens) -> None:
+    issuer.keys |= {"ec": ec.generate_private_key(ec.SECP256R1()), "ed": ed25519.Ed25519PrivateKey.generate()}
+    for kid, algorithm in (("rsa", "RS256"), ("rsa", "PS256"), ("ec", "ES256"), ("ed", "EdDSA")):
+        assert (await tokens.authenticate(issuer.token(kid=kid, algorithm=algorithm))).tenant == "acme"
+    assert not set(oidc.ALGORITHMS) & {"none", "HS256", "HS384", "HS512"}
+
+
+@pytest.mark.parametrize(
+    ("claims", "reason"),
+    [
+        ({"exp": -31}, "ExpiredSignatureError"),
+        ({"nbf": 35}, "ImmatureSignatureError"),
+        ({"iat": 35}, "ImmatureSignatureError"),
+        ({"aud": "another"}, "InvalidAudienceError"),
+        ({"iss": "https://another.example"}, "InvalidIssuerError"),
+        ({"exp": None}, "MissingRequiredClaimError"),
+        ({"iat": None}, "MissingRequiredClaimError"),
+        ({"aud": None}, "MissingRequiredClaimError"),
+        ({"iss": None}, "MissingRequiredClaimError"),
+        ({"sub": None}, "MissingRequiredClaimError"),
+        ({"sub": ""}, "sub: missing or not a name"),
+        ({"sub": "a\x00b"}, "sub: missing or not a name"),
+        ({"sub": "x" * 257}, "sub: missing or not a name"),
+        ({"stratagraph_tenant": None}, "tenant: missing or not a name"),
+        ({"stratagraph_tenant": " "}, "tenant: missing or not a name"),
+        ({"stratagraph_tenant": 1}, "tenant: missing or not a name"),
+        ({"stratagraph_tenant": ["acme"]}, "tenant: missing or not a name"),
+        ({"stratagraph_ceiling": "top-secret"}, "ceiling: not a word we know"),
+        ({"stratagraph_ceiling": "HIGH"}, "ceiling: not a word we know"),
+        ({"stratagraph_ceiling": "hıgh"}, "ceiling: not a word we know"),  # its upper case is HIGH
+        ({"stratagraph_ceiling": 4}, "ceiling: not a word we know"),
+        ({"stratagraph_ceiling": ["low"]}, "ceiling: not a word we know"),
+        ({"stratagraph_access": "root"}, "access: not a word we know"),
+        ({"stratagraph_access": 3}, "access: not a word we know"),
+        ({"stratagraph_scopes": {"a": 1}}, "scopes: neither a list nor a string"),
+        ({"stratagraph_scopes": ["a", 1]}, "scopes: missing or not a name"),
+        ({"stratagraph_scopes": [""]}, "scopes: missing or not a name"),
+    ],
+    ids=str,
+)
+async def test_what_is_wrong_or_missing_is_refused(
+    issuer: Issuer, tokens: OidcTokens, claims: dict[str, Any], reason: str
+) -> None:
+    now = int(time.time())
+    given_ = {name: now + value if name in ("exp", "nbf", "iat") and value else value for name, value in claims.items()}
+    assert await refusal(tokens, issuer.token(**given_)) == reason
+
+
+async def test_clocks_may_differ_by_half_a_minute(issuer: Issuer, tokens: OidcTokens) -> None:
+    now = int(time.time())
+    for near in ({"exp": now - 25}, {"nbf": now + 25}, {"iat": now + 25}, {"nbf": None}, {"aud": ["x", AUDIENCE]}):
+        assert (await tokens.authenticate(issuer.token(**near))).tenant == "acme"
+
+
+async def test_a_public_key_does_not_serve_as_a_shared_secret(issuer: Issuer, tokens: OidcTokens) -> None:
+    """The classic confusion: HS256 with what everybody can read as the secret."""
+    public = rsa_key("first").public_key()
+    jwk = public_jwk(rsa_key("first"), kid="rsa")
+    secrets = [
+        public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
+        public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo),
+        jwk["n"].encode(),
+        json.dumps(jwk).encode(),
+        b"",
+    ]
+    for secret in secrets:
+        assert await refusal(tokens, signed_by_secret(issuer.claims(), secret, kid="rsa")) == "alg: not one we accept"
+
+
+async def test_an_issuer_that_shows_a_shared_secret_is_not_taken_up_on_it(issuer: Issuer, tokens: OidcTokens) -> None:
+    issuer.extra = [{"kty": "oct", "kid": "oct", "k": segment(b"s" * 32), "alg": "HS256"}]
+    assert await refusal(tokens, signed_by_secret(issuer.claims(), b"s" * 32, kid="oct")) == "alg: not one we accept"
+    assert (await tokens.authenticate(issuer.token())).tenant == "acme"
+
+
+async def test_unsigned_and_forged_tokens_are_refused(issuer: Issuer, tokens: OidcTokens) -> None:
+    claims = segment(issuer.claims())
+    for algorithm in ("none", "None", "NONE", "", None, ["RS256"], "RS512", "ES512"):
+        header = segment({"alg": algorithm, "kid": "rsa"})
+        assert await refusal(tokens, f"{header}.{claims}.") == "alg: not one we accept"
+    assert await refusal(tokens, f"{segment({'alg': 'RS256', 'kid': 'rsa'})}.{claims}.") == "InvalidSignatureError"
+    stolen = issuer.token(key=rsa_key("attacker"))
+    assert await refusal(tokens, stolen) == "InvalidSignatureError"
+    head, _, signature = issuer.token().split(".")
+    wider = segment(issuer.claims(stratagraph_access="admin"))
+    assert await refusal(tokens, f"{head}.{wider}.{signature}") == "InvalidSignatureError"
+    assert await refusal(tokens, issuer.token(sub="x" * oidc.MAX_TOKEN_BYTES)) == "token: too long, or not ASCII"
+
+
+async def test_a_key_that_the_token_brings_along_is_not_looked_at(issuer: Issuer, tokens: OidcTokens) -> None:
+    attacker = rsa_key("attacker")
+    own = {"jwk": public_jwk(attacker), "jku": "http://127.0.0.1:1/keys", "x5u": "http://127.0.0.1:1/c"}
+    forged = jwt.encode(issuer.claims(), attacker, algorithm="RS256", headers={"kid": "rsa", **own})
+    assert await refusal(tokens, forged) == "InvalidSignatureError"
+    assert set(issuer.documents) == {"/.well-known/openid-configuration", "/keys"}
+
+
+async def test_a_key_serves_only_the_algorithm_it_was_shown_for(issuer: Issuer, tokens: OidcTokens) -> None:
+    issuer.keys = {}
+    bound, encrypts, private = rsa_key("bound"), rsa_key("encrypts"), ed25519.Ed25519PrivateKey.generate()
+    weak = rsa.generate_private_key(public_exponent=65537, key_size=1024)
+    issuer.extra = [
+        public_jwk(bound, kid="bound", alg="PS256"),
+        public_jwk(encrypts, kid="encrypts") | {"use": "enc"},
+        public_jwk(private, kid="private") | {"d": segment(private.private_bytes_raw())},
+        public_jwk(weak, kid="weak"),
+        {"kty": "RSA", "kid": "broken", "n": "!", "e": 5},
+        {"kty": "RSA", "kid": "empty"},
+        {"kty": "EC", "crv": "P-256", "kid": "off", "x": segment(b"1" * 32), "y": segment(b"2" * 32)},
+    ]
+    assert (await tokens.authenticate(issuer.token(kid="bound", key=bound, algorithm="PS256"))).tenant == "acme"
+    unknown = "key: the issuer has none of that name"
+    assert await refusal(tokens, issuer.token(kid="bound", key=bound)) == unknown
+    assert await refusal(tokens, issuer.token(kid="encrypts", key=encrypts)) == unknown
+    assert await refusal(tokens, issuer.token(kid="private", key=private, algorithm="EdDSA")) == unknown
+    with pytest.warns(UserWarning, match="below"):
+        short = issuer.token(kid="weak", key=weak)
+    assert await refusal(tokens, short) == "InvalidKeyError"
+
+
+async def test_a_token_without_a_key_name_is_checked_with_the_only_key_there_is(
+    issuer: Issuer, tokens: OidcTokens, hand: Hand
+) -> None:
+    nameless = issuer.token(kid=None)
+    assert (await tokens.authenticate(nameless)).tenant == "acme"
+    issuer.keys["other"] = rsa_key("second")
+    hand.at += oidc.FRESH_S
+    assert await refusal(tokens, nameless) == "key: the issuer has none of that name"
+
+
+async def test_keys_are_fetched_once_and_a_new_name_fetches_them_anew(
+    issuer: Issuer, tokens: OidcTokens, hand: Hand
+) -> None:
+    await asyncio.gather(*(tokens.authenticate(issuer.token()) for _ in range(20)))
+    assert len(issuer.documents) == 2
+    issuer.keys["next"] = rsa_key("second")
+    hand.at += oidc.RETRY_S
+    assert (await tokens.authenticate(issuer.token(kid="next"))).tenant == "acme"
+    assert (await tokens.authenticate(issuer.token(kid="rsa"))).tenant == "acme"
+    assert len(issuer.documents) == 4
+
+
+async def test_unknown_names_ask_the_issuer_at_most_every_ten_seconds(
+    issuer: Issuer, tokens: OidcTokens, hand: Hand
+) -> None:
+    await tokens.authenticate(issuer.token())
+    hand.at += oidc.RETRY_S
+    for second in range(10):
+        for number in range(5):
+            invented = issuer.token(kid=f"k{second}-{number}", key=rsa_key("attacker"))
+            assert await refusal(tokens, invented) == "key: the issuer has none of that name"
+        hand.at += 0.999
+    assert len(issuer.documents) == 4
+    hand.at += 0.02
+    await refusal(tokens, issuer.token(kid="one more", key=rsa_key("attacker")))
+    assert len(issuer.documents) == 6
+
+
+async def test_a_withdrawn_key_is_believed_no_longer_than_keys_are_fresh(
+    issuer: Issuer, tokens: OidcTokens, hand: Hand
+) -> None:
+    old = issuer.token()
+    await tokens.authenticate(old)
+    issuer.keys = {"next": rsa_key("second")}
+    hand.at += oidc.FRESH_S - 1
+    assert (await tokens.authenticate(old)).tenant == "acme"
+    hand.at += 1
+    assert await refusal(tokens, old) == "key: the issuer has none of that name"
+
+
+async def test_with_the_issuer_down_its_last_keys_serve_for_a_while(
+    issuer: Issuer, tokens: OidcTokens, hand: Hand
+) -> None:
+    token = issuer.token()
+    await tokens.authenticate(token)
+    issuer.down()
+    hand.at += oidc.FRESH_S
+    with capture_logs() as logs:
+        for _ in range(3):
+            assert (await tokens.authenticate(token)).tenant == "acme"
+            hand.at += oidc.RETRY_S
+    assert [entry["event"] for entry in logs] == ["oidc issuer unusable"]
+    hand.at = 1_000 + oidc.STALE_S - 1
+    assert (await tokens.authenticate(token)).tenant == "acme"
+    hand.at += 1
+    assert await refusal(tokens, token) == "key: no keys to check with"
+    issuer.up()
+    hand.at += oidc.RETRY_S
+    with capture_logs() as logs:
+        assert (await tokens.authenticate(token)).tenant == "acme"
+    assert [entry["event"] for entry in logs] == ["oidc issuer usable again"]
+
+
+async def test_with_the_issuer_down_from_the_start_nobody_is_believed(
+    issuer: Issuer, tokens: OidcTokens, hand: Hand
+) -> None:
+    token = issuer.token()
+    issuer.down()
+    assert await refusal(tokens, token) == "key: no keys to check with"
+    issuer.up()
+    assert await refusal(tokens, token) == "key: no keys to check with"
+    assert issuer.documents == []
+    hand.at += oidc.RETRY_S
+    assert (await tokens.authenticate(token)).tenant == "acme"
+
+
+async def test_while_the_issuer_is_slow_known_keys_do_not_wait_for_it(
+    issuer: Issuer, tokens: OidcTokens, hand: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = issuer.token()
+    await tokens.authenticate(token)
+    hand.at += oidc.FRESH_S
+    asked = asyncio.Event()
+
+    async def never(_: IssuerKeys) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(IssuerKeys, "_fetch", never)
+    monkeypatch.setattr(oidc, "ANSWERS_S", 0.5)
+    first = asyncio.create_task(tokens.authenticate(token))
+    await asked.wait()
+    assert (await tokens.authenticate(token)).tenant == "acme"
+    assert not first.done()
+    assert (await first).tenant == "acme"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"issuer": "https://another.example"}, "the discovery document is another issuer's"),
+        ({"jwks_uri": "http://keys.example/keys"}, "the key set's address is neither https nor on this machine"),
+        ({"jwks_uri": None}, "the key set's address is neither https nor on this machine"),
+        ({"jwks_uri": "file:///etc/passwd"}, "the key set's address is neither https nor on this machine"),
+        ({"padding": "x" * (oidc.MAX_DOCUMENT_BYTES + 1)}, "a document is too long"),
+    ],
+    ids=["issuer", "plain", "absent", "file", "long"],
+)
+async def test_a_discovery_document_that_misleads_is_not_followed(
+    issuer: Issuer, tokens: OidcTokens, change: dict[str, Any], reason: str
+) -> None:
+    issuer.discovery = change
+    with capture_logs() as logs, pytest.raises(Unauthenticated):
+        await tokens.authenticate(issuer.token())
+    assert [entry["reason"] for entry in logs] == [reason, "key: no keys to check with"]
+
+
+async def test_a_redirect_is_not_followed(issuer: Issuer, tokens: OidcTokens) -> None:
+    with issuing() as other:
+        issuer.redirect = f"{other.url}/.well-known/openid-configuration"
+        assert await refusal(tokens, issuer.token()) == "key: no keys to check with"
+        assert other.documents == []
+
+
+_words = st.sampled_from(
+    [
+        *(level.label for level in Sensitivity),
+        *(access.label for access in Access),
+        "*",
+        "HYPER",
+        "hıgh",
+        "",
+        " ",
+        "a b",
+    ]
+)
+_values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _words | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+_claims = st.fixed_dictionaries(
+    {"sub": st.just("agent-7") | _values, "stratagraph_tenant": st.just("acme") | _values},
+    optional={
+        "stratagraph_scopes": st.lists(_words, max_size=3) | _words | _values,
+        "stratagraph_ceiling": _words | _values,
+        "stratagraph_access": _words | _values,
+        "scopes": _values,
+        "ceiling": _words,
+        "tenant": _words,
+    },
+)
+
+
+def holds_no_more_than(trust: Trust, claims: dict[str, Any]) -> None:
+    """What was granted stands in the claims, literally."""
+    assert trust.tenant == claims["stratagraph_tenant"]
+    assert trust.actor == "oidc:" + claims["sub"]
+    if trust.access is not Access.READ:
+        assert trust.access.label == claims["stratagraph_access"]
+    if trust.ceiling is not Sensitivity.PUBLIC:
+        assert trust.ceiling.label == claims["stratagraph_ceiling"]
+    said = claims.get("stratagraph_scopes", [])
+    listed = said.split(" ") if isinstance(said, str) else said
+    assert "*" in listed if trust.scopes is None else trust.scopes <= set(listed)
+    assert trust.scopes is None or not {"", "*"} & trust.scopes
+
+
+@EXAMPLES
+@given(_claims)
+def test_decision_13_whatever_the_claims_the_trust_is_never_more_than_they_say(claims: dict[str, Any]) -> None:
+    try:
+        trust = trust_of(claims, NAMES)
+    except Refused:
+        return
+    holds_no_more_than(trust, claims)
+
+
+@EXAMPLES
+@given(st.sampled_from(Access), st.sampled_from(Sensitivity), st.none() | st.frozensets(st.sampled_from("abc")))
+def test_what_the_claims_say_is_granted_whole(
+    access: Access, ceiling: Sensitivity, scopes: frozenset[str] | None
+) -> None:
+    claims = {
+        "sub": "s",
+        "stratagraph_tenant": "t",
+        "stratagraph_access": access.label,
+        "stratagraph_ceiling": ceiling.label,
+        "stratagraph_scopes": ["*"] if scopes is None else sorted(scopes),
+    }
+    assert trust_of(claims, NAMES) == Trust(tenant="t", actor="oidc:s", access=access, ceiling=ceiling, scopes=scopes)
+
+
+async def test_whatever_is_signed_or_sent_the_answer_is_trust_or_the_one_refusal(
+    issuer: Issuer, tokens: OidcTokens
+) -> None:
+    """Through the whole of it: arbitrary claims in good tokens, arbitrary headers, and arbitrary text."""
+    key = ed25519.Ed25519PrivateKey.generate()
+    issuer.keys = {"ed": key}
+    texts: list[str] = []
+    signed: list[tuple[str, dict[str, Any]]] = []
+
+    @settings(max_examples=150, deadline=None)
+    @given(_claims, st.dictionaries(st.sampled_from(["exp", "nbf", "iat", "aud", "jti", "iss"]), _values, max_size=1))
+    def draw(claims: dict[str, Any], other: dict[str, Any]) -> None:
+        whole = {**issuer.claims(), **claims, **other}
+        signing_input = f"{segment({'alg': 'EdDSA', 'kid': 'ed'})}.{segment(whole)}"
+        signed.append((f"{signing_input}.{segment(key.sign(signing_input.encode()))}", whole))
+
+    @settings(max_examples=150, deadline=None)
+    @given(
+        st.text(max_size=30), st.dictionaries(st.sampled_from(["alg", "kid", "crit", "b64", "zip"]), _values), _values
+    )
+    def draw_text(text: str, header: dict[str, Any], payload: Any) -> None:
+        good = {"alg": "EdDSA", "kid": "ed", **header}
+        texts.extend([text, f"{text}.{text}.{text}", f"{segment(good)}.{segment(payload)}.{segment(b's' * 64)}"])
+
+    draw()
+    draw_text()
+    believed = 0
+    with capture_logs():
+        for token, claims in signed:
+            try:
+                trust = await tokens.authenticate(token)
+            except Unauthenticated:
+                continue
+            believed += 1
+            holds_no_more_than(trust, claims)
+        for text in [
+            *texts,
+            "\udce9.e30.e30",
+            segment([[]] * 3) + "." + "[" * 9_000,
+            segment(b"[" * 9_000) + ".e30.e30",
+        ]:
+            with pytest.raises(Unauthenticated):
+                await tokens.authenticate(text)
+    assert believed > 0
+
+
+def request(header: str | None) -> Request:
+    headers = [] if header is None else [(b"authorization", header.encode("latin-1"))]
+    return Request({"type": "http", "headers": headers})
+
+
+async def test_api_keys_and_tokens_are_told_apart_by_their_beginning(issuer: Issuer, tokens: OidcTokens) -> None:
+    presented: list[str] = []
+    actor = "robot"
+
+    async def api_keys(token: str) -> Trust:
+        presented.append(token)
+        return Trust(tenant="t", actor=actor, access=Access.READ, ceiling=Sensitivity.LOW, scopes=None)
+
+    both = Authentication(api_keys, oidc=tokens.authenticate, single_user=False)
+    assert (await both.trust_of(request("Bearer sg_key"))).actor == "robot"
+    assert (await both.trust_of(request(f"bearer {issuer.token()}"))).actor == "oidc:agent-7"
+    assert presented == ["sg_key"]
+    only_keys = Authentication(api_keys, single_user=False)
+    await only_keys.trust_of(request("Bearer eyJ"))
+    assert presented == ["sg_key", "eyJ"]  # without an issuer, whatever comes is judged as a key
+    actor = "oidc:agent-7"
+    with capture_logs() as logs, pytest.raises(Unauthenticated):
+        await both.trust_of(request("Bearer sg_key"))
+    assert logs[0]["event"] == "api key refused"
+    refused = set()
+    for header in (None, "Bearer", "Bearer ", "Basic eDp5", issuer.token(), "Bearer eyJ.x.y", "Bearer ü"):
+        with capture_logs(), pytest.raises(Unauthenticated) as caught:
+            await both.trust_of(request(header))
+        refused.add(caught.value.message)
+    assert refused == {Unauthenticated().message}
+    alone = Authentication(api_keys, oidc=tokens.authenticate, single_user=True)
+    assert await alone.trust_of(request(None)) is SINGLE_USER
+    with capture_logs(), pytest.raises(Unauthenticated):
+        await alone.trust_of(request("Bearer wrong"))
+
+
+@pytest.mark.parametrize(
+    ("url", "safe"),
+    [
+        ("https://id.example", True),
+        ("https://id.example/realms/x/", True),
+        ("http://127.0.0.1:9000", True),
+        ("http://127.8.8.8", True),
+        ("http://[::1]:9000/x", True),
+        ("http://localhost:9000", True),
+        ("http://id.example", False),
+        ("http://localhost.example", False),
+        ("http://127.0.0.1.example", False),
+        ("http://127.0.0.1@id.example", False),
+        ("https://user:pass@id.example", False),
+        ("https://id.example#x", False),
+        ("ftp://127.0.0.1", False),
+        ("file:///etc/passwd", False),
+        ("https://", False),
+        ("id.example", False),
+        ("http://[::1", False),
+    ],
+)
+def test_keys_come_by_https_or_from_this_machine(url: str, safe: bool) -> None:
+    assert is_safe_url(url) is safe
+    if safe:
+        assert Settings.load({}, oidc_issuer=url, oidc_audience="a").oidc_issuer == url
+        return
+    with pytest.raises(Misconfigured, match="STRATAGRAPH_OIDC_ISSUER must be an https"):
+        Settings.load({}, oidc_issuer=url, oidc_audience="a")
+
+
+def test_the_settings_of_an_issuer_go_together() -> None:
+    both = Settings.load({}, oidc_issuer="https://id.example", oidc_audience="a", oidc_claims='{"tenant": "org"}')
+    assert both.oidc_claims == ClaimNames(tenant="org")
+    for half in ({"oidc_issuer": "https://id.example"}, {"oidc_audience": "a"}):
+        with pytest.raises(Misconfigured, match="set both"):
+            Settings.load({}, **half)
+    with pytest.raises(Misconfigured, match="OIDC_AUDIENCE must not be empty"):
+        Settings.load({}, oidc_issuer="https://id.example", oidc_audience=" ")
+    with pytest.raises(Misconfigured, match="without query"):
+        Settings.load({}, oidc_issuer="https://id.example?x=y", oidc_audience="a")
+    for wrong, says in (
+        ('{"tenat": "org"}', r"OIDC_CLAIMS\.tenat"),
+        ("tenant", "Invalid JSON"),
+        ('{"tenant": ""}', "t"),
+    ):
+        with pytest.raises(Misconfigured, match=says):
+            Settings.load({}, oidc_claims=wrong)
+
+
+async def test_the_issuers_own_names_for_claims_are_read_and_ours_no_longer(issuer: Issuer) -> None:
+    names = ClaimNames(tenant="https://id.example/org", scopes="scope", ceiling="clearance", access="role")
+    tokens = OidcTokens(IssuerKeys(issuer.url), audience=AUDIENCE, names=names)
+    claims: dict[str, Any] = {"https://id.example/org": "acme", "scope": "a b", "clearance": "low", "role": "write"}
+    trust = await tokens.authenticate(issuer.token(**claims, stratagraph_access="admin"))
+    assert (trust.tenant, trust.access, trust.ceiling) == ("acme", Access.WRITE, Sensitivity.LOW)
+    assert trust.scopes == frozenset({"a", "b"})
+    assert await refusal(tokens, issuer.token()) == "tenant: missing or not a name"
