@@ -6,6 +6,7 @@ import base64
 import binascii
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -18,9 +19,11 @@ from stratagraph.store.entities import find_by_names
 from stratagraph.store.enums import Access, MemoryType
 from stratagraph.store.episodes import LISTED_EVENTS, assemble
 from stratagraph.store.errors import InvalidInput
+from stratagraph.store.instants import past_instant, settle
+from stratagraph.store.past import Moment, Past, Version
 from stratagraph.store.reading import Reader
 from stratagraph.store.records import AuditEntry, MemoryRecord, Relation
-from stratagraph.store.tenancy import Directory
+from stratagraph.store.tenancy import Directory, Reach
 from stratagraph.store.trust import Trust
 from stratagraph.store.writing import handle_key
 
@@ -34,6 +37,15 @@ class Page:
     """Some records, newest first, and the cursor of the last; `has_next` is exact."""
 
     records: tuple[MemoryRecord, ...]
+    end_cursor: str | None
+    has_next: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Some versions of a record, newest first, and the cursor of the last; `has_next` is exact."""
+
+    versions: tuple[Version, ...]
     end_cursor: str | None
     has_next: bool
 
@@ -67,17 +79,53 @@ class Lookup:
         self._directory = directory
         self._clock = clock
 
-    async def record(self, trust: Trust, id_: UUID) -> MemoryRecord | None:
-        """The record, an episode with its whole timeline; None for what does not exist for this caller."""
+    async def record(self, trust: Trust, id_: UUID, *, as_of: datetime | None = None) -> MemoryRecord | None:
+        """The record, an episode with its whole timeline; None for what does not exist for this caller.
+
+        As of a past instant: as it was then, if it is in full sight for the caller both by then's trust and by now's.
+        Raises InvalidInput for an instant to come, StoreUnavailable for one that is not settled yet.
+        """
         trust.require(Access.READ)
         reach = await self._directory.reach(trust)
+        now = self._clock.now()
+        if as_of is not None:
+            return await self._past_record(reach, Moment(id_, past_instant(as_of, now=now)))
         async with self._database.reading(reach.bounds) as connection:
-            reader = Reader(connection, self._directory, reach, self._clock.now())
+            reader = Reader(connection, self._directory, reach, now)
             found = (await reader.records([id_])).get(id_)
             if found is None:
                 return None
             payloads = await assemble(connection, reach, [found], most=ALL_EVENTS)
         return replace(found, payload=payloads[id_]) if id_ in payloads else found
+
+    async def _past_record(self, reach: Reach, moment: Moment) -> MemoryRecord | None:
+        await settle(self._database, moment.at)
+        async with self._database.reading(reach.bounds) as connection:
+            past = Past(connection, self._directory, reach)
+            found = (await past.records([moment])).get(moment)
+            if found is None:
+                return None
+            payloads = await past.assemble([(found, moment.at)], most=ALL_EVENTS)
+        return replace(found, payload=payloads[moment]) if moment in payloads else found
+
+    async def history(self, trust: Trust, id_: UUID, *, first: int = 50, after: str | None = None) -> History:
+        """A page of the record's versions, newest first, without those that the caller may not see in full.
+
+        None at all for a record that does not exist for this caller. Raises InvalidInput for a bad bound or cursor.
+        """
+        trust.require(Access.READ)
+        _check_first(first)
+        before = _decode_version(after) if after is not None else None
+        reach = await self._directory.reach(trust)
+        async with self._database.reading(reach.bounds) as connection:
+            past = Past(connection, self._directory, reach)
+            found = await past.versions(id_, now=self._clock.now(), first=first + 1, before=before)
+        shown = tuple(found[:first])
+        return History(
+            versions=shown,
+            end_cursor=_encode_version(shown[-1].number) if shown else None,
+            has_next=len(found) > first,
+        )
 
     async def payloads(self, trust: Trust, records: Collection[MemoryRecord]) -> dict[UUID, dict[str, Any]]:
         """Timelines for the thread episodes among `records`, up to LISTED_EVENTS events each."""
@@ -97,8 +145,7 @@ class Lookup:
     ) -> Page:
         """A page of what the caller may see at least redacted. Raises InvalidInput for a bad bound or cursor."""
         trust.require(Access.READ)
-        if not 1 <= first <= MAX_PAGE:
-            raise InvalidInput(f"first: {first} is not between 1 and {MAX_PAGE}", path=["first"])
+        _check_first(first)
         before = _decode_cursor(after) if after is not None else None
         reach = await self._directory.reach(trust)
         async with self._database.reading(reach.bounds) as connection:
@@ -114,8 +161,7 @@ class Lookup:
     async def entities(self, trust: Trust, name: str, *, scope: str | None, first: int) -> list[MemoryRecord]:
         """Entities known by this name or alias, exactly but for case and spaces."""
         trust.require(Access.READ)
-        if not 1 <= first <= MAX_PAGE:
-            raise InvalidInput(f"first: {first} is not between 1 and {MAX_PAGE}", path=["first"])
+        _check_first(first)
         reach = await self._directory.reach(trust if scope is None else trust.narrowed(scopes=[scope]))
         async with self._database.reading(reach.bounds) as connection:
             ids = [id_ for id_, _ in await find_by_names(connection, reach, [name], limit=first)]
@@ -146,6 +192,20 @@ class Lookup:
             reader = Reader(connection, self._directory, reach, self._clock.now())
             return await reader.relations_of(ids, limit=MAX_RELATIONS)
 
+    async def past_relations(self, trust: Trust, moments: Collection[Moment]) -> dict[Moment, list[Relation]]:
+        """The relations that records had at instants which an answer has been given for."""
+        reach = await self._directory.reach(trust)
+        async with self._database.reading(reach.bounds) as connection:
+            return await Past(connection, self._directory, reach).relations_of(moments, limit=MAX_RELATIONS)
+
+    async def past_payloads(
+        self, trust: Trust, records: Collection[tuple[MemoryRecord, datetime]]
+    ) -> dict[Moment, dict[str, Any]]:
+        """Timelines of then for the thread episodes among `records`, up to LISTED_EVENTS events each."""
+        reach = await self._directory.reach(trust)
+        async with self._database.reading(reach.bounds) as connection:
+            return await Past(connection, self._directory, reach).assemble(records, most=LISTED_EVENTS)
+
     async def audit(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, list[AuditEntry]]:
         """The logs of those records that the caller may see in full."""
         reach = await self._directory.reach(trust)
@@ -153,6 +213,11 @@ class Lookup:
             reader = Reader(connection, self._directory, reach, self._clock.now())
             whole = [id_ for id_, record in (await reader.records(ids)).items() if not record.redacted]
             return dict(await fetch_audit(connection, reach.tenant, whole))
+
+
+def _check_first(first: int) -> None:
+    if not 1 <= first <= MAX_PAGE:
+        raise InvalidInput(f"first: {first} is not between 1 and {MAX_PAGE}", path=["first"])
 
 
 def _drawn(record: MemoryRecord, payload: dict[str, Any]) -> Plan:
@@ -187,13 +252,32 @@ def _is_uuid(text: str) -> bool:
 
 
 def _encode_cursor(id_: UUID) -> str:
-    return base64.urlsafe_b64encode(id_.bytes).decode().rstrip("=")
+    return _encoded(id_.bytes)
 
 
 def _decode_cursor(cursor: str) -> UUID:
+    return UUID(bytes=_decoded(cursor, length=16))
+
+
+def _encode_version(number: int) -> str:
+    return _encoded(number.to_bytes(8))
+
+
+def _decode_version(cursor: str) -> int:
+    return int.from_bytes(_decoded(cursor, length=8), signed=True)
+
+
+def _encoded(key: bytes) -> str:
+    return base64.urlsafe_b64encode(key).decode().rstrip("=")
+
+
+def _decoded(cursor: str, *, length: int) -> bytes:
     try:
-        return UUID(bytes=base64.urlsafe_b64decode(cursor + "=="))
+        key = base64.urlsafe_b64decode(cursor + "==")
     except (ValueError, binascii.Error):
+        key = b""
+    if len(key) != length:
         raise InvalidInput(
             f"after: {cursor!r} is no cursor; give `pageInfo.endCursor` of the page before", path=["after"]
-        ) from None
+        )
+    return key

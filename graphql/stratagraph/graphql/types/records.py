@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
 import strawberry
+from strawberry.dataloader import DataLoader
 
-from stratagraph.graphql.context import Info, episode_key
+from stratagraph.graphql.context import Context, Info, episode_key
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store import records as domain
 from stratagraph.store.episodes import is_thread_episode
+from stratagraph.store.past import Moment
 from stratagraph.store.predicates import inverse
 
 
@@ -78,14 +81,52 @@ class AuditEntry:
     rationale: str | None
 
 
+class PastLoaders:
+    """What belongs to the records of one answer about the past, each as of its own instant, read for all at once."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.relations: DataLoader[Moment, list[domain.Relation]] = DataLoader(load_fn=self._load_relations)
+        self.timelines: DataLoader[_Episode, dict[str, Any] | None] = DataLoader(load_fn=self._load_timelines)
+
+    async def _load_relations(self, moments: list[Moment]) -> list[list[domain.Relation]]:
+        found = await self._context.services.lookup.past_relations(self._context.trust, moments)
+        return [found.get(moment, []) for moment in moments]
+
+    async def _load_timelines(self, episodes: list[_Episode]) -> list[dict[str, Any] | None]:
+        asked = [(episode.record, episode.moment.at) for episode in episodes]
+        found = await self._context.services.lookup.past_payloads(self._context.trust, asked)
+        return [found.get(episode.moment) for episode in episodes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Episode:
+    """A record of the past as a loader's key: records hold dictionaries and cannot be hashed themselves."""
+
+    record: domain.MemoryRecord = field(hash=False, compare=False)
+    moment: Moment
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    """The instant a record is shown as of."""
+
+    at: datetime
+    loaders: PastLoaders
+
+
 @strawberry.type(description="One memory. A redacted one shows its head only: all else is null.")
 class MemoryRecord:
     record: strawberry.Private[domain.MemoryRecord]
+    then: strawberry.Private[Then | None]
+    context: strawberry.Private[Context | None]
     id: strawberry.ID
     type: MemoryType
     sensitivity: Sensitivity
     confidence: float
-    salience: float = strawberry.field(description="Its value now, in [0, 1]: a function of time.")
+    salience: float = strawberry.field(
+        description="Its value now, or at the instant asked for, in [0, 1]: a function of time."
+    )
     state: RecordState
     scope: str = strawberry.field(description="Empty: unscoped.")
     tags: list[str]
@@ -104,28 +145,44 @@ class MemoryRecord:
     async def payload(self, info: Info) -> JSON | None:
         payload: Any = self.record.payload
         if is_thread_episode(self.record):
-            payload = await info.context.timelines.load(episode_key(self.record)) or payload
+            payload = await self._timeline(self.context or info.context) or payload
         return payload  # type: ignore[no-any-return]  # JSON is any value
 
-    @strawberry.field(description="Its relations in both directions, heaviest first, at most 100.")
+    @strawberry.field(
+        description="Its relations in both directions, heaviest first, at most 100; of a past record, those of then."
+    )
     async def relations(self, info: Info) -> list[Relation] | None:
         if self.redacted:
             return None
-        return [Relation.of(relation) for relation in await info.context.relations.load(self.record.id)]
+        if self.then is None:
+            relations = await (self.context or info.context).relations.load(self.record.id)
+        else:
+            relations = await self.then.loaders.relations.load(Moment(self.record.id, self.then.at))
+        return [Relation.of(relation) for relation in relations]
 
-    @strawberry.field(description="All that was done to it, oldest first.")
+    @strawberry.field(description="All that was done to it, oldest first; of a past record, until then.")
     async def audit_log(self, info: Info) -> list[AuditEntry] | None:
         if self.redacted:
             return None
         return [
             AuditEntry(action=entry.action, actor=entry.actor, timestamp=entry.timestamp, rationale=entry.rationale)
-            for entry in await info.context.audit.load(self.record.id)
+            for entry in await (self.context or info.context).audit.load(self.record.id)
+            if self.then is None or entry.timestamp <= self.then.at
         ]
 
+    async def _timeline(self, context: Context) -> dict[str, Any] | None:
+        if self.then is None:
+            return await context.timelines.load(episode_key(self.record))
+        key = _Episode(self.record, Moment(self.record.id, self.then.at))
+        return await self.then.loaders.timelines.load(key)
+
     @classmethod
-    def of(cls, record: domain.MemoryRecord) -> Self:
+    def of(cls, record: domain.MemoryRecord, then: Then | None = None, context: Context | None = None) -> Self:
+        """All that belongs to the record is read as of `then`, if given, and under the trust of `context`, if given."""
         return cls(
             record=record,
+            then=then,
+            context=context,
             id=strawberry.ID(str(record.id)),
             type=record.type,
             sensitivity=record.sensitivity,

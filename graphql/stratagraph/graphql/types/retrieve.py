@@ -7,10 +7,11 @@ from typing import Annotated, Any, Self, cast
 
 import strawberry
 
+from stratagraph.graphql.context import Context
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import Engine, MemoryType, Sensitivity
 from stratagraph.graphql.types.errors import Forbidden, InvalidInput, Unavailable
-from stratagraph.graphql.types.records import MemoryRecord, Relation
+from stratagraph.graphql.types.records import MemoryRecord, PastLoaders, Relation, Then
 from stratagraph.memory.retrieve import selection as chosen
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Node, Retrieved
@@ -28,7 +29,11 @@ class RetrieveGraphInput:
     context: JSON | None = strawberry.field(
         default=None, description="Conditions as an object; decides among procedures and plans."
     )
-    as_of: datetime | None = strawberry.field(default=None, description="Not answered by this version.")
+    as_of: datetime | None = strawberry.field(
+        default=None,
+        description="A past instant: what would have been the answer then, salience and ranking included, among what"
+        " the caller may see now as well. Entities are found by the names they have now.",
+    )
     at_least_sequence: str | None = strawberry.field(
         default=None, description="A receipt's sequence: the answer reflects at least that write."
     )
@@ -71,10 +76,10 @@ class GraphNode:
     why: Why | None
 
     @classmethod
-    def of(cls, node: Node) -> Self:
+    def of(cls, node: Node, then: Then | None, context: Context) -> Self:
         via = node.why.via
         return cls(
-            record=MemoryRecord.of(node.record),
+            record=MemoryRecord.of(node.record, then, context),
             root=node.root,
             hop=node.hop,
             score=node.score,
@@ -151,10 +156,11 @@ class RetrieveGraphSuccess:
     rendering: str | None = strawberry.field(description="For a prompt, with record ids as citations.")
 
     @classmethod
-    def of(cls, found: Retrieved) -> Self:
+    def of(cls, found: Retrieved, context: Context) -> Self:
+        then = Then(found.at, PastLoaders(context)) if found.at is not None else None
         return cls(
             roots=[strawberry.ID(str(id_)) for id_ in found.roots],
-            nodes=[GraphNode.of(node) for node in found.nodes],
+            nodes=[GraphNode.of(node, then, context) for node in found.nodes],
             edges=[Relation.of(edge) for edge in found.edges],
             selection=Selection.of(found.selection) if found.selection is not None else None,
             limits=Limits(reached=list(found.reached), hubs=[strawberry.ID(str(hub)) for hub in found.hubs]),

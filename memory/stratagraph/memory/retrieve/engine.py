@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.graph_sync.reader import READ_TIMEOUT_S
 from stratagraph.store.errors import MirrorUnavailable
 from stratagraph.store.feed import Feed
+from stratagraph.store.past import PastGraphReader
 from stratagraph.store.tenancy import Reach
 from stratagraph.store.traversal import GraphReader, Limits, Neighbourhood, SqlGraphReader, neighbourhood
 
@@ -49,10 +51,15 @@ class Engines:
         *,
         scores: Mapping[UUID, float],
         at_least: str | None,
+        at: datetime | None = None,
     ) -> Walked:
-        """Expand `roots`. `at_least` is a transaction id that the answer must reflect."""
+        """Expand `roots`. `at_least` is a transaction id that the answer must reflect, `at` a past instant to walk at,
+        of which the mirror knows nothing."""
         fallback = None
-        if self._preference == "neo4j" and self._mirror is not None and roots and limits.hops:
+        if at is not None:
+            if self._preference == "neo4j":
+                fallback = "the mirror shows only the present"
+        elif self._preference == "neo4j" and self._mirror is not None and roots and limits.hops:
             try:
                 if at_least is None or (self._feed is not None and await self._feed.seen(at_least)):
                     async with asyncio.timeout(READ_TIMEOUT_S * limits.hops):
@@ -63,7 +70,7 @@ class Engines:
                 fallback = error.message
             except TimeoutError:
                 fallback = f"the mirror took longer than {READ_TIMEOUT_S * limits.hops:.0f} s"
-        sql = SqlGraphReader(connection=connection)
+        sql: GraphReader = SqlGraphReader(connection=connection) if at is None else PastGraphReader(connection, at)
         found = await neighbourhood(sql, reach, roots, limits, scores=scores)
         return Walked(found=found, engine=sql.name, fallback=fallback)
 

@@ -21,7 +21,10 @@ _BOUNDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrieveRequest:
-    """A task in words, and how much of what surrounds it. `scopes` and `max_sensitivity` may only narrow."""
+    """A task in words, and how much of what surrounds it. `scopes` and `max_sensitivity` may only narrow.
+
+    `as_of` asks for what would have been the answer at that instant, among what the caller may see now as well.
+    """
 
     task_descriptor: str
     memory_types: tuple[MemoryType, ...] = ()
@@ -59,5 +62,3 @@ def check(request: RetrieveRequest) -> None:
         if not isinstance(request.context, dict):
             raise InvalidInput("context: must be a JSON object of conditions", path=["context"])
         check_json(request.context, path=["context"])
-    if request.as_of is not None:
-        raise InvalidInput("asOf: this version answers as of now only; leave it out", path=["asOf"])

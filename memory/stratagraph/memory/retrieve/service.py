@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from uuid import UUID
 
@@ -19,6 +20,9 @@ from stratagraph.store.database import Database
 from stratagraph.store.entities import find_by_names
 from stratagraph.store.enums import Access, MemoryType
 from stratagraph.store.ids import new_id
+from stratagraph.store.instants import past_instant, settle
+from stratagraph.store.past import Past, PastReader
+from stratagraph.store.past_search import search_recent_at, search_words_at
 from stratagraph.store.reading import Reader
 from stratagraph.store.records import MemoryRecord, Relation
 from stratagraph.store.retrievals import log_retrieval
@@ -46,7 +50,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieved:
-    """The answer: nodes best first, roots before the rest; `reached` names the limits that cut something off."""
+    """The answer: nodes best first, roots before the rest; `reached` names the limits that cut something off.
+
+    `at` is the past instant that it is as of, None for the present.
+    """
 
     id: UUID
     roots: tuple[UUID, ...]
@@ -59,6 +66,7 @@ class Retrieved:
     fallback: str | None
     mirror_lag_seconds: float | None
     rendering: str | None
+    at: datetime | None
 
 
 class Retrieve:
@@ -72,21 +80,31 @@ class Retrieve:
         self._sequences = Sequences()
 
     async def retrieve(self, trust: Trust, request: RetrieveRequest) -> Retrieved:
-        """Raises InvalidInput, Forbidden, or StoreUnavailable. The number of statements does not depend on the data."""
+        """Raises InvalidInput, Forbidden, or StoreUnavailable. The number of statements does not depend on the data.
+
+        As of a past instant, entities are found by the names they have now; all else is as it was.
+        """
         check(request)
         trust.require(Access.READ)
         reach = await self._directory.reach(trust.narrowed(scopes=request.scopes, ceiling=request.max_sensitivity))
         now = self._clock.now()
+        at = past_instant(request.as_of, now=now) if request.as_of is not None else None
+        if at is not None:
+            await settle(self._database, at)
         async with self._database.reading(reach.bounds) as connection:
             at_least = None
             if request.at_least_sequence is not None:
                 at_least = await self._sequences.parse(connection, request.at_least_sequence, path=["atLeastSequence"])
-            reader = Reader(connection, self._directory, reach, now)
-            why = await self._candidates(connection, reach, request)
+            reader = (
+                Reader(connection, self._directory, reach, now)
+                if at is None
+                else PastReader(Past(connection, self._directory, reach), at)
+            )
+            why, heads = await self._candidates(connection, reach, request, reader, at)
             candidates = {
-                id_: record
-                for id_, record in (await reader.heads(why)).items()
-                if request.min_salience is None or record.salience >= request.min_salience
+                id_: heads[id_]
+                for id_ in why
+                if request.min_salience is None or heads[id_].salience >= request.min_salience
             }
             order = ranked(candidates, why)
             scores = dict(order)
@@ -99,6 +117,7 @@ class Retrieve:
                 Limits(nodes=request.node_limit, edges=request.edge_limit, hops=request.max_hops),
                 scores=scores,
                 at_least=at_least,
+                at=at,
             )
             records = await reader.records(walked.found.hops, current=True)
             edges = await reader.relations(walked.found.edges)
@@ -121,7 +140,7 @@ class Retrieve:
             roots=tuple(roots),
             nodes=tuple(nodes),
             edges=tuple(edges),
-            selection=select((records[root] for root in roots), request.context, now),
+            selection=select((records[root] for root in roots), request.context, at or now),
             reached=tuple(sorted(reached)),
             hubs=tuple(hub for hub in walked.found.hubs if hub in hops),
             engine=walked.engine,
@@ -130,25 +149,43 @@ class Retrieve:
             rendering=render((node.record for node in nodes), token_budget=request.token_budget)
             if request.token_budget is not None
             else None,
+            at=at,
         )
 
-    async def _candidates(self, connection: AsyncConnection, reach: Reach, request: RetrieveRequest) -> dict[UUID, Why]:
+    async def _candidates(
+        self,
+        connection: AsyncConnection,
+        reach: Reach,
+        request: RetrieveRequest,
+        reader: Reader | PastReader,
+        at: datetime | None,
+    ) -> tuple[dict[UUID, Why], dict[UUID, MemoryRecord]]:
+        """What might answer, and heads. What turns out not to have been there then is no candidate from the start: it
+        neither sets the measure for the others nor keeps what is recent from answering."""
         types = request.memory_types or tuple(MemoryType)
-        words = await search_words(
-            connection,
-            reach,
-            request.task_descriptor,
-            types=types,
-            now=self._clock.now(),
-            limit=max(CANDIDATES, 2 * request.root_limit),
+        task, most = request.task_descriptor, max(CANDIDATES, 2 * request.root_limit)
+        words = (
+            await search_words(connection, reach, task, types=types, now=self._clock.now(), limit=most)
+            if at is None
+            else await search_words_at(connection, reach, task, types=types, at=at, limit=most)
         )
         named = (
-            await find_by_names(connection, reach, names_in(request.task_descriptor), limit=request.root_limit)
+            await find_by_names(connection, reach, names_in(task), limit=request.root_limit)
             if MemoryType.ENTITY in types
             else []
         )
-        recent = await search_recent(connection, reach, types=types, limit=request.root_limit)
-        return fuse(words, named, recent)
+        recent = (
+            await search_recent(connection, types=types, limit=request.root_limit)
+            if at is None
+            else await search_recent_at(connection, reach, types=types, at=at, limit=request.root_limit)
+        )
+        heads = await reader.heads({*(id_ for id_, _ in words), *(id_ for id_, _ in named), *recent})
+        why = fuse(
+            [(id_, score) for id_, score in words if id_ in heads],
+            [(id_, name) for id_, name in named if id_ in heads],
+            [id_ for id_ in recent if id_ in heads],
+        )
+        return why, heads
 
 
 def names_in(descriptor: str) -> list[str]:

@@ -14,6 +14,7 @@ from stratagraph.graphql.authentication import SINGLE_USER
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Node, Retrieved
 from stratagraph.service.cli.output import people, print_json, with_runtime
+from stratagraph.service.cli.past import instant
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.clock import rfc3339
 from stratagraph.store.enums import MemoryType
@@ -31,6 +32,7 @@ def ask(
         list[str] | None,
         typer.Option("--type", help="Only these: episodic, working, entity, semantic, competence, plan_graph."),
     ] = None,
+    as_of: Annotated[str | None, typer.Option(help="As it was then, such as 2026-11-21T12:00:00Z.")] = None,
     tenant: Annotated[str, typer.Option(help="Whose memories.")] = "default",
     json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
@@ -42,6 +44,7 @@ def ask(
         node_limit=min(1_000, max(limit, limit * 10)),
         edge_limit=500,
         max_hops=hops,
+        as_of=instant(as_of, "--as-of") if as_of is not None else None,
     )
 
     async def work(runtime: Runtime) -> Retrieved:

@@ -1,0 +1,109 @@
+"""`stratagraph history` and `stratagraph forget-preview`: what was, and what will be gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from stratagraph.graphql.authentication import SINGLE_USER
+from stratagraph.memory.forgetting import Preview
+from stratagraph.memory.lookup import History
+from stratagraph.service.cli.output import people, print_json, with_runtime
+from stratagraph.service.cli.show import as_json, line
+from stratagraph.service.runtime import Runtime
+from stratagraph.store.clock import rfc3339
+from stratagraph.store.errors import InvalidInput, RecordNotFound
+from stratagraph.store.ids import parse_id
+from stratagraph.store.records import AuditEntry
+
+
+def instant(text: str, name: str) -> datetime:
+    """An RFC 3339 instant; without an offset it is UTC."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(f"{name}: {text!r} is no instant; write 2026-11-21T12:00:00Z", path=[name]) from None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def history(
+    record: Annotated[str, typer.Argument(metavar="RECORD_ID", help="The record's id.")],
+    tenant: Annotated[str, typer.Option(help="Whose memories.")] = "default",
+    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """What a record was, version by version, and who did what to it, why."""
+    id_ = parse_id(record, path=["RECORD_ID"])
+
+    async def work(runtime: Runtime) -> tuple[History, list[AuditEntry]]:
+        trust = replace(SINGLE_USER, tenant=tenant)
+        found = await runtime.lookup.history(trust, id_, first=100)
+        return found, (await runtime.lookup.audit(trust, [id_])).get(id_, [])
+
+    found, log = with_runtime(work)
+    if not found.versions:
+        raise RecordNotFound(id_)
+    if json:
+        print_json(
+            {
+                "versions": [
+                    {
+                        "valid_from": rfc3339(version.valid_from),
+                        "valid_to": rfc3339(version.valid_to) if version.valid_to is not None else None,
+                        "record": as_json(version.record),
+                    }
+                    for version in found.versions
+                ],
+                "audit_log": [
+                    {
+                        "action": entry.action,
+                        "actor": entry.actor,
+                        "timestamp": rfc3339(entry.timestamp),
+                        "rationale": entry.rationale,
+                    }
+                    for entry in log
+                ],
+                "complete": not found.has_next,
+            }
+        )
+        return
+    for version in found.versions:
+        span = f"{version.valid_from:%Y-%m-%d %H:%M:%S} – "
+        span += f"{version.valid_to:%Y-%m-%d %H:%M:%S}" if version.valid_to is not None else "now"
+        people.print(Text(span, style="bold"), line(version.record))
+    table = Table("when", "what", "who", "why", title="audit log", title_justify="left")
+    for entry in log:
+        table.add_row(f"{entry.timestamp:%Y-%m-%d %H:%M:%S}", entry.action, entry.actor, entry.rationale or "")
+    people.print(table)
+
+
+def forget_preview(
+    days: Annotated[float, typer.Option(help="How far ahead.")] = 30.0,
+    first: Annotated[int, typer.Option(help="How many are listed, 1 to 100.")] = 20,
+    tenant: Annotated[str, typer.Option(help="Whose memories.")] = "default",
+    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """What will have been forgotten by then, if nothing happens meanwhile. Changes nothing."""
+
+    async def work(runtime: Runtime) -> Preview:
+        until = datetime.now(UTC) + timedelta(days=days, seconds=1)
+        return await runtime.forgetting.preview(replace(SINGLE_USER, tenant=tenant), until, first=first)
+
+    found = with_runtime(work)
+    if json:
+        print_json(
+            {
+                "total": found.total,
+                "records": [{**as_json(item.record), "due_at": rfc3339(item.due_at)} for item in found.items],
+            }
+        )
+        return
+    people.print(f"{found.total} records will have faded within {days:g} days.")
+    for item in found.items:
+        people.print(Text(f"{item.due_at:%Y-%m-%d %H:%M} ", style="dim"), line(item.record))
+    if found.has_next:
+        people.print("and more", style="dim")

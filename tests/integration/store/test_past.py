@@ -1,0 +1,388 @@
+"""The past: exact to the transaction, under the stricter of two trusts (SPEC §6 `as_of`; design decision 9)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from fix_memory import NOON, Memory, trust_of, until
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.clock import TICK, SystemClock
+from stratagraph.store.enums import Curve, Sensitivity, SourceKind
+from stratagraph.store.errors import InvalidInput, StoreUnavailable
+from stratagraph.store.feed import Feed
+from stratagraph.store.instants import LEEWAY, past_instant, settle
+from stratagraph.store.past import Moment, Past
+from stratagraph.store.records import MemoryRecord
+from stratagraph.store.tables import lifecycle_history
+from stratagraph.store.trust import Trust
+
+# Commits of this actor wait, at the very end, until the test gives way: slow writers, without a sleep.
+HOLD = 4711
+SLOW_COMMIT = f"""
+CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN IF NEW.actor = 'slow' THEN PERFORM pg_advisory_xact_lock({HOLD}); END IF; RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON audit DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION hold();
+"""
+SLOW = trust_of(actor="slow")
+
+
+@asynccontextmanager
+async def past(memory: Memory, trust: Trust | None = None) -> AsyncIterator[Past]:
+    reach = await memory.directory.reach(trust or memory.trust)
+    async with memory.database.reading(reach.bounds) as connection:
+        yield Past(connection, memory.directory, reach)
+
+
+async def at(memory: Memory, id_: UUID, instant: datetime, trust: Trust | None = None) -> MemoryRecord | None:
+    async with past(memory, trust) as reader:
+        return (await reader.records([Moment(id_, instant)])).get(Moment(id_, instant))
+
+
+async def change(memory: Memory, statement: str, **values: Any) -> None:
+    async with memory.database.engine.begin() as connection:
+        await connection.exec_driver_sql(statement, values)
+
+
+@asynccontextmanager
+async def held_commits(memory: Memory) -> AsyncIterator[AsyncConnection]:
+    """Commits by `slow` wait while this block runs, or until the lock is given up in it."""
+    async with memory.database.engine.begin() as connection:
+        for statement in SLOW_COMMIT.strip().split(";\nCREATE CONSTRAINT"):
+            await connection.exec_driver_sql(
+                statement if statement.startswith("CREATE FUNCTION") else f"CREATE CONSTRAINT{statement}"
+            )
+    async with memory.database.engine.connect() as connection:
+        await connection.exec_driver_sql(f"SELECT pg_advisory_lock({HOLD})")
+        await connection.rollback()  # the lock is the session's
+        try:
+            yield connection
+        finally:
+            await connection.exec_driver_sql("SELECT pg_advisory_unlock_all()")
+            await connection.rollback()
+
+
+async def waits_at_commit(memory: Memory) -> bool:
+    async with memory.database.engine.begin() as connection:
+        held = await connection.exec_driver_sql("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+        return held.first() is not None
+
+
+async def test_decision_9_a_record_is_as_it_was_before_each_change_and_absent_before_the_first(memory: Memory) -> None:
+    state: dict[str, Any] = {"thread_id": "t", "state": "planning", "context_summary": "first"}
+    first = await memory.remember(SourceKind.WORKING_STATE, state)
+    born = memory.clock.now()
+    memory.clock.forward(timedelta(minutes=10))
+    await memory.remember(SourceKind.WORKING_STATE, state | {"context_summary": "second", "state": "blocked"})
+    changed = memory.clock.now()
+    id_ = first.primary.id
+    assert await at(memory, id_, born - TICK) is None
+    for instant in (born, changed - TICK):
+        then = await at(memory, id_, instant)
+        assert then is not None
+        assert then.payload is not None
+        assert (then.payload["context_summary"], then.version, then.updated_at) == ("first", 1, born)
+    now = await at(memory, id_, changed)
+    assert now is not None
+    assert now.payload is not None
+    assert (now.payload["context_summary"], now.version, now.updated_at) == ("second", 2, changed)
+    assert now == await memory.lookup.record(memory.trust, id_)
+
+
+async def test_decision_9_salience_of_then_comes_from_the_last_event_before(memory: Memory) -> None:
+    kept = await memory.observe("Alice", "likes", "tea")
+    born = memory.clock.now()
+    memory.clock.forward(timedelta(days=30))
+    await memory.observe("Alice", "likes", "tea")  # again: reinforced
+    again = memory.clock.now()
+    before = await at(memory, kept.primary.id, again - TICK)
+    after = await at(memory, kept.primary.id, again)
+    assert before is not None
+    assert before.lifecycle is not None
+    assert before.salience == pytest.approx(0.5, abs=1e-5)
+    assert (before.lifecycle.t0, before.lifecycle.last_reinforced_at) == (born, born)
+    assert after is not None
+    assert after.lifecycle is not None
+    assert after.salience == pytest.approx(0.6, abs=1e-5)
+    assert (after.lifecycle.t0, after.lifecycle.last_reinforced_at) == (again, again)
+
+
+async def test_decision_11_a_record_decays_as_it_did_until_its_lifecycle_changed(memory: Memory) -> None:
+    """Half a life of an hour, then one of a day, then pinned: each holds for its own time, to the microsecond."""
+    kept = await memory.turn("hello")
+    born = memory.clock.now()
+    slower, pinned = born + timedelta(hours=1), born + timedelta(hours=25)
+    tenant = (await memory.directory.reach(memory.trust)).tenant.id
+    old = {"curve": int(Curve.EXPONENTIAL), "min_salience": 0.0, "reinforcement_gain": 0.1, "deletion_policy": 1}
+    async with memory.database.engine.begin() as connection:
+        for to_at, half_life_s in ((slower, 3_600.0), (pinned, 86_400.0)):
+            await connection.execute(
+                lifecycle_history.insert().values(
+                    tenant=tenant, id=kept.primary.id, to_at=to_at, half_life_s=half_life_s, pinned=False, **old
+                )
+            )
+        for seq, (instant, value) in enumerate(((slower, 0.5), (pinned, 0.25)), 2):
+            await connection.exec_driver_sql(
+                "INSERT INTO audit (tenant, id, seq, action, actor, at, salience, hash)"
+                " VALUES (%s, %s, %s, 'revise', 'x', %s, %s, sha256(''))",
+                (tenant, kept.primary.id, seq, instant, value),
+            )
+        await connection.exec_driver_sql(
+            "UPDATE salience SET s = 0.25, t0 = %s, pinned = true, half_life_s = 86400", (pinned,)
+        )
+    for instant, half_life_s, is_pinned, value in (
+        (slower - TICK, 3_600.0, False, 0.5),
+        (slower, 86_400.0, False, 0.5),
+        (pinned - TICK, 86_400.0, False, 0.25),
+        (pinned, 86_400.0, True, 0.25),
+        (pinned + timedelta(days=400), 86_400.0, True, 0.25),
+    ):
+        then = await at(memory, kept.primary.id, instant)
+        assert then is not None
+        assert then.lifecycle is not None
+        assert (then.lifecycle.decay.half_life_s, then.lifecycle.pinned) == (half_life_s, is_pinned)
+        assert then.salience == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.parametrize(("then", "now"), [("low", "high"), ("high", "low")])
+async def test_decision_9_the_stricter_of_both_sensitivities_decides(memory: Memory, then: str, now: str) -> None:
+    """In full sight by one of the two only, even by exactly one level: absent, and never redacted."""
+    kept = await memory.remember(
+        SourceKind.WORKING_STATE,
+        {"thread_id": "t", "state": "planning"},
+        sensitivity=Sensitivity.parse(then, path=["then"]),
+    )
+    born = memory.clock.now()
+    memory.clock.forward(timedelta(hours=1))
+    await keep_version(memory, kept.primary.id, memory.clock.now())
+    await change(memory, "UPDATE record SET sensitivity = %(level)s", level=int(Sensitivity.parse(now, path=["now"])))
+    for ceiling in (Sensitivity.LOW, Sensitivity.MEDIUM):
+        caller = trust_of(ceiling=ceiling)
+        assert await at(memory, kept.primary.id, born, caller) is None
+        async with past(memory, caller) as reader:
+            versions = await reader.versions(kept.primary.id, now=memory.clock.now(), first=10, before=None)
+        assert [version.record.sensitivity for version in versions] == ([Sensitivity.LOW] if now == "low" else [])
+    whole = await at(memory, kept.primary.id, born, trust_of(ceiling=Sensitivity.HIGH))
+    assert whole is not None
+    assert (whole.sensitivity.label, whole.redacted) == (then, False)
+    assert whole.payload is not None  # sealed or not
+    assert whole.payload["state"] == "planning"
+
+
+@pytest.mark.parametrize(("then", "now"), [("project:a", "project:b"), ("project:b", "project:a")])
+async def test_decision_9_the_scope_of_then_and_the_scope_of_now_must_both_be_in_reach(
+    memory: Memory, then: str, now: str
+) -> None:
+    kept = await memory.remember(SourceKind.WORKING_STATE, {"thread_id": "t", "state": "planning"}, scope=then)
+    await memory.turn("so that the scope exists", scope=now)
+    born = memory.clock.now()
+    memory.clock.forward(timedelta(hours=1))
+    await keep_version(memory, kept.primary.id, memory.clock.now())
+    await change(
+        memory,
+        "UPDATE record SET scope = (SELECT id FROM scope WHERE name = %(now)s) WHERE id = %(id)s",
+        now=now,
+        id=kept.primary.id,
+    )
+    for scopes, seen in (({then}, False), ({now}, False), ({then, now}, True)):
+        assert (await at(memory, kept.primary.id, born, trust_of(scopes=scopes)) is not None) is seen
+
+
+async def keep_version(memory: Memory, id_: UUID, instant: datetime) -> None:
+    """What the record is goes to the history, as a writer would put it there before a change at `instant`."""
+    await change(
+        memory,
+        "WITH kept AS (INSERT INTO record_history (tenant, id, row_version, from_at, to_at, type, scope, sensitivity,"
+        " state, confidence, tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version,"
+        " terms, impacts)"
+        " SELECT tenant, id, row_version, updated_at, %(at)s, type, scope, sensitivity, state, confidence, tags, name,"
+        " text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts FROM record"
+        " WHERE id = %(id)s)"
+        " UPDATE record SET updated_at = %(at)s, row_version = row_version + 1 WHERE id = %(id)s",
+        at=instant,
+        id=id_,
+    )
+
+
+async def test_decision_9_relations_are_those_that_existed_then(memory: Memory) -> None:
+    fact = await memory.observe("Alice", "works_at", "Acme")
+    born = memory.clock.now()
+    edges = {edge.id: edge for edge in fact.edges}
+    ended = next(edge for edge in fact.edges if edge.predicate == "object_entity")
+    closed = born + timedelta(minutes=5)
+    await change(memory, "UPDATE relation SET ended_at = %(at)s WHERE id = %(id)s", at=closed, id=ended.id)
+    asked = [Moment(fact.primary.id, instant) for instant in (born - TICK, born, closed - TICK, closed)]
+    async with past(memory) as reader:
+        found = await reader.relations_of(asked, limit=10)
+        by_id = {moment: await reader.relations(list(edges), at=moment.at) for moment in asked}
+    for moment, wanted in zip(asked, (set(), set(edges), set(edges), set(edges) - {ended.id}), strict=True):
+        assert {relation.id for relation in found[moment]} == wanted
+        assert {relation.id for relation in by_id[moment]} == wanted
+        assert all(relation == edges[relation.id] for relation in found[moment])
+
+
+async def test_decision_9_a_relation_needs_both_ends_in_full_sight(memory: Memory) -> None:
+    fact = await memory.observe("Alice", "works_at", "Acme")
+    born = memory.clock.now()
+    end = next(edge.target for edge in fact.edges if edge.predicate == "object_entity")
+    await keep_version(memory, end, born + timedelta(minutes=1))
+    caller = trust_of(ceiling=Sensitivity.LOW)
+
+    async def predicates() -> tuple[set[str], set[str]]:
+        moment = Moment(fact.primary.id, born)
+        async with past(memory, caller) as reader:
+            near = (await reader.relations_of([moment], limit=10))[moment]
+            named = await reader.relations([edge.id for edge in fact.edges], at=born)
+        return {relation.predicate for relation in near}, {relation.predicate for relation in named}
+
+    both = {"subject_entity", "object_entity"}
+    assert await predicates() == (both, both)
+    await change(memory, "UPDATE record SET sensitivity = 2 WHERE id = %(id)s", id=end)  # redacted now
+    assert await predicates() == ({"subject_entity"}, {"subject_entity"})
+    await change(memory, "UPDATE record SET sensitivity = 0 WHERE id = %(id)s", id=end)
+    assert await predicates() == (both, both)
+    await change(memory, "UPDATE record_history SET sensitivity = 2 WHERE id = %(id)s", id=end)  # redacted then
+    assert await predicates() == ({"subject_entity"}, {"subject_entity"})
+
+
+async def test_versions_tile_time_and_come_in_pages(memory: Memory) -> None:
+    state: dict[str, Any] = {"thread_id": "t", "state": "planning"}
+    id_ = (await memory.remember(SourceKind.WORKING_STATE, state)).primary.id
+    born = memory.clock.now()
+    for number in range(6):
+        await memory.remember(SourceKind.WORKING_STATE, state | {"context_summary": f"summary {number}"})
+    async with past(memory) as reader:
+        whole = await reader.versions(id_, now=memory.clock.now(), first=100, before=None)
+        page = await reader.versions(id_, now=memory.clock.now(), first=3, before=whole[2].number)
+    assert [version.record.version for version in whole] == [7, 6, 5, 4, 3, 2, 1]
+    assert whole[0].valid_to is None
+    assert [version.valid_to for version in whole[1:]] == [version.valid_from for version in whole[:-1]]
+    assert whole[-1].valid_from == born
+    assert [version.number for version in page] == [version.number for version in whole[3:6]]
+    for version in whole:
+        last = version.valid_to - TICK if version.valid_to is not None else memory.clock.now()
+        assert version.record == await at(memory, id_, last)
+
+
+async def test_decision_9_an_old_instant_is_exact_whatever_is_being_written_now(memory: Memory) -> None:
+    """What began after the instant's tick is not waited for."""
+    memory.clock.at = SystemClock().now()
+    await memory.turn("long ago")
+    await Feed(memory.database, "words").tick()
+    async with memory.database.engine.begin() as connection:
+        await connection.exec_driver_sql("UPDATE sync_tick SET at = at - interval '1 hour'")
+    async with memory.database.engine.begin() as writer:
+        await writer.exec_driver_sql("SELECT pg_current_xact_id()")
+        began = time.monotonic()
+        await settle(memory.database, SystemClock().now() - timedelta(hours=2), within_s=0.0)
+        assert time.monotonic() - began < 1.0
+        with pytest.raises(StoreUnavailable):
+            await settle(memory.database, SystemClock().now(), within_s=0.0)
+
+
+async def test_decision_9_what_only_reads_is_not_waited_for(memory: Memory) -> None:
+    await memory.turn("hello")
+    async with memory.database.engine.begin() as reader:
+        await reader.exec_driver_sql("SELECT count(*) FROM record")
+        await settle(memory.database, SystemClock().now(), within_s=0.0)
+
+
+async def test_decision_9_a_writer_that_nobody_has_overtaken_is_waited_for(memory: Memory) -> None:
+    """Its number is not below the xmax of the tick's snapshot, and yet it began first."""
+    memory.clock.at = SystemClock().now()
+    await memory.turn("hello")
+    instant = SystemClock().now()
+    async with memory.database.engine.begin() as writer:
+        await writer.exec_driver_sql("SELECT pg_current_xact_id()")
+        await Feed(memory.database, "words").tick()
+        async with memory.database.engine.begin() as connection:
+            await connection.exec_driver_sql("UPDATE sync_tick SET at = %s", (instant + timedelta(hours=1),))
+        with pytest.raises(StoreUnavailable):
+            await settle(memory.database, instant, within_s=0.0)
+    await settle(memory.database, instant, within_s=0.0)
+
+
+async def test_decision_9_a_tick_within_the_leeway_of_clocks_is_not_trusted(memory: Memory) -> None:
+    memory.clock.at = SystemClock().now()
+    await memory.turn("hello")
+    await Feed(memory.database, "words").tick()
+    instant = SystemClock().now()
+    for later, waits in ((LEEWAY - TICK, True), (LEEWAY, False)):
+        async with memory.database.engine.begin() as connection:
+            await connection.exec_driver_sql("UPDATE sync_tick SET at = %s", (instant + later,))
+        async with memory.database.engine.begin() as writer:
+            await writer.exec_driver_sql("SELECT pg_current_xact_id()")
+            if waits:
+                with pytest.raises(StoreUnavailable):
+                    await settle(memory.database, instant, within_s=0.0)
+            else:
+                await settle(memory.database, instant, within_s=0.0)
+
+
+async def test_decision_9_a_write_in_flight_is_waited_for_and_included(memory: Memory) -> None:
+    memory.clock.at = SystemClock().now()
+    async with held_commits(memory) as holder:
+        writing = asyncio.create_task(memory.turn("the slow one", trust=SLOW))
+        await until(lambda: waits_at_commit(memory))
+        written_at = memory.clock.now()
+        memory.clock.forward(timedelta(seconds=1))
+        reading = asyncio.create_task(
+            memory.lookup.records(memory.trust)  # the present, meanwhile: nothing yet
+        )
+        assert (await reading).records == ()
+        settling = asyncio.create_task(settle(memory.database, written_at + timedelta(milliseconds=1), within_s=30))
+        asked = iter(range(10))
+        await until(lambda: _exhausted(asked))  # time enough for it to ask several times
+        assert not settling.done()
+        assert not writing.done()
+        await holder.exec_driver_sql("SELECT pg_advisory_unlock_all()")
+        await settling
+        kept = (await writing).primary
+    assert kept.created_at == written_at
+    found = await memory.lookup.record(memory.trust, kept.id, as_of=written_at + timedelta(milliseconds=1))
+    assert found is not None
+    assert found.text == kept.text
+
+
+async def _exhausted(rounds: Iterator[int]) -> bool:
+    return next(rounds, None) is None
+
+
+async def test_decision_9_a_writer_that_never_commits_is_named_at_the_deadline(memory: Memory) -> None:
+    memory.clock.at = SystemClock().now()
+    kept = await memory.turn("before")
+    async with held_commits(memory) as holder:
+        writing = asyncio.create_task(memory.turn("the stuck one", trust=SLOW))
+        await until(lambda: waits_at_commit(memory))
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailable, match="earlier instant") as caught:
+            await memory.lookup.record(memory.trust, kept.primary.id, as_of=memory.clock.now())
+        assert 1.5 < time.monotonic() - began < 4.0
+        assert caught.value.path == ["asOf"]
+        assert caught.value.retryable
+        await holder.exec_driver_sql("SELECT pg_advisory_unlock_all()")
+        await writing
+    assert await memory.lookup.record(memory.trust, kept.primary.id, as_of=memory.clock.now()) is not None
+
+
+def test_an_instant_has_an_offset_and_is_past() -> None:
+    assert past_instant(NOON, now=NOON) == NOON
+    for wrong in (NOON + TICK, NOON.replace(tzinfo=None)):
+        with pytest.raises(InvalidInput) as caught:
+            past_instant(wrong, now=NOON)
+        assert caught.value.path == ["asOf"]
+
+
+async def test_a_record_that_never_was_has_no_past(memory: Memory) -> None:
+    await memory.turn("hello")
+    assert await at(memory, uuid4(), memory.clock.now()) is None
+    async with past(memory) as reader:
+        assert await reader.versions(uuid4(), now=memory.clock.now(), first=10, before=None) == []
+        assert await reader.records([]) == {}
