@@ -14,6 +14,7 @@ from stratagraph.store import tables
 from stratagraph.store.bulk import insert_rows
 from stratagraph.store.canonical import keyed_hash, normalised_name
 from stratagraph.store.database import fetch
+from stratagraph.store.errors import InvalidInput
 from stratagraph.store.ids import new_id
 from stratagraph.store.tenancy import Reach, Tenant
 
@@ -171,6 +172,46 @@ async def _claim(
     await insert_rows(
         connection, tables.entity_term, unclaimed, suffix="ON CONFLICT (tenant, term_key, entity) DO NOTHING"
     )
+
+
+async def rename(
+    connection: AsyncConnection, tenant: Tenant, mention: Mention, entity: UUID, *, absorbed: Iterable[UUID] = ()
+) -> None:
+    """Let `entity` be known by just what `mention` says, and those it absorbed by nothing any more.
+
+    Raises InvalidInput where an identifier belongs to yet another entity: the two have to be merged. A name that
+    another one was first to claim is shared: both are found by it, the other is meant by it.
+    """
+    former = [entity, *absorbed]
+    await fetch(connection, "lock_entity_terms", tenant=tenant.id, entities=former)
+    table = tables.entity_term
+    await connection.execute(table.delete().where(table.c.tenant == tenant.id, table.c.entity.in_(former)))
+    rows = [
+        {
+            "tenant": tenant.id,
+            "term_key": term.key,
+            "entity": entity,
+            "scope": mention.scope,
+            "sensitivity": mention.sensitivity,
+            "kind": term.kind,
+            "claimed": True,
+        }
+        for term in sorted(terms_of(tenant, mention), key=lambda term: term.key)
+    ]
+    won = await insert_rows(
+        connection,
+        table,
+        rows,
+        suffix="ON CONFLICT (tenant, scope, sensitivity, term_key) WHERE claimed DO NOTHING RETURNING term_key",
+    )
+    mine = {bytes(row.term_key) for row in won}
+    shared = [row for row in rows if row["term_key"] not in mine]
+    if any(row["kind"] == IDENTIFIER for row in shared):
+        raise InvalidInput(
+            "payload.identifiers: one of them belongs to another entity; merge the two instead",
+            path=["payload", "identifiers"],
+        )
+    await insert_rows(connection, table, [{**row, "claimed": False} for row in shared])
 
 
 async def find_by_names(

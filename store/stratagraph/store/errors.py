@@ -10,7 +10,9 @@ StratagraphError                      may the same call succeed later?
 ├── EvidenceRequired                  with evidence
 ├── ConditionsOverlap(with_id)        with disjoint conditions
 ├── IdempotencyMismatch(key)          with another key
+├── DeletionForbidden                 no: the record's deletion policy is `never`
 ├── LimitExceeded(path)               with less
+├── ArtifactDamaged                   after its bytes were sent again
 ├── StoreUnavailable                  yes: retry with back-off
 ├── MirrorUnavailable                 yes; reads fall back to SQL by themselves
 └── Misconfigured                     no: mend the settings; the message says which
@@ -69,8 +71,9 @@ class VersionConflict(StratagraphError):
 
     code = "VERSION_CONFLICT"
 
-    def __init__(self, current: int) -> None:
-        super().__init__(f"The record has changed since it was read; its version is now {current}.")
+    def __init__(self, current: int, message: str | None = None) -> None:
+        said = message or f"The record has changed since it was read; its version is now {current}. Read it again."
+        super().__init__(said)
         self.current = current
 
 
@@ -98,10 +101,22 @@ class IdempotencyMismatch(StratagraphError):
     code = "IDEMPOTENCY_MISMATCH"
 
 
+class DeletionForbidden(StratagraphError):
+    """This record is kept for ever: its deletion policy is `never`."""
+
+    code = "DELETION_FORBIDDEN"
+
+
 class LimitExceeded(StratagraphError):
     """The request exceeds a limit."""
 
     code = "LIMIT_EXCEEDED"
+
+
+class ArtifactDamaged(StratagraphError):
+    """The stored bytes are missing or not those of this hash; send them again to mend it."""
+
+    code = "ARTIFACT_DAMAGED"
 
 
 class StoreUnavailable(StratagraphError):

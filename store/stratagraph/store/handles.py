@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.database import fetch
-from stratagraph.store.enums import MemoryType
+from stratagraph.store.enums import MemoryType, Sensitivity
 from stratagraph.store.tenancy import Reach
 from stratagraph.store.writing import handle_key
 
 
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """A record that a capture points to, and where it lies."""
+
+    id: UUID
+    scope: int
+    sensitivity: Sensitivity
+
+
 async def find_references(
     connection: AsyncConnection, reach: Reach, *, ids: Collection[UUID], refs: Collection[str]
-) -> tuple[set[UUID], Mapping[str, UUID]]:
-    """Which of `ids` exist in the caller's full sight, and the newest episodic record of each of `refs` there."""
+) -> dict[UUID | str, Referred]:
+    """Those of `ids` that exist in the caller's full sight, and the newest episodic record of each of `refs` there."""
     keys = {handle_key(reach.tenant, MemoryType.EPISODIC, ref): ref for ref in refs}
     if not ids and not keys:
-        return set(), {}
+        return {}
     rows = await fetch(connection, "find_references", **reach.parameters(), ids=list(ids), keys=list(keys))
-    by_ref: dict[str, UUID] = {}
-    found: set[UUID] = set()
+    found: dict[UUID | str, Referred] = {}
     for row in rows:
-        if row["handle_key"] is None:
-            found.add(row["id"])
-        else:
-            by_ref.setdefault(keys[bytes(row["handle_key"])], row["id"])
-    return found, by_ref
+        target = row["id"] if row["handle_key"] is None else keys[bytes(row["handle_key"])]
+        found.setdefault(target, Referred(row["id"], row["scope"], Sensitivity(row["sensitivity"])))
+    return found

@@ -25,6 +25,7 @@ INVERSES: dict[str, str] = {
     "contested_by": "contests",
     "follows": "followed_by",
 }
+DERIVATIONS = frozenset({"derived_semantic", "supports"})  # from what holds a record to what rests on it
 _FORWARD_OF = {inverse: name for name, inverse in INVERSES.items()}
 _FORM = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
 _INVERSE_PREFIX = "inverse_of:"

@@ -58,6 +58,27 @@ class EpisodicImmutable(MemoryError):
     pass
 
 
+@strawberry.type(description="The record has changed since it was read: read it again, then decide.")
+class VersionConflict(MemoryError):
+    current: int = strawberry.field(description="Its version now.")
+
+    @classmethod
+    def of(cls, error: errors.StratagraphError) -> Self:
+        assert isinstance(error, errors.VersionConflict)
+        return cls(
+            code=ErrorCode(error.code),
+            message=error.message,
+            retryable=error.retryable,
+            path=error.path,
+            current=error.current,
+        )
+
+
+@strawberry.type(description="The record is kept for ever: its deletion policy is NEVER.")
+class DeletionForbidden(MemoryError):
+    pass
+
+
 @strawberry.type(description="Try again shortly; what was sent is not lost.")
 class Unavailable(MemoryError):
     pass
@@ -71,6 +92,8 @@ _PAIRS: tuple[tuple[type[errors.StratagraphError], type[MemoryError]], ...] = (
     (errors.ConditionsOverlap, ConditionsOverlap),
     (errors.EvidenceRequired, EvidenceRequired),
     (errors.EpisodicImmutable, EpisodicImmutable),
+    (errors.VersionConflict, VersionConflict),
+    (errors.DeletionForbidden, DeletionForbidden),
     (errors.StoreUnavailable, Unavailable),
 )
 

@@ -36,6 +36,14 @@ class Reference:
     weight: float = 0.8
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedArtifact:
+    """An artifact the capture refers to, and where in the request it is named."""
+
+    sha256: bytes
+    path: tuple[str, ...]
+
+
 @dataclass(slots=True, kw_only=True)
 class Draft:
     """A capture on its way. An outcome has no payload of its own: it belongs to its thread's episode."""
@@ -63,8 +71,10 @@ class Draft:
     deletion_policy: DeletionPolicy = DeletionPolicy.AUTO_PRUNE
     named: list[Named] = field(default_factory=list)
     references: list[Reference] = field(default_factory=list)
+    artifacts: list[NamedArtifact] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     fact: FactKeys | None = None
+    carried: tuple[dict[str, Any], ...] = ()  # sources of the records it takes the place of
 
     @property
     def joins_thread(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
@@ -9,8 +10,10 @@ from uuid import UUID
 import orjson
 
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.memory.capture.plan import Plan, source_of
+from stratagraph.memory.capture.plan import Plan, sources_of
+from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit import Deed, write_audit
+from stratagraph.store.database import beyond
 from stratagraph.store.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.errors import ConditionsOverlap
 from stratagraph.store.facts import (
@@ -38,14 +41,30 @@ class HeldFacts:
     single_valued: dict[Slot, bool] = field(default_factory=dict)
     facts: dict[Slot, list[Fact]] = field(default_factory=dict)
 
+    def conflicts(self, draft: Draft) -> list[Fact]:
+        """Active facts that cannot hold together with the draft's, where its slot has room for one at a time."""
+        slot = self.slots[draft.position]
+        if not self.single_valued[slot] and draft.payload.get("revision_policy") is None:
+            return []
+        assert draft.fact is not None
+        known = self.facts.get(slot, [])
+        if any(fact.fact_key == draft.fact.fact for fact in known):
+            return []
+        return [
+            fact
+            for fact in known
+            if fact.state is RecordState.ACTIVE and not disjoint(fact.validity, draft.payload["validity"])
+        ]
+
     @property
     def seen(self) -> list[datetime]:
         return [fact.updated_at for facts in self.facts.values() for fact in facts]
 
 
-async def lock(plan: Plan) -> HeldFacts:
+async def lock(plan: Plan, *, also: Mapping[Slot, str] | None = None) -> HeldFacts:
+    """Lock the slots of the plan's facts, and those in `also`, given with their predicates."""
     held = HeldFacts()
-    predicates: dict[Slot, str] = {}
+    predicates: dict[Slot, str] = dict(also or {})
     for draft in plan.drafts:
         if draft.type is not MemoryType.SEMANTIC:
             continue
@@ -71,18 +90,14 @@ async def _settle(plan: Plan, draft: Draft, slot: Slot, held: HeldFacts) -> None
     known = held.facts.get(slot, [])
     same = next((fact for fact in known if fact.fact_key == draft.fact.fact), None)
     if same is not None:
-        await _add_evidence(plan, draft, same)
+        await add_evidence(plan, draft, same)
         return
     policy = draft.payload.get("revision_policy")
     single = held.single_valued[slot] or policy is not None
     draft.fact = replace(draft.fact, single_valued=single)
     if not single:
         return
-    conflicts = [
-        fact
-        for fact in known
-        if fact.state is RecordState.ACTIVE and not disjoint(fact.validity, draft.payload["validity"])
-    ]
+    conflicts = held.conflicts(draft)
     if conflicts and policy == "fork":
         raise ConditionsOverlap(
             f"content.validity: holds at the same time as fact {conflicts[0].id}; a fork needs conditions that"
@@ -98,10 +113,12 @@ async def _settle(plan: Plan, draft: Draft, slot: Slot, held: HeldFacts) -> None
         held.single_valued[slot] = True
 
 
-async def _add_evidence(plan: Plan, draft: Draft, fact: Fact) -> None:
+async def add_evidence(plan: Plan, draft: Draft, fact: Fact) -> None:
     """The same fact again: it matters more, and it has one more source."""
     plan.stand_in(draft, fact.id)
-    sources = [*fact.provenance.get("sources", []), source_of(draft)][-MAX_SOURCES:]
+    if fact.state is RecordState.CONTESTED or draft.position in plan.rests_on:
+        plan.doubtful.add(fact.id)
+    sources = [*fact.provenance.get("sources", []), *sources_of(plan, draft)][-MAX_SOURCES:]
     tenant = plan.reach.tenant
     plan.changes += await update_records(
         plan.connection,
@@ -118,32 +135,25 @@ async def _add_evidence(plan: Plan, draft: Draft, fact: Fact) -> None:
     )
     if fact.state is RecordState.ACTIVE:
         salience = (await _salience(plan, [fact.id]))[fact.id]
-        value = reinforced(salience, plan.at)
-        await write_salience(
-            plan.connection,
-            tenant,
-            [(fact.id, replace(salience, s=value, t0=plan.at, last_reinforced_at=plan.at))],
-        )
+        event = reinforced(salience, plan.at)
+        await write_salience(plan.connection, tenant, [(fact.id, event)])
         await _audit(
-            plan, [Deed(record=fact.id, action=AuditAction.REINFORCE, rationale="observed again", salience=value)]
+            plan, [Deed(record=fact.id, action=AuditAction.REINFORCE, rationale="observed again", salience=event.s)]
         )
 
 
 async def _supersede(plan: Plan, draft: Draft, conflicts: list[Fact]) -> None:
     """The new fact takes their place: they leave the current truth and stay as history."""
-    await _mark(plan, conflicts, RecordState.SUPERSEDED)
-    saliences = await _salience(plan, [fact.id for fact in conflicts])
-    await write_salience(
+    plan.withdrawn |= {fact.id for fact in conflicts}
+    plan.changes += await withdraw(
         plan.connection,
-        plan.reach.tenant,
-        [(id_, replace(salience, s=0.0, t0=plan.at)) for id_, salience in saliences.items()],
-    )
-    await _audit(
-        plan,
-        [
-            Deed(record=fact.id, action=AuditAction.SUPERSEDE, rationale=f"superseded by {draft.id}", salience=0.0)
-            for fact in conflicts
-        ],
+        plan.directory,
+        plan.reach,
+        [fact.id for fact in conflicts],
+        RecordState.SUPERSEDED,
+        rationale=f"superseded by {draft.id}",
+        at=plan.at,
+        by=draft.id,
     )
     draft.payload["revision"] = {"supersedes": str(conflicts[0].id)}
     for fact in conflicts:
@@ -153,6 +163,7 @@ async def _supersede(plan: Plan, draft: Draft, conflicts: list[Fact]) -> None:
 async def _contest(plan: Plan, draft: Draft, conflicts: list[Fact]) -> None:
     """Neither is believed until somebody resolves it; each points to the other."""
     await _mark(plan, conflicts, RecordState.CONTESTED)
+    plan.withdrawn |= {fact.id for fact in conflicts}
     await _audit(
         plan,
         [Deed(record=fact.id, action=AuditAction.CONTEST, rationale=f"contested by {draft.id}") for fact in conflicts],
@@ -173,8 +184,10 @@ async def _mark(plan: Plan, facts: list[Fact], state: RecordState) -> None:
 
 
 async def _salience(plan: Plan, ids: list[UUID]) -> dict[UUID, Salience]:
-    """The lifecycles of facts in the writer's own slot, which it may therefore see."""
-    records = await Reader(plan.connection, plan.directory, plan.reach, plan.at).records(ids)
+    """The lifecycles of facts in a slot that is written to."""
+    everything = plan.reach.everything()
+    async with beyond(plan.connection, everything.bounds):  # a rule may have lifted a fact above its writer's ceiling
+        records = await Reader(plan.connection, plan.directory, everything, plan.at).records(ids)
     return {id_: record.lifecycle for id_, record in records.items() if record.lifecycle is not None}
 
 

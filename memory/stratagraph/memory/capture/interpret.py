@@ -7,12 +7,14 @@ object, tools, addresses, and file paths. Capitalised words are looked up, but a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
 from pydantic import ValidationError
 
-from stratagraph.memory.capture.draft import Draft, Named, Reference
+from stratagraph.memory.capture.draft import Draft, Named, NamedArtifact, Reference
+from stratagraph.store.artifacts import hash_in
 from stratagraph.store.enums import MemoryType, SourceKind
 from stratagraph.store.errors import InvalidInput
 from stratagraph.store.payloads import invalid
@@ -21,6 +23,7 @@ from stratagraph.store.payloads.entity import Alias, Identifier
 from stratagraph.store.predicates import check_predicate
 
 MAX_MENTIONS = 256  # listed by the caller
+MAX_ARTIFACTS = 256  # named by one capture
 MAX_FOUND = 12  # of each sort, found in the text
 OBJECT_NAME_LENGTH = 60  # letters; a longer object is a statement, not a name
 SCANNED = 20_000  # letters of the text that are searched for names
@@ -46,7 +49,7 @@ class _Pointer(Part):
 
 
 def interpret(draft: Draft) -> None:
-    """Fill the draft's `named`, `references` and `labels`. Raises InvalidInput for a malformed `context`."""
+    """Fill the draft's `named`, `references`, `artifacts`, `labels`. Raises InvalidInput for a malformed `context`."""
     context = draft.request.context or {}
     named = _of_fact(draft.payload) if draft.type is MemoryType.SEMANTIC else []
     named += _listed(context)
@@ -58,6 +61,7 @@ def interpret(draft: Draft) -> None:
         named += _in_text(draft)
     draft.named = list({item.name.casefold(): item for item in reversed(named)}.values())[::-1]
     draft.references = _references(draft, context)
+    draft.artifacts = _artifacts(draft, context)
     labels = context.get("labels") or []
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise InvalidInput("context.labels: must be a list of strings", path=["context", "labels"])
@@ -141,16 +145,50 @@ def _references(draft: Draft, context: dict[str, Any]) -> list[Reference]:
         except ValidationError as error:
             raise invalid(error, path) from error
         predicate = check_predicate(pointer.predicate or "references_record", path=[*path, "predicate"])
-        found.append(Reference(target=_target(pointer.ref), predicate=predicate))
+        found.append(Reference(target=reference_target(pointer.ref), predicate=predicate))
     for evidence in draft.payload.get("evidence") or ():
         ref = evidence.get("source_id", evidence.get("ref"))
         if isinstance(ref, str) and ref:
-            found.append(Reference(target=_target(ref), predicate="derived_semantic"))
+            found.append(Reference(target=reference_target(ref), predicate="derived_from"))
     found += [
         Reference(target=UUID(value)) for value in list(dict.fromkeys(_UUID.findall(draft.text[:SCANNED])))[:MAX_FOUND]
     ]
     return list({reference.target: reference for reference in reversed(found)}.values())[::-1]
 
 
-def _target(ref: str) -> UUID | str:
+def reference_target(ref: str) -> UUID | str:
+    """A record's id, or the ref it was captured with."""
     return UUID(ref) if _UUID.fullmatch(ref) else ref
+
+
+def _artifacts(draft: Draft, context: dict[str, Any]) -> list[NamedArtifact]:
+    """By its form alone a string names an artifact where artifacts and hashes stand; any other is a plain word."""
+    listed = context.get("artifacts") or []
+    if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
+        raise InvalidInput("context.artifacts: must be a list of strings", path=["context", "artifacts"])
+    found: dict[bytes, NamedArtifact] = {}
+    for value, path in _where_artifacts_stand(draft, listed):
+        digest = hash_in(value) if isinstance(value, str) else None
+        if digest is not None:
+            found.setdefault(digest, NamedArtifact(sha256=digest, path=path))
+    named = list(found.values())
+    if len(named) > MAX_ARTIFACTS:
+        path = named[MAX_ARTIFACTS].path
+        raise InvalidInput(
+            f"{'.'.join(path)}: one more than the {MAX_ARTIFACTS} artifacts that a capture may name", path=path
+        )
+    return named
+
+
+def _where_artifacts_stand(draft: Draft, listed: list[str]) -> Iterator[tuple[object, tuple[str, ...]]]:
+    artifacts = draft.request.content.get("artifacts")
+    for place, value in enumerate(artifacts if isinstance(artifacts, list) else ()):
+        yield value, ("content", "artifacts", str(place))
+    for place, evidence in enumerate(draft.payload.get("evidence") or ()):
+        if not isinstance(evidence, dict):
+            continue
+        is_artifact = "artifact" in (evidence.get("kind"), evidence.get("source_type"))
+        for key in ("hash", "ref", "source_id") if is_artifact else ("hash",):
+            yield evidence.get(key), ("content", "evidence", str(place), key)
+    for place, value in enumerate(listed):
+        yield value, ("context", "artifacts", str(place))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -10,6 +11,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.interpret import reference_target
 from stratagraph.store.clock import rfc3339
 from stratagraph.store.enums import SourceKind
 from stratagraph.store.feed import Change
@@ -35,6 +37,10 @@ class Plan:
     primaries: dict[int, UUID] = field(default_factory=dict)  # drafts whose primary record existed before
     interpretations: dict[int, dict[str, Any]] = field(default_factory=dict)
     contested: set[int] = field(default_factory=set)
+    rests_on: dict[int, dict[UUID | str, UUID]] = field(default_factory=dict)  # what drafts were derived from
+    withdrawn: set[UUID] = field(default_factory=set)  # records that this round took out of the current truth
+    doubtful: set[UUID] = field(default_factory=set)  # records whose support this round may have changed
+    author: str = INTERPRETER
 
     def stand_in(self, draft: Draft, record: UUID) -> None:
         """The draft makes no record of its own: `record`, which was there before, takes its place and its edges."""
@@ -77,11 +83,44 @@ _SOURCE_KINDS = {
 }
 
 
-def provenance(draft: Draft) -> dict[str, Any]:
-    return {"sources": [source_of(draft)], "created_by": INTERPRETER}
+_EVIDENCE_KINDS = frozenset({"event", "artifact", "tool_call", "observation", "outcome", "human"})
 
 
-def source_of(draft: Draft) -> dict[str, Any]:
+def provenance(plan: Plan, draft: Draft) -> dict[str, Any]:
+    return {"sources": sources_of(plan, draft), "created_by": plan.author}
+
+
+def sources_of(plan: Plan, draft: Draft) -> list[dict[str, Any]]:
+    """What a draft rests on: the evidence and the records it names; the capture itself where it names none."""
+    resolved = plan.rests_on.get(draft.position, {})
+    sources = {str(source["ref"]): source for source in draft.carried}
+    for evidence in draft.payload.get("evidence") or ():
+        ref = str(evidence.get("source_id") or evidence.get("ref") or evidence.get("source_type"))
+        kind = evidence.get("kind") or evidence.get("source_type")
+        known = resolved.get(reference_target(ref))
+        sources[str(known or ref)] = {
+            "kind": kind if kind in _EVIDENCE_KINDS else "artifact",
+            "ref": str(known or ref),
+            "created_by": draft.request.source,
+            "timestamp": _time_of(evidence) or rfc3339(draft.occurred_at),
+        }
+    for record in resolved.values():
+        own = capture_source(draft)
+        sources.setdefault(str(record), {**own, "ref": str(record)})
+    return list(sources.values()) or [capture_source(draft)]
+
+
+def _time_of(evidence: Mapping[str, Any]) -> str | None:
+    """When the evidence is from, where it says so in a form that can be read."""
+    said = evidence.get("timestamp")
+    try:
+        when = datetime.fromisoformat(said) if isinstance(said, str) else None
+    except ValueError:
+        return None
+    return rfc3339(when) if when is not None and when.tzinfo is not None else None
+
+
+def capture_source(draft: Draft) -> dict[str, Any]:
     """The capture itself, as evidence."""
     return {
         "kind": _SOURCE_KINDS[draft.request.source_kind],

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.store.curves import custom_curve
 from stratagraph.store.enums import Curve, DeletionPolicy, MemoryType, Sensitivity, SourceKind
-from stratagraph.store.errors import Misconfigured
+from stratagraph.store.errors import InvalidInput, Misconfigured
 from stratagraph.store.payloads import invalid
 from stratagraph.store.salience import DAY, HALF_LIFE_S, Decay
 from stratagraph.store.trust import Trust
@@ -48,11 +49,23 @@ class Then(BaseModel):
     sensitivity: str | None = Field(default=None, pattern="^(public|low|medium|high|hyper)$")
     confidence: float | None = Field(default=None, ge=0, le=1)
     scope: str | None = None
-    curve: str | None = Field(default=None, pattern="^(exponential|linear)$")
+    curve: str | None = Field(default=None, pattern="^(exponential|linear|custom)$")
+    params: dict[str, Any] | None = None
     half_life_seconds: float | None = Field(default=None, ge=1)
     min_salience: float | None = Field(default=None, ge=0, le=1)
     max_age_seconds: float | None = Field(default=None, ge=1)
     deletion_policy: str | None = Field(default=None, pattern="^(auto_prune|manual_only|never)$")
+
+    @model_validator(mode="after")
+    def curve_and_params_fit(self) -> Self:
+        if self.curve != "custom" and self.params is not None:
+            raise ValueError('params belong to "curve": "custom"; name it, or leave them out')
+        if self.curve == "custom":
+            try:
+                custom_curve(self.params, path=["set"])
+            except InvalidInput as error:
+                raise ValueError(error.message) from error
+        return self
 
 
 class Rule(BaseModel):
@@ -133,4 +146,5 @@ def _enforce(then: Then, draft: Draft) -> None:
         half_life_s=then.half_life_seconds or decay.half_life_s,
         min_salience=decay.min_salience if then.min_salience is None else then.min_salience,
         max_age_s=then.max_age_seconds or decay.max_age_s,
+        params=then.params if then.curve else decay.params,
     )

@@ -9,7 +9,7 @@ from uuid import UUID
 import orjson
 import psycopg
 import structlog
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import IntegrityError
 
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.classify import classify, is_outcome
@@ -18,6 +18,7 @@ from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, checked
 from stratagraph.memory.capture.writer import Written, write_round
+from stratagraph.memory.collisions import ATTEMPTS, collided, step_aside
 from stratagraph.store.candidates import (
     Committed,
     find_keyed,
@@ -43,7 +44,6 @@ from stratagraph.store.tenancy import Directory, Reach
 from stratagraph.store.trust import UNSCOPED, Sight, Trust
 from stratagraph.store.writing import finish
 
-ATTEMPTS = 4  # a deadlock or a race for an idempotency key is tried again this often before the caller hears of it
 _log = structlog.get_logger(__name__)
 
 
@@ -124,17 +124,19 @@ class Capture:
                 # Writing fills the drafts in, so each attempt begins with its own.
                 return await self._commit(reach, [replace(d, payload=dict(d.payload)) for d in drafts], keys)
             except StoreUnavailable as error:
-                if attempt == ATTEMPTS or not _collided(error.__cause__):
+                if attempt == ATTEMPTS or not collided(error.__cause__):
                     raise
+                await step_aside(attempt)
             except IntegrityError as error:
                 if isinstance(error.orig, psycopg.errors.ExclusionViolation):
                     raise ConditionsOverlap(
                         "content: other active facts of this subject and predicate hold at the same time;"
                         " retract or supersede them first"
                     ) from error
-                if attempt == ATTEMPTS or not _collided(error):
+                if attempt == ATTEMPTS or not collided(error):
                     await self._keep(reach, drafts, error)
                     raise self._unavailable(drafts) from error
+                await step_aside(attempt)
             except StratagraphError as error:
                 if batch and error.path and error.path[0].startswith("#"):
                     raise _located(error, int(error.path.pop(0)[1:])) from error
@@ -233,6 +235,7 @@ class Capture:
                         "id": draft.candidate,
                         "source": draft.request.source,
                         "source_kind": draft.request.source_kind.value,
+                        "sensitivity": draft.sensitivity,
                         "input": draft.request.as_json(),
                     }
                     for draft in drafts
@@ -249,6 +252,7 @@ def _candidate_row(draft: Draft, key: _Keyed, written: Written) -> dict[str, obj
         "id": draft.candidate,
         "source": draft.request.source,
         "source_kind": draft.request.source_kind.value,
+        "sensitivity": max(draft.sensitivity, written.primary.sensitivity),
         "record": written.primary.id,
         "created": [record.id for record in written.created],
         "edges": [edge.id for edge in written.edges],
@@ -339,11 +343,3 @@ def _located(error: StratagraphError, position: int) -> StratagraphError:
     error.path = ["items", str(position), *(error.path or [])]
     error.args = (f"items.{position}: {error.message}",)
     return error
-
-
-def _collided(error: BaseException | None) -> bool:
-    """Whether another transaction was in the way, so that the same again is likely to work."""
-    orig = error.orig if isinstance(error, DBAPIError) else error
-    if isinstance(orig, psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure):
-        return True
-    return isinstance(orig, psycopg.errors.UniqueViolation)

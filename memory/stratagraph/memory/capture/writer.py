@@ -14,20 +14,25 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.memory.capture import facts as capture_facts
+from stratagraph.memory.capture.attachments import attach
 from stratagraph.memory.capture.caption import entity_caption
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft, Named
-from stratagraph.memory.capture.plan import Plan, provenance
+from stratagraph.memory.capture.plan import Plan, capture_source, provenance
 from stratagraph.memory.capture.policy import entity_decay
 from stratagraph.memory.capture.threads import close_with_outcomes, join_threads, lock_threads
 from stratagraph.memory.capture.workings import update_workings
+from stratagraph.memory.propagation import propagate, reachable, reconsider
 from stratagraph.store.clock import TICK
+from stratagraph.store.database import beyond
 from stratagraph.store.entities import Mention, Resolution, resolve
 from stratagraph.store.enums import DeletionPolicy, MemoryType, RecordState, Sensitivity
-from stratagraph.store.errors import RecordNotFound
+from stratagraph.store.errors import InvalidInput, RecordNotFound
 from stratagraph.store.facts import FactKeys
 from stratagraph.store.feed import Change
-from stratagraph.store.handles import find_references
+from stratagraph.store.handles import Referred, find_references
+from stratagraph.store.locking import lock_records
+from stratagraph.store.predicates import DERIVATIONS, stored_direction
 from stratagraph.store.reading import Reader
 from stratagraph.store.records import MemoryRecord, Relation
 from stratagraph.store.tenancy import Directory, Reach
@@ -62,23 +67,52 @@ async def write_round(
     """Write drafts of which none depends on what another leaves. Returns what each left, and what the feed must say."""
     scopes = await directory.scopes(reach.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
     plan = Plan(connection, directory, reach, list(drafts), scopes, now)
-    resolution = await _resolve(plan)
-    _write_entities(plan, resolution)
-    await _refer(plan)
+    await resolve_names(plan)
     facts = await capture_facts.lock(plan)
     workings = await update_workings(plan)
     threads = await lock_threads(plan)
-    plan.at = max([now, *(seen + TICK for seen in (*facts.seen, *workings.seen))])
+    displaced = [fact.id for draft in plan.drafts if draft.fact is not None for fact in facts.conflicts(draft)]
+    consequences = await _lock_consequences(plan, displaced)
+    plan.at = max([now, *(seen + TICK for seen in (*facts.seen, *workings.seen, *consequences))])
     await capture_facts.settle(plan, facts)
     for draft in plan.drafts:
         if not is_outcome(draft) and draft.position not in plan.primaries and draft.type is not MemoryType.ENTITY:
             plan.records.append((draft, new_record(plan, draft)))
     join_threads(plan, threads)
-    await _insert(plan)
+    await insert_plan(plan)
     await threads.append(plan)
     await workings.apply(plan)
     await close_with_outcomes(plan, threads)
-    return RoundWritten(await _written(plan), plan.changes)
+    await _propagate(plan)
+    written = await _written(plan)
+    await attach(plan, {position: left.primary for position, left in written.items()})
+    return RoundWritten(written, plan.changes)
+
+
+async def _lock_consequences(plan: Plan, displaced: Sequence[UUID]) -> list[datetime]:
+    """Lock what was derived from facts about to be displaced; tells when each was last changed."""
+    if not displaced:
+        return []
+    derived = await reachable(plan.connection, plan.reach, displaced)
+    return [row.updated_at for row in (await lock_records(plan.connection, plan.reach.tenant, derived)).values()]
+
+
+async def _propagate(plan: Plan) -> None:
+    """What was displaced no longer holds what was derived from it; what rests on something may find that it fell."""
+    plan.doubtful |= {draft.id for draft, _ in plan.records if draft.position in plan.rests_on}
+    connection, directory, reach = plan.connection, plan.directory, plan.reach
+    if plan.withdrawn:
+        done = await propagate(connection, directory, reach, plan.withdrawn, actor=reach.trust.actor, at=plan.at)
+        plan.changes += done.changes
+    if plan.doubtful:
+        done = await reconsider(connection, directory, reach, plan.doubtful, actor=reach.trust.actor, at=plan.at)
+        plan.changes += done.changes
+
+
+async def resolve_names(plan: Plan) -> None:
+    """Find or make the entities that drafts name, and the records they point to (the first locks of a writer)."""
+    _write_entities(plan, await _resolve(plan))
+    await _refer(plan)
 
 
 async def _resolve(plan: Plan) -> Resolution:
@@ -168,7 +202,7 @@ def _write_entities(plan: Plan, resolution: Resolution) -> None:
                     name=name,
                     text=text,
                     payload=payload,
-                    provenance=provenance(draft),
+                    provenance={"sources": [capture_source(draft)], "created_by": plan.author},
                     occurred_at=draft.occurred_at,
                     decay=replace(entity_decay(), half_life_s=max(entity_decay().half_life_s, draft.decay.half_life_s)),
                     deletion_policy=_kept(draft),
@@ -184,29 +218,52 @@ def _kept(draft: Draft) -> DeletionPolicy:
 
 async def _refer(plan: Plan) -> None:
     """Edges to the records a draft points to, those of this round included. An unknown ref stays a word."""
-    local = {draft.handle: draft.id for draft in plan.drafts if draft.handle and draft.type is MemoryType.EPISODIC}
-    wanted = [reference for draft in plan.drafts for reference in draft.references]
-    ids = {reference.target for reference in wanted if isinstance(reference.target, UUID)}
-    refs = {reference.target for reference in wanted if isinstance(reference.target, str)} - local.keys()
-    known, by_ref = await find_references(plan.connection, plan.reach, ids=ids, refs=refs)
+    local: dict[UUID | str, Referred] = {
+        draft.handle: Referred(draft.id, plan.scopes[draft.scope], draft.sensitivity)
+        for draft in plan.drafts
+        if draft.handle and draft.type is MemoryType.EPISODIC
+    }
+    wanted = {reference.target for draft in plan.drafts for reference in draft.references} - local.keys()
+    known = local | await find_references(
+        plan.connection,
+        plan.reach,
+        ids=[target for target in wanted if isinstance(target, UUID)],
+        refs=[target for target in wanted if isinstance(target, str)],
+    )
     for draft in plan.drafts:
         found = []
         for reference in draft.references:
-            target = reference.target
-            record = (
-                (target if target in known else None)
-                if isinstance(target, UUID)
-                else (local.get(target) or by_ref.get(target))
-            )
-            if record is None or record == draft.id:
+            record = known.get(reference.target)
+            if record is None or record.id == draft.id:
                 continue
-            found.append({"ref": str(target), "record_id": str(record)})
-            if reference.predicate == "derived_semantic":
-                plan.relate(draft, record, draft.id, reference.predicate, reference.weight)
-            elif not is_outcome(draft):
-                plan.relate(draft, draft.id, record, reference.predicate, reference.weight)
+            # The record's id is told by the edge, to those who may see both ends of it.
+            found.append({"ref": str(reference.target)})
+            if is_outcome(draft):
+                continue
+            predicate, backwards = stored_direction(reference.predicate)
+            source, end = (record.id, draft.id) if backwards else (draft.id, record.id)
+            plan.relate(draft, source, end, predicate, reference.weight)
+            if backwards and predicate in DERIVATIONS:
+                _check_derivation(plan, draft, record)
+                plan.rests_on.setdefault(draft.position, {})[reference.target] = record.id
         if found:
             plan.interpretations[draft.position]["references"] = found
+
+
+def _check_derivation(plan: Plan, draft: Draft, source: Referred) -> None:
+    """What is derived is at least as sensitive as its sources and stays in their scope (SPEC §3)."""
+    if source.sensitivity > draft.sensitivity:
+        raise InvalidInput(
+            f"sensitivity: this is derived from record {source.id}, which is {source.sensitivity.label}; capture it at"
+            f" {source.sensitivity.label} or above",
+            path=[f"#{draft.position}", "sensitivity"],
+        )
+    if source.scope not in (plan.scopes[draft.scope], plan.scopes[UNSCOPED]):
+        raise InvalidInput(
+            f"scope: this is derived from record {source.id} of another scope; sources of different scopes are never"
+            " mixed",
+            path=[f"#{draft.position}", "scope"],
+        )
 
 
 def new_record(plan: Plan, draft: Draft, *, fact: FactKeys | None = None) -> NewRecord:
@@ -221,7 +278,7 @@ def new_record(plan: Plan, draft: Draft, *, fact: FactKeys | None = None) -> New
         name=draft.name,
         text=draft.text,
         payload=draft.payload,
-        provenance=provenance(draft),
+        provenance=provenance(plan, draft),
         occurred_at=draft.occurred_at,
         decay=draft.decay,
         deletion_policy=draft.deletion_policy,
@@ -234,7 +291,8 @@ def new_record(plan: Plan, draft: Draft, *, fact: FactKeys | None = None) -> New
     )
 
 
-async def _insert(plan: Plan) -> None:
+async def insert_plan(plan: Plan) -> None:
+    """Write the records and relations that the plan has gathered; the relations that were new stay in it."""
     actor, tenant = plan.reach.trust.actor, plan.reach.tenant
     plan.changes += await insert_records(
         plan.connection, plan.directory, tenant, [record for _, record in plan.records], actor=actor, at=plan.at
@@ -253,8 +311,11 @@ async def _written(plan: Plan) -> dict[int, Written]:
     """Put together what each draft left; what was there before is read back as the caller may see it."""
     tenant = plan.reach.tenant
     records = {record.id: record.as_record(tenant, plan.at) for _, record in plan.records}
-    reader = Reader(plan.connection, plan.directory, plan.reach, plan.at)
-    records |= await reader.records(set(plan.primaries.values()))
+    if plan.primaries:
+        everything = plan.reach.everything()
+        async with beyond(plan.connection, everything.bounds):  # a rule may have lifted one above its own writer
+            reader = Reader(plan.connection, plan.directory, everything, plan.at)
+            records |= await reader.records(set(plan.primaries.values()))
     written: dict[int, Written] = {}
     for draft in plan.drafts:
         primary = plan.primaries.get(draft.position, draft.id)

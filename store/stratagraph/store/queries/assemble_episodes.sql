@@ -1,5 +1,5 @@
 -- Timeline and tool graph of episodes from the members in full sight.
-SELECT v.episode, v.record, r.payload -> 'timeline' AS timeline, r.payload -> 'tool_graph' AS tool_graph
+SELECT v.episode, v.record, r.payload -> 'timeline' AS timeline, r.payload -> 'tool_graph' AS tool_graph, r.sealed
 FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
 CROSS JOIN LATERAL (
   SELECT episode, record, position FROM episode_event

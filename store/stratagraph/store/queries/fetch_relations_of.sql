@@ -3,16 +3,20 @@ SELECT asked.id AS asked, e.id, e.source, e.target, e.predicate, e.weight, e.cre
 FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
 CROSS JOIN LATERAL (
   SELECT e.* FROM (
-    (SELECT * FROM relation WHERE tenant = :tenant AND source = asked.id AND ended_at IS NULL
-     ORDER BY weight DESC, id LIMIT :limit)
+    (SELECT e.* FROM relation_in_sight e
+     WHERE e.tenant = :tenant AND e.source = asked.id AND e.ended_at IS NULL
+       AND (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
+       AND least(e.source_sensitivity, e.target_sensitivity) <= :ceiling
+       AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling + 1
+     ORDER BY e.weight DESC, e.id LIMIT :limit)
     UNION ALL
-    (SELECT * FROM relation WHERE tenant = :tenant AND target = asked.id AND source <> asked.id AND ended_at IS NULL
-     ORDER BY weight DESC, id LIMIT :limit)
+    (SELECT e.* FROM relation_in_sight e
+     WHERE e.tenant = :tenant AND e.target = asked.id AND e.source <> asked.id AND e.ended_at IS NULL
+       AND (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
+       AND least(e.source_sensitivity, e.target_sensitivity) <= :ceiling
+       AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling + 1
+     ORDER BY e.weight DESC, e.id LIMIT :limit)
   ) e
-  JOIN record a ON a.tenant = e.tenant AND a.id = e.source
-  JOIN record b ON b.tenant = e.tenant AND b.id = e.target
-  WHERE (:all_scopes OR (a.scope = ANY(CAST(:scopes AS integer[])) AND b.scope = ANY(CAST(:scopes AS integer[]))))
-  AND least(a.sensitivity, b.sensitivity) <= :ceiling AND greatest(a.sensitivity, b.sensitivity) <= :ceiling + 1
   ORDER BY e.weight DESC, e.id LIMIT :limit
 ) e
 ORDER BY asked.id, e.weight DESC, e.id

@@ -1,7 +1,2 @@
--- All of a record up to the ceiling, its head above.
-{head_columns},
-  CASE WHEN r.sensitivity <= :ceiling THEN r.name END AS name,
-  CASE WHEN r.sensitivity <= :ceiling THEN r.text END AS text,
-  CASE WHEN r.sensitivity <= :ceiling THEN r.payload END AS payload,
-  CASE WHEN r.sensitivity <= :ceiling THEN r.provenance END AS provenance,
-  CASE WHEN r.sensitivity <= :ceiling THEN r.interpretation END AS interpretation
+-- All of a record: its head, and what is beyond it from the record itself (`r`), which is not there above the ceiling.
+{head_columns}, r.name, r.text, r.payload, r.provenance, r.interpretation, r.sealed

@@ -1,0 +1,69 @@
+"""Working off the queue of re-evaluations that one transaction would not have had room for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from stratagraph.memory.propagation import reachable, reconsider
+from stratagraph.store.clock import TICK
+from stratagraph.store.database import Database, Role, beyond
+from stratagraph.store.enums import Access, Sensitivity
+from stratagraph.store.errors import StoreUnavailable
+from stratagraph.store.locking import lock_records
+from stratagraph.store.reevaluations import (
+    due_reevaluations,
+    postpone_reevaluation,
+    settle_reevaluations,
+)
+from stratagraph.store.tenancy import Directory, Reach, Tenant
+from stratagraph.store.trust import Trust
+from stratagraph.store.writing import finish
+
+ACTOR = "propagation"
+LONGEST_PAUSE = timedelta(hours=1)
+_log = structlog.get_logger(__name__)
+
+
+def everything_of(tenant: Tenant, actor: str) -> Reach:
+    """All of a tenant, for background work on it."""
+    trust = Trust(tenant=tenant.name, actor=actor, access=Access.ADMIN, ceiling=Sensitivity.HYPER, scopes=None)
+    return Reach(tenant=tenant, trust=trust, scopes=None)
+
+
+async def reevaluate_due(database: Database, directory: Directory, *, now: datetime, batch: int) -> int:
+    """Look at one batch of what is due; returns how many. What fails is kept, with the kind of its error, for later.
+
+    Any number of servers may do this: each takes what no other holds.
+    """
+    async with database.working(Role.JOBS) as connection:
+        due = await due_reevaluations(connection, now=now, limit=batch)
+        by_tenant: dict[int, list[UUID]] = defaultdict(list)
+        for number, entry in due:
+            by_tenant[number].append(entry.record)
+        for number, ids in sorted(by_tenant.items()):
+            reach = everything_of(await directory.tenant_by_id(number), ACTOR)
+            try:
+                async with connection.begin_nested(), beyond(connection, reach.bounds):
+                    rows = await lock_records(
+                        connection, reach.tenant, {*ids, *await reachable(connection, reach, ids)}
+                    )
+                    at = max([now, *(row.updated_at + TICK for row in rows.values())])
+                    done = await reconsider(connection, directory, reach, ids, actor=ACTOR, at=at)
+                    await settle_reevaluations(connection, reach.tenant, ids)
+                    await finish(connection, reach.tenant, done.changes)
+            except StoreUnavailable:
+                raise
+            except (SQLAlchemyError, KeyError, ValueError) as error:
+                _log.error("re-evaluation failed", error=type(error).__name__, records=len(ids))
+                attempts = max(entry.attempts for number_, entry in due if number_ == number)
+                pause = min(LONGEST_PAUSE, timedelta(seconds=10) * 2 ** min(attempts, 10))
+                for id_ in ids:
+                    await postpone_reevaluation(
+                        connection, reach.tenant, id_, error=type(error).__name__, next_try_at=now + pause
+                    )
+    return len(due)

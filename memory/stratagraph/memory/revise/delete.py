@@ -1,0 +1,42 @@
+"""A record goes, with its history, its relations and its words; a tombstone and the audit log stay."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from stratagraph.memory.propagation import reachable
+from stratagraph.memory.revise.request import Delete
+from stratagraph.memory.revise.work import Work, refuse_episodes, require_version
+from stratagraph.store.enums import DeletionPolicy
+from stratagraph.store.errors import DeletionForbidden
+from stratagraph.store.removal import remove_records
+from stratagraph.store.tombstones import Cause
+
+
+async def delete(work: Work, request: Delete) -> UUID:
+    """What rested on the record alone is contested. Raises DeletionForbidden for what is kept for ever."""
+    record = (await work.targets([request.record_id], path=["recordId"]))[0]
+    refuse_episodes([record])
+    if record.lifecycle is not None and record.lifecycle.deletion_policy is DeletionPolicy.NEVER:
+        raise DeletionForbidden(
+            f"Record {record.id} is kept for ever: its deletion policy is `never`. Retract it, or have it erased.",
+            path=["recordId"],
+        )
+    rows = await work.lock([record.id])
+    require_version(rows[record.id], request.expected_version)
+    rested = await reachable(work.connection, work.reach, [record.id])
+    await work.end_disputes([record.id])
+    removed = await remove_records(
+        work.connection,
+        work.reach.tenant,
+        [record.id],
+        Cause.DELETED,
+        actor=work.reach.trust.actor,
+        rationale=work.rationale,
+        at=work.at,
+    )
+    work.changes += removed.changes
+    work.touched.append(record.id)
+    work.released -= {record.id}
+    await work.reconsider(rested)
+    return record.id

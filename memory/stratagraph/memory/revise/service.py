@@ -1,0 +1,278 @@
+"""Revision, as callers use it: one change, one transaction, one answer (SPEC §5)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.memory.collisions import ATTEMPTS, collided, step_aside
+from stratagraph.memory.propagation import BUDGET, Impact, impact, in_sight
+from stratagraph.memory.revise.attention import penalize, pin, reinforce
+from stratagraph.memory.revise.contest import contest, resolve_contest, retract
+from stratagraph.memory.revise.delete import delete
+from stratagraph.memory.revise.merge import merge
+from stratagraph.memory.revise.request import (
+    Contest,
+    Delete,
+    Fork,
+    Merge,
+    Penalize,
+    Pin,
+    Reinforce,
+    ResolveContest,
+    Retract,
+    Revise,
+    Supersede,
+    check,
+)
+from stratagraph.memory.revise.supersede import fork, supersede
+from stratagraph.memory.revise.work import Work
+from stratagraph.store.candidates import (
+    Committed,
+    find_keyed,
+    hashed_request,
+    idempotency_key_hash,
+    insert_candidates,
+)
+from stratagraph.store.clock import Clock
+from stratagraph.store.database import Database, Role, beyond
+from stratagraph.store.enums import Access, RecordState, Sensitivity
+from stratagraph.store.errors import (
+    ConditionsOverlap,
+    Forbidden,
+    IdempotencyMismatch,
+    RecordNotFound,
+    StoreUnavailable,
+    StratagraphError,
+)
+from stratagraph.store.ids import new_id
+from stratagraph.store.reading import Reader
+from stratagraph.store.records import MemoryRecord, Relation
+from stratagraph.store.reevaluations import Reevaluation, waiting_reevaluations
+from stratagraph.store.sequence import Sequences
+from stratagraph.store.tenancy import Directory, Reach
+from stratagraph.store.tombstones import find_tombstones
+from stratagraph.store.trust import Sight, Trust
+from stratagraph.store.writing import finish
+
+_APPLY: dict[type[Revise], Callable[[Work, Any], Awaitable[UUID]]] = {
+    Supersede: supersede,
+    Fork: fork,
+    Contest: contest,
+    ResolveContest: resolve_contest,
+    Retract: retract,
+    Merge: merge,
+    Delete: delete,
+    Reinforce: reinforce,
+    Penalize: penalize,
+    Pin: pin,
+}
+MAX_WAITING = 200  # queued re-evaluations listed at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revised:
+    """What a revision left. `record` is the one that is current afterwards, `records` all that it touched, `queued`
+    how many derived records are still to be looked at."""
+
+    record: MemoryRecord
+    records: tuple[MemoryRecord, ...]
+    edges: tuple[Relation, ...]
+    candidate: UUID
+    sequence: str
+    queued: int = 0
+    replayed: bool = False
+
+
+class Revision:
+    """Revises. One per process; safe to call from many tasks."""
+
+    def __init__(self, database: Database, directory: Directory, clock: Clock) -> None:
+        self._database = database
+        self._directory = directory
+        self._clock = clock
+        self._sequences = Sequences()
+
+    async def revise(self, trust: Trust, request: Revise) -> Revised:
+        """Make one change, or none. Whoever was in the way is stepped aside for; a caller never hears of a deadlock.
+
+        Raises InvalidInput, NotFound, Forbidden, VersionConflict, EpisodicImmutable, EvidenceRequired,
+        ConditionsOverlap, IdempotencyMismatch, DeletionForbidden, with nothing changed; or StoreUnavailable.
+        """
+        trust.require(Access.WRITE)
+        check(request)
+        reach = await self._directory.reach(trust)
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return await self._commit(reach, request)
+            except StoreUnavailable as error:
+                if attempt == ATTEMPTS or not collided(error.__cause__):
+                    raise
+            except IntegrityError as error:
+                if isinstance(error.orig, psycopg.errors.ExclusionViolation):
+                    raise ConditionsOverlap(
+                        "payload: another active fact of this subject and predicate holds at the same time; retract,"
+                        " supersede or merge it"
+                    ) from error
+                if attempt == ATTEMPTS or not collided(error):
+                    raise
+            except StratagraphError as error:
+                if error.path and error.path[0].startswith("#"):  # a capture's way of naming its item
+                    error.path.pop(0)
+                raise
+            await step_aside(attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _commit(self, reach: Reach, request: Revise) -> Revised:
+        tenant, actor = reach.tenant, reach.trust.actor
+        key_hash = request_hash = None
+        if request.idempotency_key is not None:
+            key_hash = idempotency_key_hash(tenant, request.idempotency_key)
+            request_hash = hashed_request(
+                tenant, orjson.dumps(request.as_json(), option=orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME)
+            )
+        async with self._transaction(reach, request) as connection:
+            if key_hash is not None:
+                known = (await find_keyed(connection, tenant, actor, [key_hash])).get(key_hash)
+                if known is not None:
+                    if known.request_hash != request_hash:
+                        raise IdempotencyMismatch(
+                            "idempotencyKey: this key was used for another request; choose a new one",
+                            path=["idempotencyKey"],
+                        )
+                    return await self._replayed(connection, reach, known.committed)
+            sequence = await self._sequences.current(connection)
+            work = Work(connection, self._directory, reach, self._clock.now(), request.rationale)
+            last = await self._last_seen(connection, reach, request)
+            current = await _APPLY[type(request)](work, request)
+            await work.settle()
+            touched = list(dict.fromkeys([*work.touched, current]))
+            candidate = new_id()
+            await insert_candidates(
+                connection,
+                tenant,
+                [
+                    {
+                        "id": candidate,
+                        "source": actor,
+                        "source_kind": request.kind,
+                        "sensitivity": Sensitivity.PUBLIC,  # of the source, who is the actor and in the audit log
+                        "record": current,
+                        "created": touched,
+                        "edges": [edge.id for edge in work.edges],
+                        "key_hash": key_hash,
+                        "request_hash": request_hash,
+                    }
+                ],
+                actor=actor,
+                at=work.at,
+            )
+            await finish(connection, tenant, work.changes)
+            reader = Reader(connection, self._directory, reach, work.at)
+            records = await reader.records(touched)
+            edges = await reader.relations([edge.id for edge in work.edges])
+        record = records.get(current) or last
+        assert record is not None  # what a caller may revise, the caller may see
+        return Revised(
+            record=record,
+            records=tuple(records[id_] for id_ in touched if id_ in records),
+            edges=tuple(edges),
+            candidate=candidate,
+            sequence=sequence,
+            queued=work.queued,
+        )
+
+    @asynccontextmanager
+    async def _transaction(self, reach: Reach, request: Revise) -> AsyncIterator[AsyncConnection]:
+        """Deleting needs a role that may; everything else is done without it."""
+        if isinstance(request, Delete):
+            async with self._database.working(Role.ERASE) as connection, beyond(connection, reach.bounds):
+                yield connection
+        else:
+            async with self._database.writing(reach.bounds) as connection:
+                yield connection
+
+    async def _last_seen(self, connection: AsyncConnection, reach: Reach, request: Revise) -> MemoryRecord | None:
+        """What is about to be deleted, since it cannot be read afterwards."""
+        if not isinstance(request, Delete):
+            return None
+        reader = Reader(connection, self._directory, reach, self._clock.now())
+        return (await reader.records([request.record_id])).get(request.record_id)
+
+    async def _replayed(self, connection: AsyncConnection, reach: Reach, committed: Committed) -> Revised:
+        """What the first request left, as the caller may see it now."""
+        reader = Reader(connection, self._directory, reach, self._clock.now())
+        records = await reader.records(dict.fromkeys([*committed.created, committed.record]))
+        record = records.get(committed.record) or await self._buried(connection, reach, committed.record)
+        if record is None:
+            raise IdempotencyMismatch(
+                "idempotencyKey: the record this key stands for is gone or out of reach; choose a new key",
+                path=["idempotencyKey"],
+            )
+        return Revised(
+            record=record,
+            records=tuple(records[id_] for id_ in committed.created if id_ in records),
+            edges=tuple(await reader.relations(committed.edges)),
+            candidate=committed.candidate,
+            sequence=await self._sequences.token(connection, committed.sequence),
+            replayed=True,
+        )
+
+    async def _buried(self, connection: AsyncConnection, reach: Reach, id_: UUID) -> MemoryRecord | None:
+        """The head of a record that this very key deleted: so much its tombstone tells."""
+        grave = (await find_tombstones(connection, reach.tenant, [id_])).get(id_)
+        if grave is None:
+            return None
+        scope = (await self._directory.scope_names([grave.scope]))[grave.scope]
+        if reach.trust.sight(scope=scope, sensitivity=grave.sensitivity) is not Sight.FULL:
+            return None
+        return MemoryRecord(
+            id=id_,
+            tenant=reach.tenant.name,
+            type=grave.type,
+            scope=scope,
+            sensitivity=grave.sensitivity,
+            state=RecordState.RETRACTED,
+            confidence=0.0,
+            salience=0.0,
+            tags=(),
+            created_at=grave.at,
+            occurred_at=grave.at,
+            updated_at=grave.at,
+            version=0,
+            redacted=True,
+        )
+
+    async def impact(self, trust: Trust, id_: UUID) -> tuple[list[Impact], bool]:
+        """What retracting or correcting a record would do to all that was derived from it, as far as the caller may
+        see it, and whether there is more than was looked at. Changes nothing. Raises NotFound or Forbidden."""
+        trust.require(Access.READ)
+        reach = await self._directory.reach(trust)
+        async with self._database.writing(reach.bounds) as connection:  # support may lie beyond the caller's sight
+            reader = Reader(connection, self._directory, reach, self._clock.now())
+            record = (await reader.records([id_])).get(id_)
+            if record is None:
+                raise RecordNotFound(id_, path=["id"])
+            if record.redacted:
+                raise Forbidden(f"id: record {id_} is above the credential's ceiling", path=["id"])
+            found = await impact(connection, self._directory, reach, id_, now=self._clock.now())
+            seen = await reader.records([one.record.id for one in found])
+        return in_sight(found, seen), len(found) >= BUDGET
+
+    async def waiting(self, trust: Trust) -> list[Reevaluation]:
+        """The queue of re-evaluations, as far as the caller may see the records that wait in it."""
+        trust.require(Access.READ)
+        reach = await self._directory.reach(trust)
+        async with self._database.reading(reach.bounds) as connection:
+            queue = await waiting_reevaluations(connection, reach.tenant, limit=MAX_WAITING)
+            reader = Reader(connection, self._directory, reach, self._clock.now())
+            seen = await reader.heads([entry.record for entry in queue])
+        return [entry for entry in queue if entry.record in seen]

@@ -1,0 +1,107 @@
+"""The draft of a record that takes another's place, or stands beside it: what it says is new, the rest it inherits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from stratagraph.memory.capture.caption import caption
+from stratagraph.memory.capture.classify import classify
+from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.interpret import interpret
+from stratagraph.memory.capture.request import CaptureRequest, checked
+from stratagraph.store.enums import MemoryType, SourceKind
+from stratagraph.store.errors import EvidenceRequired, InvalidInput, StratagraphError
+from stratagraph.store.records import MemoryRecord
+
+_HANDLES = {MemoryType.COMPETENCE: "skill_name", MemoryType.PLAN_GRAPH: "plan_id"}
+_NUMBER = re.compile(r"(\d+)(?!.*\d)")
+
+
+def successor(
+    old: MemoryRecord,
+    payload: Mapping[str, Any],
+    evidence: Sequence[Mapping[str, Any]],
+    *,
+    actor: str,
+    rationale: str,
+    now: datetime,
+) -> Draft:
+    """A draft with `payload`, in the scope, at the sensitivity and with the lifecycle of `old`.
+
+    Raises InvalidInput with paths that begin at `payload`, and EvidenceRequired for a fact that names no source.
+    """
+    content = {key: value for key, value in payload.items() if key not in ("kind", "revision")}
+    if old.type is MemoryType.SEMANTIC:
+        content["evidence"] = [*(content.get("evidence") or ()), *evidence]
+        if not content["evidence"]:
+            raise EvidenceRequired(
+                "evidence: a new fact needs a source; give {source_type, source_id} or {kind, ref}", path=["evidence"]
+            )
+        if (old.payload or {}).get("revision_policy") and "revision_policy" not in content:
+            content["revision_policy"] = (old.payload or {})["revision_policy"]
+    elif old.type in _HANDLES:
+        content = _next_version(old, content)
+    references = [item.get("source_id") or item.get("ref") for item in evidence] if evidence else []
+    request = CaptureRequest(
+        source=actor,
+        source_kind=SourceKind.OBSERVATION,
+        content=content,
+        context={"references": [{"ref": ref, "predicate": "derived_from"} for ref in references if ref]},
+        proposed_type=None if old.type is MemoryType.SEMANTIC else old.type,
+        reason_to_remember=rationale,
+        tags=old.tags,
+        scope=old.scope,
+        sensitivity=old.sensitivity,
+    )
+    try:
+        draft = classify(checked(request), 0, now)
+    except StratagraphError as error:
+        raise _about_payload(error) from error
+    inherit(draft, old)
+    caption(draft)
+    interpret(draft)
+    return draft
+
+
+def inherit(draft: Draft, old: MemoryRecord) -> None:
+    """Trust and lifecycle come from what is revised: a revision is no way to lower or to move either."""
+    draft.scope, draft.sensitivity, draft.confidence = old.scope, old.sensitivity, old.confidence
+    if old.lifecycle is not None:
+        draft.decay, draft.deletion_policy = old.lifecycle.decay, old.lifecycle.deletion_policy
+
+
+def _next_version(old: MemoryRecord, content: dict[str, Any]) -> dict[str, Any]:
+    """A new version of the same skill or plan; numbered on where the caller does not name it."""
+    known = old.payload or {}
+    handle = _HANDLES[old.type]
+    if content.setdefault(handle, known[handle]) != known[handle]:
+        raise InvalidInput(
+            f"payload.{handle}: a new version is of the same {handle}, {known[handle]!r}; capture another one instead",
+            path=["payload", handle],
+        )
+    version = str(known.get("version") or "1")
+    if content.get("version", version) == version:
+        content["version"] = _next(version)
+    return content
+
+
+def _next(version: str) -> str:
+    """The version after it: its last number counted on.
+
+    >>> _next("3"), _next("v1.9"), _next("draft")
+    ('4', 'v1.10', 'draft.2')
+    """
+    if _NUMBER.search(version) is None:
+        return f"{version}.2"
+    return _NUMBER.sub(lambda number: str(int(number[1]) + 1), version)
+
+
+def _about_payload(error: StratagraphError) -> StratagraphError:
+    """A capture calls it content, a revision payload."""
+    if error.path and error.path[0] == "content":
+        error.path = ["payload", *error.path[1:]]
+        error.args = (error.message.replace("content.", "payload.").replace("content:", "payload:"),)
+    return error

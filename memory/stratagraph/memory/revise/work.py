@@ -1,0 +1,174 @@
+"""One revision under way: what it may touch, what it has locked, what it has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.memory.capture.attachments import attach
+from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.plan import Plan
+from stratagraph.memory.capture.writer import insert_plan
+from stratagraph.memory.propagation import propagate, reachable, reconsider
+from stratagraph.memory.withdrawal import withdraw
+from stratagraph.store.audit import Deed, write_audit
+from stratagraph.store.clock import TICK
+from stratagraph.store.enums import MemoryType, RecordState
+from stratagraph.store.errors import EpisodicImmutable, Forbidden, RecordNotFound, VersionConflict
+from stratagraph.store.feed import Change
+from stratagraph.store.locking import Locked, lock_records
+from stratagraph.store.reading import Reader
+from stratagraph.store.records import MemoryRecord
+from stratagraph.store.relations import disputes_of, end_relations
+from stratagraph.store.tenancy import Directory, Reach
+from stratagraph.store.trust import UNSCOPED
+from stratagraph.store.writing import NewRelation, insert_relations, relation_changes
+
+CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
+
+
+@dataclass(slots=True)
+class Work:
+    """A revision's transaction. `at` is its one instant, taken after its locks."""
+
+    connection: AsyncConnection
+    directory: Directory
+    reach: Reach
+    at: datetime
+    rationale: str
+    changes: list[Change] = field(default_factory=list)
+    touched: list[UUID] = field(default_factory=list)
+    edges: list[NewRelation] = field(default_factory=list)
+    queued: int = 0
+    released: set[UUID] = field(default_factory=set)
+
+    async def targets(self, ids: Sequence[UUID], *, path: list[str]) -> list[MemoryRecord]:
+        """The records to be revised, in the order of `ids`. Raises NotFound for what does not exist for the caller,
+        Forbidden for what the caller sees only the head of, or may not write."""
+        found = await Reader(self.connection, self.directory, self.reach, self.at).records(ids)
+        for id_ in ids:
+            record = found.get(id_)
+            if record is None:
+                raise RecordNotFound(id_, path=path)
+            if record.redacted:
+                raise Forbidden(f"{path[0]}: record {id_} is above the credential's ceiling", path=path)
+            self._may_write(record, path)
+        return [found[id_] for id_ in ids]
+
+    def _may_write(self, record: MemoryRecord, path: list[str]) -> None:
+        scopes = self.reach.trust.scopes
+        if scopes is not None and record.scope not in scopes:
+            where = "unscoped" if record.scope == UNSCOPED else f"in the scope {record.scope!r}"
+            raise Forbidden(f"{path[0]}: record {record.id} is {where}, which this credential may only read", path=path)
+
+    async def lock(self, ids: Collection[UUID], *, with_derived: bool = True) -> dict[UUID, Locked]:
+        """Lock records, and with them what was derived from them; then take the instant of this revision."""
+        derived = await reachable(self.connection, self.reach, ids) if with_derived else []
+        rows = await lock_records(self.connection, self.reach.tenant, {*ids, *derived})
+        self.after(*(row.updated_at for row in rows.values()))
+        missing = [id_ for id_ in ids if id_ not in rows]
+        if missing:
+            raise RecordNotFound(missing[0])
+        return {id_: rows[id_] for id_ in ids}
+
+    def after(self, *seen: datetime) -> None:
+        """This revision is later than all it touches (design decision 4)."""
+        self.at = max([self.at, *(instant + TICK for instant in seen)])
+
+    async def replace(
+        self, ids: Collection[UUID], state: RecordState, *, by: UUID | None = None, keep_disputes: bool = False
+    ) -> None:
+        """Take locked records out of the current truth, and with them the disputes in which they stood."""
+        if not keep_disputes:
+            await self.end_disputes(ids)
+        self.changes += await withdraw(
+            self.connection, self.directory, self.reach, ids, state, rationale=self.rationale, at=self.at, by=by
+        )
+        self.touched += sorted(ids)
+
+    async def end_disputes(self, ids: Collection[UUID]) -> None:
+        """Whoever was in doubt only because of one of `ids` is looked at again at the end of this revision."""
+        disputes = await disputes_of(self.connection, self.reach.tenant, ids)
+        self.changes += await end_relations(
+            self.connection, self.reach.tenant, [dispute.relation for dispute in disputes], at=self.at
+        )
+        self.released |= {end for dispute in disputes for end in (dispute.contested, dispute.by)}
+
+    async def relate(self, relations: Sequence[NewRelation]) -> None:
+        """Write relations; those that are there already stay as they are."""
+        written = await insert_relations(self.connection, self.directory, self.reach.tenant, relations, at=self.at)
+        self.changes += relation_changes(written)
+        self.edges += written
+
+    async def audit(self, deeds: Sequence[Deed]) -> None:
+        await write_audit(self.connection, self.reach.tenant, deeds, actor=self.reach.trust.actor, at=self.at)
+
+    async def propagate(self, causes: Collection[UUID]) -> None:
+        """Re-evaluate what was derived from `causes`."""
+        done = await propagate(
+            self.connection, self.directory, self.reach, causes, actor=self.reach.trust.actor, at=self.at
+        )
+        self.changes += done.changes
+        self.touched += sorted(done.moved)
+        self.queued += done.queued
+
+    async def settle(self) -> None:
+        """Records that were released from a dispute hold again, if nothing else is against them."""
+        if self.released:
+            await self.reconsider(self.released)
+
+    async def reconsider(self, ids: Collection[UUID]) -> None:
+        """Re-evaluate `ids` themselves: those of them that are still part of the current truth."""
+        done = await reconsider(
+            self.connection, self.directory, self.reach, ids, actor=self.reach.trust.actor, at=self.at
+        )
+        self.changes += done.changes
+        self.touched += sorted(done.moved)
+        self.queued += done.queued
+
+    async def plan(self, draft: Draft) -> Plan:
+        """The draft as capture would write it, in this transaction."""
+        names = {UNSCOPED, draft.scope}
+        scopes = await self.directory.scopes(self.reach.tenant, names, create=True)
+        return Plan(self.connection, self.directory, self.reach, [draft], scopes, self.at, author="revision")
+
+    async def write(self, plan: Plan) -> None:
+        """Write what the plan has gathered, link the artifacts it names, and count it as part of this revision."""
+        await insert_plan(plan)
+        if any(draft.artifacts for draft in plan.drafts):
+            current = {draft.position: plan.primaries.get(draft.position, draft.id) for draft in plan.drafts}
+            records = await Reader(self.connection, self.directory, self.reach, plan.at).records(current.values())
+            await attach(plan, {position: records[id_] for position, id_ in current.items()})
+        self.changes += plan.changes
+        self.touched += [record.id for _, record in plan.records]
+        self.edges += [relation for _, relation in plan.relations]
+
+
+def refuse_episodes(records: Sequence[MemoryRecord]) -> None:
+    for record in records:
+        if record.type is MemoryType.EPISODIC:
+            raise EpisodicImmutable(
+                f"Record {record.id} is an episode: what happened is never edited. Revise what was learned from it,"
+                " or erase it where it must not be kept.",
+                path=["recordId"],
+            )
+
+
+def require_version(row: Locked, expected: int | None) -> None:
+    if expected is not None and row.version != expected:
+        raise VersionConflict(row.version)
+
+
+def require_current(rows: Mapping[UUID, Locked]) -> None:
+    """Only what is part of the current truth is revised: else two corrections of one record would both stand."""
+    for row in rows.values():
+        if row.state not in CURRENT:
+            raise VersionConflict(
+                row.version,
+                f"Record {row.id} was {row.state.label} meanwhile (its version is now {row.version}). Read it again,"
+                " and revise the record that took its place.",
+            )

@@ -1,0 +1,76 @@
+"""How records and what was done to them are shown by more than one command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.markup import escape
+from rich.text import Text
+
+from stratagraph.memory.revise.service import Revised
+from stratagraph.service.cli.output import people
+from stratagraph.store.clock import rfc3339
+from stratagraph.store.enums import RecordState
+from stratagraph.store.records import MemoryRecord
+
+_COLOURS = {
+    RecordState.ACTIVE: "green",
+    RecordState.CONTESTED: "yellow",
+    RecordState.SUPERSEDED: "dim",
+    RecordState.RETRACTED: "red",
+}
+
+
+def line(record: MemoryRecord) -> Text:
+    """One record in one line: state, kind, name, id."""
+    said = Text.assemble(
+        (f"{record.state.label:<10}", _COLOURS[record.state]),
+        (f" {record.type.label} ", "cyan"),
+        record.name or "(redacted)",
+    )
+    said.append(f"  {record.id} v{record.version} salience {record.salience:.3f}", style="dim")
+    return said
+
+
+def as_json(record: MemoryRecord) -> Mapping[str, object]:
+    """One record for programs."""
+    return {
+        "id": record.id,
+        "type": record.type.label,
+        "state": record.state.label,
+        "version": record.version,
+        "scope": record.scope,
+        "sensitivity": record.sensitivity.label,
+        "salience": record.salience,
+        "confidence": record.confidence,
+        "name": record.name,
+        "payload": record.payload,
+        "occurred_at": rfc3339(record.occurred_at),
+        "updated_at": rfc3339(record.updated_at),
+    }
+
+
+def tell(revised: Revised) -> None:
+    """What a revision left, for people: the current record first, then all else that changed."""
+    people.print(line(revised.record))
+    for record in revised.records:
+        if record.id != revised.record.id:
+            people.print(Text("  and ", style="dim"), line(record), sep="")
+    if revised.queued:
+        people.print(f"  {revised.queued} derived records are still to be looked at; `serve` does that by itself")
+    if revised.replayed:
+        people.print(escape("  (this had been done before, under the same key)"), style="dim")
+
+
+def revised_json(revised: Revised) -> Mapping[str, object]:
+    return {
+        "record": as_json(revised.record),
+        "records": [as_json(record) for record in revised.records],
+        "edges": [
+            {"predicate": edge.predicate, "source": edge.source, "target": edge.target} for edge in revised.edges
+        ],
+        "candidate_id": revised.candidate,
+        "sequence": revised.sequence,
+        "queued": revised.queued,
+        "replayed": revised.replayed,
+    }

@@ -1,0 +1,175 @@
+"""What the database itself refuses, whoever writes: raw SQL as its owner tries to break each invariant (SPEC §1)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from fix_memory import Memory
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg import errors as pg
+
+from stratagraph.store.canonical import keyed_hash
+from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.facts import fact_keys
+from stratagraph.store.ids import new_id
+from stratagraph.store.tenancy import Tenant
+
+COPY = """
+WITH original AS (SELECT r FROM record r WHERE (r).id = %s)
+INSERT INTO record SELECT c.* FROM original, jsonb_populate_record(original.r, %s::jsonb) c
+"""
+
+
+def attempt(url: str, statement: str, *parameters: Any) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute(statement, parameters)
+
+
+def copied(**changes: Any) -> str:
+    """A record like another one, with another id and number, and these columns changed."""
+    return json.dumps({"id": str(new_id()), "doc": 1_000_000 + new_id().int % 1_000_000, **changes})
+
+
+async def test_decision_6_one_active_fact_per_key(memory: Memory, database_url: str) -> None:
+    fact = (await memory.observe("Alice", "works_at", "Acme")).primary
+    with pytest.raises(pg.UniqueViolation, match="record_active_fact_uq"):
+        attempt(database_url, COPY, fact.id, copied())
+    attempt(database_url, COPY, fact.id, copied(state=2))  # in doubt, it may stand beside
+    attempt(database_url, COPY, fact.id, copied(state=3))
+    with pytest.raises(pg.UniqueViolation, match="record_active_fact_uq"):
+        attempt(database_url, "UPDATE record SET state = 1 WHERE state = 2")
+
+
+async def test_decision_6_sensitivity_belongs_to_the_key(memory: Memory) -> None:
+    """A lower caller must not learn from a refusal that a hidden record exists."""
+    high = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.HIGH)).primary
+    low = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.LOW)).primary
+    assert high.id != low.id
+
+
+async def test_decision_6_a_single_valued_slot_holds_one_value_at_a_time(memory: Memory, database_url: str) -> None:
+    fact = (await memory.observe("Alice", "works_at", "Acme", revision_policy="replace")).primary
+    other = "\\x" + "ab" * 32
+    with pytest.raises(pg.ExclusionViolation, match="record_single_value_excl"):
+        attempt(database_url, COPY, fact.id, copied(fact_key=other))
+    with pytest.raises(pg.ExclusionViolation, match="record_single_value_excl"):
+        attempt(database_url, COPY, fact.id, copied(fact_key=other, validity='["2026-01-01","2027-01-01")'))
+
+
+async def test_decision_7_all_facts_of_a_slot_agree_on_whether_it_has_one_value(
+    memory: Memory, database_url: str
+) -> None:
+    fact = (await memory.observe("Alice", "knows", "Bob")).primary
+    with pytest.raises(pg.ForeignKeyViolation, match="record_slot_fk"):
+        attempt(database_url, "UPDATE record SET single_valued = true WHERE id = %s", fact.id)
+    await memory.observe("Alice", "knows", "Carol")
+    with pytest.raises(pg.ExclusionViolation):
+        attempt(database_url, "UPDATE fact_slot SET single_valued = true")
+
+
+@pytest.mark.parametrize("column", ["fact_key", "slot_key", "condition_key", "single_valued", "validity"])
+async def test_decision_5_a_fact_without_its_keys_is_refused(memory: Memory, database_url: str, column: str) -> None:
+    fact = (await memory.observe("Alice", "works_at", "Acme")).primary
+    with pytest.raises(pg.CheckViolation, match="record_fact_keys_ck"):
+        attempt(database_url, f"UPDATE record SET {column} = NULL WHERE id = %s", fact.id)  # noqa: S608
+
+
+@pytest.mark.parametrize(
+    ("statement", "error", "constraint"),
+    [
+        ("UPDATE record SET state = 5", pg.CheckViolation, "record_state_ck"),
+        ("UPDATE record SET type = 7", pg.CheckViolation, "record_type_ck"),
+        ("UPDATE record SET sensitivity = 5", pg.CheckViolation, "record_sensitivity_ck"),
+        ("UPDATE record SET confidence = 1.01", pg.CheckViolation, "record_confidence_ck"),
+        ("UPDATE record SET version = 0", pg.CheckViolation, "record_versions_ck"),
+        ("UPDATE record SET payload = NULL", pg.CheckViolation, "record_content_ck"),
+        ("UPDATE record SET sealed = 'x'", pg.CheckViolation, "record_content_ck"),
+        ("UPDATE salience SET s = 1.5", pg.CheckViolation, "salience_s_ck"),
+        ("UPDATE salience SET half_life_s = 0", pg.CheckViolation, "salience_half_life_ck"),
+        ("UPDATE relation SET weight = -0.1", pg.CheckViolation, "relation_weight_ck"),
+        ("UPDATE relation SET target = gen_random_uuid()", pg.ForeignKeyViolation, "relation"),
+        ("UPDATE relation SET tenant = tenant + 1", pg.ForeignKeyViolation, "relation"),
+        ("UPDATE record SET scope = 999999", pg.ForeignKeyViolation, "record"),
+        (
+            "INSERT INTO relation SELECT tenant, gen_random_uuid(), source, target, predicate, weight, created_at,"
+            " ended_at, row_version FROM relation",
+            pg.UniqueViolation,
+            "relation_live_uq",
+        ),
+        (
+            "INSERT INTO entity_term SELECT tenant, term_key, (SELECT id FROM record WHERE type = 4), scope,"
+            " sensitivity, kind, claimed FROM entity_term",
+            pg.UniqueViolation,
+            "entity_term_claim_uq",
+        ),
+        ("UPDATE predicate SET name = 'Not A Name'", pg.CheckViolation, "predicate_name_ck"),
+    ],
+)
+async def test_spec_1_the_database_refuses(
+    memory: Memory, database_url: str, statement: str, error: type[psycopg.Error], constraint: str
+) -> None:
+    await memory.observe("Alice", "works_at", "Acme")
+    with pytest.raises(error, match=constraint):
+        attempt(database_url, statement)
+
+
+async def test_spec_1_one_record_per_id(memory: Memory, database_url: str) -> None:
+    fact = (await memory.observe("Alice", "works_at", "Acme")).primary
+    with pytest.raises(pg.UniqueViolation, match="record_pk"):
+        attempt(database_url, COPY, fact.id, copied(id=str(fact.id), state=3))
+
+
+async def test_spec_1_one_entity_per_identifier_from_many_connections_at_once(memory: Memory) -> None:
+    async def capture(number: int) -> UUID:
+        done = await memory.remember(
+            SourceKind.OBSERVATION,
+            {"canonical_name": f"Ada {number}", "identifiers": [{"namespace": "orcid", "value": "0000-1"}]},
+            proposed_type=MemoryType.ENTITY,
+        )
+        return done.primary.id
+
+    assert len(set(await asyncio.gather(*(capture(number) for number in range(10))))) == 1
+
+
+TENANT = Tenant(id=1, name="t", index_key=bytes(range(32)), keyring=None)  # type: ignore[arg-type]  # keys need none
+OTHER = Tenant(id=2, name="u", index_key=bytes(32), keyring=None)  # type: ignore[arg-type]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(-1e6, 1e6) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def said(value: Any) -> dict[str, Any]:
+    return {"subject": "s", "predicate": "p", "object": value, "validity": {"mode": "global"}}
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(JSON, JSON)
+def test_decision_5_keys_are_equal_exactly_for_equal_json(one: Any, two: Any) -> None:
+    """`1` and `1.0` are one value, `1` and `true` are two, and the order of an object's keys says nothing."""
+    same = _canonical(one) == _canonical(two)
+    assert (fact_keys(TENANT, said(one)).fact == fact_keys(TENANT, said(two)).fact) is same
+    assert fact_keys(TENANT, said(one)).fact != fact_keys(OTHER, said(one)).fact
+
+
+def _canonical(value: Any) -> Any:
+    """JSON's own equality: numbers by value, booleans apart from them."""
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return (type(value).__name__, value)
+    if isinstance(value, int | float):
+        return ("number", float(value))
+    if isinstance(value, list):
+        return ("array", tuple(_canonical(item) for item in value))
+    return ("object", frozenset((key, _canonical(item)) for key, item in value.items()))
+
+
+@pytest.mark.parametrize(("kind", "other"), [("name", "identifier"), ("fact", "slot")])
+def test_decision_5_hashes_of_different_ideas_never_meet(kind: str, other: str) -> None:
+    assert keyed_hash(bytes(32), kind, b"value") != keyed_hash(bytes(32), other, b"value")
