@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install run test check lint format lock schema bench clean
+.PHONY: help install run test soak check lint format lock schema bench clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ check: install  ## formatting, lint, types, arrows, layout: seconds
 
 test: check  ## check, then the whole suite on real Postgres and real Neo4j
 	$(BIN)/pytest
+
+soak: install  ## the long tests: 10,000 steps of random histories
+	$(BIN)/pytest -s --hypothesis-profile=soak tests/integration/memory/test_histories.py
 
 format: install  ## let ruff format and mend what it can
 	$(BIN)/ruff format .

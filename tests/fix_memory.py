@@ -20,17 +20,25 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+from obstore.store import MemoryStore
 
+from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture, Captured
+from stratagraph.memory.erase import Erasure
+from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.engine import Engines
 from stratagraph.memory.retrieve.service import Retrieve
+from stratagraph.memory.revise.service import Revision
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
+from stratagraph.store.blobs import Blobs
 from stratagraph.store.database import Database
 from stratagraph.store.enums import Access, Sensitivity, SourceKind
 from stratagraph.store.schema import migrate
+from stratagraph.store.sealing.master import LocalMasterKey
+from stratagraph.store.sealing.vault import Vault
 from stratagraph.store.tenancy import Directory
 from stratagraph.store.trust import Trust
 
@@ -100,7 +108,7 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def directory(database: Database) -> Directory:
-    return Directory(database)
+    return Directory(database, Vault(database, LocalMasterKey(bytes(32))))
 
 
 @dataclass
@@ -144,6 +152,9 @@ class Memory:
     capture: Capture
     retrieve: Retrieve
     lookup: Lookup
+    revision: Revision
+    erasure: Erasure
+    forgetting: Forgetting
     trust: Trust = field(default_factory=trust_of)
 
     async def remember(self, kind: SourceKind, content: dict[str, Any], **more: Any) -> Captured:
@@ -175,6 +186,9 @@ def memory(database: Database, directory: Directory) -> Memory:
         capture=Capture(database, directory, clock, Policy()),
         retrieve=Retrieve(database, directory, clock, engines),
         lookup=Lookup(database, directory, clock),
+        revision=Revision(database, directory, clock),
+        erasure=Erasure(database, directory, clock, Artifacts(database, directory, clock, Blobs(MemoryStore()))),
+        forgetting=Forgetting(database, directory, clock),
     )
 
 

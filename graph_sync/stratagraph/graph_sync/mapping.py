@@ -44,7 +44,7 @@ def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity) -
         "gen": generation,
         "bkt": bucket(row["id"].int),
     }
-    if row["sensitivity"] <= names_up_to:
+    if row["name"] is not None and row["sensitivity"] <= names_up_to:  # a sealed record has none to show
         properties["name"] = caption(row["name"])
     return {"ten": row["tenant"], "id": str(row["id"]), "ver": row["row_version"], "labels": labels, "p": properties}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -11,8 +11,12 @@ import strawberry
 from strawberry.dataloader import DataLoader
 
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.erase import Erasure
+from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.service import Retrieve
+from stratagraph.memory.revise.service import Revision
+from stratagraph.store.enums import Sensitivity
 from stratagraph.store.records import AuditEntry, MemoryRecord, Relation
 from stratagraph.store.trust import Trust
 
@@ -33,6 +37,9 @@ class Services:
     capture: Capture
     retrieve: Retrieve
     lookup: Lookup
+    revision: Revision
+    erasure: Erasure
+    forgetting: Forgetting
     health: Callable[[], Awaitable[list[Report]]]
     version: str
 
@@ -51,6 +58,12 @@ class Context:
         self.relations = DataLoader(load_fn=self._load_relations)
         self.audit = DataLoader(load_fn=self._load_audit)
         self.timelines = DataLoader(load_fn=self._load_timelines)
+
+    def narrowed(self, scopes: Iterable[str] | None, ceiling: Sensitivity | None) -> Context:
+        """The same request under less trust: what an answer refers to is read as narrowly as the answer itself."""
+        if scopes is None and ceiling is None:
+            return self
+        return Context(self.trust.narrowed(scopes=scopes, ceiling=ceiling), self.services)
 
     async def _load_relations(self, ids: list[UUID]) -> list[list[Relation]]:
         found = await self.services.lookup.relations(self.trust, ids)

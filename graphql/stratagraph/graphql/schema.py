@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
 import strawberry
@@ -21,9 +22,37 @@ from stratagraph.graphql.types.capture import (
     CaptureMemoryResult,
     CaptureMemorySuccess,
 )
+from stratagraph.graphql.types.erase import EraseInput, EraseResult, EraseSuccess
+from stratagraph.graphql.types.forgetting import ForgetPreview
+from stratagraph.graphql.types.history import RecordHistory
 from stratagraph.graphql.types.plans import Health, HealthCheck, PlanGraph
-from stratagraph.graphql.types.records import MemoryRecord, PageInfo, RecordConnection, RecordFilter
+from stratagraph.graphql.types.records import (
+    MemoryRecord,
+    PageInfo,
+    PastLoaders,
+    RecordConnection,
+    RecordFilter,
+    Then,
+)
 from stratagraph.graphql.types.retrieve import RetrieveGraphInput, RetrieveGraphResult, RetrieveGraphSuccess
+from stratagraph.graphql.types.revision import (
+    ContestInput,
+    DeleteRecordInput,
+    ForkInput,
+    ImpactedRecord,
+    MergeInput,
+    PenalizeInput,
+    PinInput,
+    Reevaluation,
+    ReinforceInput,
+    ResolveContestInput,
+    RetractInput,
+    RevisionImpact,
+    RevisionResult,
+    RevisionSuccess,
+    SupersedeInput,
+)
+from stratagraph.memory.revise.request import Revise
 from stratagraph.store.errors import InvalidInput
 
 MAX_TOKENS = 2_000  # of a document; values belong into variables
@@ -36,15 +65,36 @@ class Query:
     @strawberry.field(description="Memories for a task, ranked, with the neighbourhood that connects them.")
     async def retrieve_graph(self, info: Info, input: RetrieveGraphInput) -> RetrieveGraphResult:  # noqa: A002
         context = info.context
-        return RetrieveGraphSuccess.of(await context.services.retrieve.retrieve(context.trust, input.as_request()))
+        found = await context.services.retrieve.retrieve(context.trust, input.as_request())
+        return RetrieveGraphSuccess.of(found, context.narrowed(input.scopes, input.max_sensitivity))
 
-    @strawberry.field(description="One record; null where there is none for this caller.")
+    @strawberry.field(
+        description="One record; null where there is none for this caller. With `asOf`, as it was at that past instant,"
+        " to the transaction; null where it did not exist yet, or is not in full sight by then's trust and by now's."
+    )
     async def record(self, info: Info, id: strawberry.ID, as_of: datetime | None = None) -> MemoryRecord | None:  # noqa: A002
-        if as_of is not None:
-            raise InvalidInput("asOf: this version answers as of now only; leave it out", path=["asOf"])
         context = info.context
-        found = await context.services.lookup.record(context.trust, _uuid(id))
-        return MemoryRecord.of(found) if found is not None else None
+        found = await context.services.lookup.record(context.trust, _uuid(id), as_of=as_of)
+        if found is None:
+            return None
+        return MemoryRecord.of(found, Then(as_of, PastLoaders(context)) if as_of is not None else None)
+
+    @strawberry.field(
+        description="What a record was, version by version, newest first, by keyset cursors; at most 100 a page."
+        " Versions that are not in full sight by their own trust and by now's are absent; so is what was deleted."
+    )
+    async def history(
+        self,
+        info: Info,
+        id: strawberry.ID,  # noqa: A002 - the contract's name
+        first: int | None = 50,
+        after: str | None = None,
+    ) -> RecordHistory:
+        context = info.context
+        found = await context.services.lookup.history(
+            context.trust, _uuid(id), first=50 if first is None else first, after=after
+        )
+        return RecordHistory.of(found, context)
 
     @strawberry.field(description="Records, newest first, by keyset cursors; at most 100 a page.")
     async def records(
@@ -84,6 +134,28 @@ class Query:
         found = await context.services.lookup.plan(context.trust, id, version)
         return PlanGraph.of(found) if found is not None else None
 
+    @strawberry.field(description="What retracting or correcting a record would do to all that was derived from it.")
+    async def revision_impact(self, info: Info, id: strawberry.ID) -> RevisionImpact:  # noqa: A002
+        context = info.context
+        found, more = await context.services.revision.impact(context.trust, _uuid(id))
+        return RevisionImpact(records=[ImpactedRecord.of(one) for one in found], complete=not more)
+
+    @strawberry.field(description="Derived records that wait to be looked at again, oldest first, at most 200.")
+    async def reevaluations(self, info: Info) -> list[Reevaluation]:
+        context = info.context
+        return [Reevaluation.of(entry) for entry in await context.services.revision.waiting(context.trust)]
+
+    @strawberry.field(description="What would be pruned by an instant if nothing happened before it. Changes nothing.")
+    async def forget_preview(
+        self, info: Info, until: datetime, first: int | None = 50, after: str | None = None
+    ) -> ForgetPreview:
+        context = info.context
+        return ForgetPreview.of(
+            await context.services.forgetting.preview(
+                context.trust, until, first=50 if first is None else first, after=after
+            )
+        )
+
     @strawberry.field(description="Whether the service is well.")
     async def health(self, info: Info) -> Health:
         services = info.context.services
@@ -110,6 +182,60 @@ class Mutation:
             context.trust, [item.as_request() for item in input.items], batch=True
         )
         return CaptureMemoriesSuccess(results=[CaptureMemorySuccess.of(item) for item in captured])
+
+    @strawberry.mutation(description="A new payload takes a record's place.")
+    async def supersede(self, info: Info, input: SupersedeInput) -> RevisionResult:  # noqa: A002
+        return await _revised(info, input)
+
+    @strawberry.mutation(description="A variant beside a record, for conditions under which it does not hold.")
+    async def fork(self, info: Info, input: ForkInput) -> RevisionResult:  # noqa: A002
+        return await _revised(info, input)
+
+    @strawberry.mutation(description="A record is in doubt.")
+    async def contest(self, info: Info, input: ContestInput) -> RevisionResult:  # noqa: A002
+        return await _revised(info, input)
+
+    @strawberry.mutation(description="The doubt is over.")
+    async def resolve_contest(self, info: Info, input: ResolveContestInput) -> RevisionResult:  # noqa: A002
+        return await _revised(info, input)
+
+    @strawberry.mutation(description="A record was wrong, and nothing takes its place.")
+    async def retract(self, info: Info, input: RetractInput) -> RevisionResult:  # noqa: A002
+        return await _revised(info, input)
+
+    @strawberry.mutation(description="Records that say the same become one.")
+    async def merge(self, info: Info, input: MergeInput) -> RevisionResult:  # noqa: A002
+        return await _revised(info, input)
+
+    @strawberry.mutation(description="A record goes, with its history; its audit log stays.")
+    async def delete_record(self, info: Info, input: DeleteRecordInput) -> RevisionResult:  # noqa: A002
+        return await _revised(info, input)
+
+    @strawberry.mutation(description="A record matters more.")
+    async def reinforce(self, info: Info, input: ReinforceInput) -> RevisionResult:  # noqa: A002
+        return await _revised(info, input)
+
+    @strawberry.mutation(description="A record matters less.")
+    async def penalize(self, info: Info, input: PenalizeInput) -> RevisionResult:  # noqa: A002
+        return await _revised(info, input)
+
+    @strawberry.mutation(description="A record keeps the salience it has, or decays again.")
+    async def pin(self, info: Info, input: PinInput) -> RevisionResult:  # noqa: A002
+        return await _revised(info, input)
+
+    @strawberry.mutation(description="Something goes for good, with every trace of it.")
+    async def erase(self, info: Info, input: EraseInput) -> EraseResult:  # noqa: A002
+        context = info.context
+        return EraseSuccess.of(await context.services.erasure.erase(context.trust, input.as_request()))
+
+
+class _Revision(Protocol):
+    def as_request(self) -> Revise: ...
+
+
+async def _revised(info: Info, given: _Revision) -> RevisionSuccess:
+    context = info.context
+    return RevisionSuccess.of(await context.services.revision.revise(context.trust, given.as_request()))
 
 
 def _uuid(id_: str) -> UUID:

@@ -12,6 +12,10 @@ ATTEMPTS = 8
 _LONGEST_PAUSE_S = 0.5
 
 
+class Crossed(Exception):
+    """Something that was read before its lock has changed until the lock was held: begin again."""
+
+
 def collided(error: BaseException | None) -> bool:
     """Whether another transaction was in the way: a deadlock, a failed serialization, a race for one key, or a record
     that went while something was about to refer to it."""

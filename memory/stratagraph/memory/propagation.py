@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.audit import Deed, write_audit
 from stratagraph.store.database import beyond
 from stratagraph.store.enums import AuditAction, RecordState
+from stratagraph.store.facts import in_the_way
 from stratagraph.store.feed import Change
 from stratagraph.store.reading import Reader
 from stratagraph.store.records import MemoryRecord
@@ -63,15 +63,14 @@ async def propagate(
     done = Propagated()
     tenant = reach.tenant
     frontier: set[UUID] = set(causes)
-    seen: set[UUID] = set(causes)
     left = BUDGET
     while frontier:
-        level = await direct_dependents(connection, tenant, frontier, known=seen, limit=left + 1)
+        # A record may come up again, by another way. Support only falls from here, or only grows: this comes to rest.
+        level = await direct_dependents(connection, tenant, frontier, known=causes, limit=left + 1)
         if len(level) > left:
-            done.queued += await queue_dependents(connection, tenant, frontier, known=seen, at=at)
+            done.queued += await queue_dependents(connection, tenant, frontier, known=causes, at=at)
             break
         left -= len(level)
-        seen |= set(level)
         frontier = await _reconsider(connection, directory, reach.everything(), level, done, actor=actor, at=at)
     return done
 
@@ -129,20 +128,18 @@ async def _move(
     actor: str,
     at: datetime,
 ) -> list[Change]:
-    """Change one record's state. What has meanwhile been replaced by another active fact stays contested."""
-    try:
-        async with connection.begin_nested():
-            changes = await update_records(
-                connection, directory, everything.tenant, [Edit(id=id_, state=int(state))], at=at
-            )
-    except IntegrityError:
+    """Change one record's state. A fact whose place another one has taken meanwhile stays contested."""
+    tenant = everything.tenant
+    if state is RecordState.ACTIVE and await in_the_way(connection, tenant, id_) is not None:
         return []
+    changes = await update_records(connection, directory, tenant, [Edit(id=id_, state=int(state))], at=at)
     if state is RecordState.CONTESTED:
-        deed = Deed(record=id_, action=AuditAction.CONTEST, rationale="nothing that it was derived from still holds")
+        why = "another record contests it" if standing.disputed else "nothing that it was derived from still holds"
+        deed = Deed(record=id_, action=AuditAction.CONTEST, rationale=why)
     else:
         held = len(standing.holding)
         deed = Deed(record=id_, action=AuditAction.REVISE, rationale=f"held again, by {held} of its sources")
-    await write_audit(connection, everything.tenant, [deed], actor=actor, at=at)
+    await write_audit(connection, tenant, [deed], actor=actor, at=at)
     return changes
 
 
@@ -151,21 +148,38 @@ async def impact(
 ) -> list[Impact]:
     """What retracting or correcting `id_` would do to all derived from it, nearest first, changing nothing."""
     everything = reach.everything()
-    gone, frontier, told = {id_}, {id_}, dict[UUID, Impact]()
     async with beyond(connection, everything.bounds):
         derived = await downstream(connection, reach.tenant, [id_])
-        records = await Reader(connection, directory, everything, now).records(sorted(derived)[:BUDGET])
-        while frontier:
-            level = {one: record for one, record in records.items() if one not in told and derived[one] & frontier}
-            found = await standings(connection, everything.tenant, level, without=gone)
-            frontier = set()
-            for one, standing in found.items():
-                becomes = standing.verdict(level[one].state)
-                told[one] = Impact(record=level[one], becomes=becomes, sources_left=len(standing.holding))
-                if becomes is not RecordState.ACTIVE:
-                    frontier.add(one)
-            gone |= frontier
-    return list(told.values())
+        order = _nearest_first(derived, id_)[:BUDGET]
+        records = await Reader(connection, directory, everything, now).records(order)
+        gone = {id_}
+        while True:  # each round takes away what the round before left without support
+            found = await standings(connection, everything.tenant, records, without=gone)
+            fallen = {
+                one for one, standing in found.items() if standing.verdict(records[one].state) is not RecordState.ACTIVE
+            }
+            if fallen <= gone:
+                break
+            gone |= fallen
+    return [
+        Impact(
+            record=records[one],
+            becomes=found[one].verdict(records[one].state),
+            sources_left=len(found[one].holding),
+        )
+        for one in order
+        if one in records
+    ]
+
+
+def _nearest_first(derived: Mapping[UUID, frozenset[UUID]], start: UUID) -> list[UUID]:
+    order: dict[UUID, None] = {}
+    frontier = {start}
+    while frontier:
+        level = sorted(id_ for id_, sources in derived.items() if id_ not in order and sources & frontier)
+        order |= dict.fromkeys(level)
+        frontier = set(level)
+    return list(order)
 
 
 def in_sight(impacts: Collection[Impact], seen: Mapping[UUID, MemoryRecord]) -> list[Impact]:

@@ -13,14 +13,20 @@ from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker
 from stratagraph.graphql.context import Report, Services
+from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.erase import Erasure
+from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.engine import Engines
 from stratagraph.memory.retrieve.service import Retrieve
-from stratagraph.service.embedded_postgres import EmbeddedPostgres
+from stratagraph.memory.revise.service import Revision
+from stratagraph.service.embedded_postgres import API_LOGIN, WORKER_LOGIN, EmbeddedPostgres
 from stratagraph.service.local_neo4j import LocalNeo4j
+from stratagraph.service.master_key import open_vault
 from stratagraph.service.settings import Settings
+from stratagraph.store.blobs import Blobs
 from stratagraph.store.clock import SystemClock
 from stratagraph.store.credentials import Credentials
 from stratagraph.store.database import Database
@@ -28,6 +34,7 @@ from stratagraph.store.errors import StratagraphError
 from stratagraph.store.feed import Feed
 from stratagraph.store.partitions import make_days
 from stratagraph.store.schema import migrate
+from stratagraph.store.sealing.master import MasterKey
 from stratagraph.store.tenancy import Directory
 
 
@@ -42,6 +49,10 @@ class Runtime:
     capture: Capture
     retrieve: Retrieve
     lookup: Lookup
+    revision: Revision
+    erasure: Erasure
+    forgetting: Forgetting
+    artifacts: Artifacts
     housekeeping: Housekeeping
     mirror: Mirror | None
     feed: Feed
@@ -57,6 +68,9 @@ class Runtime:
             capture=self.capture,
             retrieve=self.retrieve,
             lookup=self.lookup,
+            revision=self.revision,
+            erasure=self.erasure,
+            forgetting=self.forgetting,
             health=self.health,
             version=importlib.metadata.version("stratagraph"),
         )
@@ -103,31 +117,37 @@ def mirror_of(settings: Settings) -> Mirror | None:
     return Mirror(running.bolt, user=None, password=None, database="neo4j")
 
 
+def blobs_of(settings: Settings) -> Blobs:
+    """Where artifacts' bytes lie: the store of the settings, else files beside the other data. Raises Misconfigured."""
+    if settings.artifact_url is not None:
+        return Blobs.open(settings.artifact_url)
+    return Blobs.below(settings.data_dir / "artifacts")
+
+
 @asynccontextmanager
-async def open_runtime(settings: Settings) -> AsyncIterator[Runtime]:
+async def open_runtime(settings: Settings, *, previous_master: MasterKey | None = None) -> AsyncIterator[Runtime]:
     """Start or join the database, migrate it, and put the rooms on top. Undone in reverse at the end.
 
     Raises Misconfigured or StoreUnavailable saying what to do.
     """
     async with AsyncExitStack() as stack:
-        if settings.database_url is not None:
-            url = settings.database_url.get_secret_value()
-        else:
-            url = await _enter_in_thread(stack, EmbeddedPostgres(settings.data_dir))
-        await asyncio.to_thread(migrate, url)
-        database = await stack.enter_async_context(Database(url))
+        logins = await _logins(stack, settings)
+        await asyncio.to_thread(migrate, logins.owner, api_url=logins.api, worker_url=logins.worker)
+        database = await stack.enter_async_context(Database(logins.api, logins.worker))
+        vault = await open_vault(settings, database, previous=previous_master)
         clock = SystemClock()
         # Before the first write: a day whose rows are in the default partition cannot be made any more.
         await make_days(database, clock.now().date())
         mirror = mirror_of(settings)
         if mirror is not None:
             await stack.enter_async_context(mirror)
-        directory, feed = Directory(database), Feed(database, CONSUMER)
+        directory, feed = Directory(database, vault), Feed(database, CONSUMER)
         engines = Engines(
             mirror=Neo4jGraphReader(mirror) if mirror is not None else None,
             feed=feed if mirror is not None else None,
             preference=settings.traversal,
         )
+        artifacts = Artifacts(database, directory, clock, blobs_of(settings), max_bytes=settings.artifact_max_bytes)
         yield Runtime(
             settings=settings,
             database=database,
@@ -136,10 +156,35 @@ async def open_runtime(settings: Settings) -> AsyncIterator[Runtime]:
             capture=Capture(database, directory, clock, Policy.load(settings.policy_file)),
             retrieve=Retrieve(database, directory, clock, engines),
             lookup=Lookup(database, directory, clock),
-            housekeeping=Housekeeping(database, directory, clock, HousekeepingConfig()),
+            revision=Revision(database, directory, clock),
+            erasure=Erasure(database, directory, clock, artifacts),
+            forgetting=Forgetting(database, directory, clock),
+            artifacts=artifacts,
+            housekeeping=Housekeeping(database, directory, clock, HousekeepingConfig(), artifacts=artifacts),
             mirror=mirror,
             feed=feed,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Logins:
+    """URLs of the one database: to migrate it, for callers' transactions, for background work."""
+
+    owner: str
+    api: str
+    worker: str
+
+
+async def _logins(stack: AsyncExitStack, settings: Settings) -> _Logins:
+    if settings.database_url is None:
+        server = EmbeddedPostgres(settings.data_dir)
+        owner = await _enter_in_thread(stack, server)
+        return _Logins(owner=owner, api=server.login_url(API_LOGIN), worker=server.login_url(WORKER_LOGIN))
+    owner, worker = (
+        (url or settings.database_url).get_secret_value()
+        for url in (settings.owner_database_url, settings.worker_database_url)
+    )
+    return _Logins(owner=owner, api=settings.database_url.get_secret_value(), worker=worker)
 
 
 async def _enter_in_thread(stack: AsyncExitStack, server: EmbeddedPostgres) -> str:

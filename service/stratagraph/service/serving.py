@@ -15,7 +15,8 @@ import uvicorn
 from starlette.applications import Starlette
 
 from stratagraph.graphql.app import build_app
-from stratagraph.graphql.authentication import Authentication
+from stratagraph.graphql.authentication import Authenticate, Authentication
+from stratagraph.graphql.oidc import IssuerKeys, OidcTokens
 from stratagraph.service.holder import hold, tell
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Settings
@@ -134,7 +135,15 @@ def application(runtime: Runtime) -> Starlette:
     settings = runtime.settings
     return build_app(
         runtime.services(),
-        Authentication(runtime.credentials.authenticate, single_user=settings.is_single_user),
+        Authentication(runtime.credentials.authenticate, oidc=_oidc(settings), single_user=settings.is_single_user),
+        runtime.artifacts,
         ready=runtime.ready,
         loopback_only=settings.is_single_user,
     )
+
+
+def _oidc(settings: Settings) -> Authenticate | None:
+    if settings.oidc_issuer is None or settings.oidc_audience is None:
+        return None
+    keys = IssuerKeys(settings.oidc_issuer)
+    return OidcTokens(keys, audience=settings.oidc_audience, names=settings.oidc_claims).authenticate

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, Json, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from stratagraph.graphql.oidc import ClaimNames, is_safe_url
 from stratagraph.store.enums import Sensitivity
 from stratagraph.store.errors import Misconfigured
 
@@ -27,7 +28,7 @@ class Settings(BaseSettings):
 
     data_dir: Path = Field(
         default=Path(".stratagraph"),
-        description="where the embedded Postgres and the local Neo4j keep their data",
+        description="where the embedded Postgres, the local Neo4j and artifacts keep their data",
     )
     cache_dir: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("stratagraph"),
@@ -38,6 +39,12 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = Field(
         default=None, description="any PostgreSQL ≥ 16 with pgvector, instead of the embedded one"
     )
+    owner_database_url: SecretStr | None = Field(
+        default=None, description="the same database as its owner, used only to migrate; none: DATABASE_URL"
+    )
+    worker_database_url: SecretStr | None = Field(
+        default=None, description="the same database as the login for background work; none: DATABASE_URL"
+    )
     neo4j_uri: str | None = Field(default=None, description="bolt:// or neo4j:// address of the mirror")
     neo4j_user: str | None = Field(default=None, description="user at Neo4j; none means no authentication")
     neo4j_password: SecretStr | None = Field(default=None, description="password at Neo4j")
@@ -46,6 +53,28 @@ class Settings(BaseSettings):
         default="auto",
         description="answer without a credential; auto: only with the embedded database on a loopback address",
     )
+    oidc_issuer: str | None = Field(
+        default=None, description="OpenID Connect issuer whose tokens are accepted beside API keys"
+    )
+    oidc_audience: str | None = Field(default=None, description="the `aud` that such a token must be made out to")
+    oidc_claims: Json[ClaimNames] = Field(
+        default=ClaimNames(),
+        validate_default=False,  # it is no JSON
+        description="JSON object: what the issuer calls the claims tenant, scopes, ceiling, access",
+    )
+    encrypt_from: Literal["public", "low", "medium", "high", "hyper", "off"] = Field(
+        default="high", description="records of this sensitivity and above are encrypted at rest"
+    )
+    master_key: SecretStr | None = Field(
+        default=None, description="master key, base64 of 32 bytes: `stratagraph keys generate` makes one"
+    )
+    master_key_file: Path | None = Field(default=None, description="file that holds the master key instead")
+    master_key_hook: str | None = Field(
+        default=None, description="module:factory of a master key in a key management service instead"
+    )
+    previous_master_key: SecretStr | None = Field(
+        default=None, description="the old master key, while `stratagraph keys rotate` exchanges it"
+    )
     mirror_names_up_to: Literal["public", "low", "medium", "high"] = Field(
         default="low", description="records above this sensitivity are mirrored without their name"
     )
@@ -53,6 +82,10 @@ class Settings(BaseSettings):
         default="auto", description="engine that walks the graph; auto is SQL, which is quicker on one machine"
     )
     policy_file: Path | None = Field(default=None, description="JSON file with capture policy rules")
+    artifact_url: str | None = Field(
+        default=None, description="where artifacts lie instead of data_dir/artifacts: file:///, s3://, gs:// or az://"
+    )
+    artifact_max_bytes: int = Field(default=64 << 20, ge=1, le=1 << 30, description="size of the largest artifact")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="how much is logged")
 
     @field_validator("data_dir", "cache_dir")
@@ -66,6 +99,38 @@ class Settings(BaseSettings):
             raise ValueError(
                 f"STRATAGRAPH_SINGLE_USER=on answers anybody, so STRATAGRAPH_HOST must be a loopback address,"
                 f" not {self.host}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def the_issuer_is_beyond_doubt(self) -> Self:
+        if (self.oidc_issuer is None) != (self.oidc_audience is None):
+            raise ValueError("STRATAGRAPH_OIDC_ISSUER and STRATAGRAPH_OIDC_AUDIENCE belong together: set both")
+        if self.oidc_audience is not None and not self.oidc_audience.strip():
+            raise ValueError("STRATAGRAPH_OIDC_AUDIENCE must not be empty: any token of the issuer would do")
+        if self.oidc_issuer is not None and (not is_safe_url(self.oidc_issuer) or "?" in self.oidc_issuer):
+            raise ValueError(
+                "STRATAGRAPH_OIDC_ISSUER must be an https:// address without query, as in its tokens' `iss`"
+                " (http:// only on a loopback address)"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def there_is_one_master_key(self) -> Self:
+        given = [self.master_key, self.master_key_file, self.master_key_hook]
+        if sum(one is not None for one in given) > 1:
+            raise ValueError(
+                "give the master key once: STRATAGRAPH_MASTER_KEY, STRATAGRAPH_MASTER_KEY_FILE or"
+                " STRATAGRAPH_MASTER_KEY_HOOK"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def other_logins_are_of_the_same_database(self) -> Self:
+        if self.database_url is None and (self.owner_database_url or self.worker_database_url):
+            raise ValueError(
+                "STRATAGRAPH_OWNER_DATABASE_URL and STRATAGRAPH_WORKER_DATABASE_URL go with STRATAGRAPH_DATABASE_URL,"
+                " which is not set"
             )
         return self
 
@@ -85,8 +150,16 @@ class Settings(BaseSettings):
         return self.single_user == "on"
 
     @property
+    def encryption_level(self) -> Sensitivity | None:
+        return None if self.encrypt_from == "off" else Sensitivity[self.encrypt_from.upper()]
+
+    @property
     def mirror_name_ceiling(self) -> Sensitivity:
-        return Sensitivity[self.mirror_names_up_to.upper()]
+        """What is encrypted has no name in the mirror, whatever else is set."""
+        ceiling = Sensitivity[self.mirror_names_up_to.upper()]
+        if self.encryption_level is None:
+            return ceiling
+        return min(ceiling, Sensitivity(max(Sensitivity.PUBLIC, self.encryption_level - 1)))
 
     @classmethod
     def load(cls, environment: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
@@ -103,7 +176,11 @@ class Settings(BaseSettings):
             return cls(**overrides)
         except ValidationError as error:
             problems = "; ".join(
-                f"{PREFIX}{str(item['loc'][0]).upper()}: {item['msg']}" if item["loc"] else item["msg"]
+                f"{_variable(*item['loc'])}: {item['msg']}" if item["loc"] else item["msg"]
                 for item in error.errors(include_url=False, include_input=False)
             )
             raise Misconfigured(problems.replace("Value error, ", "")) from error
+
+
+def _variable(name: int | str, *within: int | str) -> str:
+    return ".".join((PREFIX + str(name).upper(), *map(str, within)))

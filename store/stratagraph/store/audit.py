@@ -40,9 +40,8 @@ def link(
 ) -> bytes:
     """The hash of an entry: SHA-256 over the one before it and all that the entry says."""
     action, actor, at, salience, note_hash = deed
-    said = "\x1f".join(
-        (str(tenant), record.hex, str(seq), action, actor, rfc3339(at), "" if salience is None else repr(float(salience)))
-    )
+    value = "" if salience is None else repr(float(salience))
+    said = "\x1f".join((str(tenant), record.hex, str(seq), action, actor, rfc3339(at), value))
     return hashlib.sha256(previous + (note_hash or b"") + said.encode()).digest()
 
 

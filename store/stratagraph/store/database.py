@@ -211,14 +211,15 @@ def _settings(bounds: Bounds | None) -> dict[str, str]:
 async def beyond(connection: AsyncConnection, bounds: Bounds) -> AsyncIterator[None]:
     """Let a writer's transaction see as far as `bounds` for the block: consequences of a write reach records that its
     caller may not see, and background work takes up one tenant after another. Never for an answer."""
-    before = connection.info["bounds"]
+    known = connection.info  # which a connection that was lost meanwhile would no longer give
+    before = known["bounds"]
     await connection.execute(_BOUNDS, _settings(bounds))
-    connection.info["bounds"] = bounds
+    known["bounds"] = bounds
     try:
         yield
         await connection.execute(_BOUNDS, _settings(before))
     finally:  # after an error the transaction or savepoint ends, and with it the settings themselves
-        connection.info["bounds"] = before
+        known["bounds"] = before
 
 
 @asynccontextmanager

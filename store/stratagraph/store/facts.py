@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store import tables
 from stratagraph.store.bulk import insert_rows
 from stratagraph.store.canonical import canonical_json, keyed_hash
+from stratagraph.store.database import fetch
 from stratagraph.store.enums import RecordState, Sensitivity
 from stratagraph.store.sealing.contents import opened
 from stratagraph.store.tenancy import Tenant
@@ -195,3 +196,29 @@ async def fetch_facts(connection: AsyncConnection, tenant: Tenant, slots: Sequen
 
 def slot_of(scope: int, sensitivity: Sensitivity, keys: FactKeys) -> Slot:
     return Slot(scope, int(sensitivity), keys.slot)
+
+
+async def in_the_way(
+    connection: AsyncConnection, tenant: Tenant, id_: UUID, *, leaving: Collection[UUID] = ()
+) -> UUID | None:
+    """The active fact, if any, beside which the fact `id_` cannot be active; `leaving` are about to go.
+
+    Decided under the slot's lock, since the database's own constraints cannot tell that unequal conditions overlap.
+    What is not a fact is in nobody's way.
+    """
+    rows = await fetch(connection, "lock_slot_of", tenant=tenant.id, id=id_)
+    if not rows:
+        return None
+    row = rows[0]
+    slot = Slot(row["scope"], row["sensitivity"], bytes(row["slot_key"]))
+    facts = (await fetch_facts(connection, tenant, [slot])).get(slot, [])
+    fact = next((one for one in facts if one.id == id_), None)
+    if fact is None:
+        return None
+    for other in facts:
+        if other.id == id_ or other.id in leaving or other.state is not RecordState.ACTIVE:
+            continue
+        overlaps = row["single_valued"] and not disjoint(other.validity, fact.validity)
+        if other.fact_key == fact.fact_key or overlaps:
+            return other.id
+    return None

@@ -22,6 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.database import fetch
 from stratagraph.store.enums import MemoryType
+from stratagraph.store.instants import LEEWAY
 from stratagraph.store.tenancy import Reach
 from stratagraph.store.words import query_terms, query_vector
 
@@ -62,24 +63,48 @@ async def search_words(
     history: bool = False,
 ) -> list[tuple[UUID, float]]:
     """The best `limit` records by BM25, with their scores, best first. Two statements, whatever the store's size."""
+    asked = await _asked(connection, reach, text, types, limit)
+    if asked is None:
+        return []
+    rows = await fetch(connection, "search_words", **asked, now=now, history=history)
+    return [(row["id"], -row["distance"]) for row in rows if row["distance"] < 0]
+
+
+async def search_words_at(
+    connection: AsyncConnection,
+    reach: Reach,
+    text: str,
+    *,
+    types: Collection[MemoryType],
+    at: datetime,
+    limit: int,
+) -> list[tuple[UUID, float]]:
+    """The best `limit` records by BM25 as they stood at `at`, best first; current then, and in full sight then and
+    now. How rare a word is, is counted as of now, which moves the scores a little and never what matches."""
+    asked = await _asked(connection, reach, text, types, limit)
+    if asked is None:
+        return []
+    rows = await fetch(connection, "search_words_at", **asked, at=at)
+    return [(row["id"], -row["distance"]) for row in rows if row["distance"] < 0]
+
+
+async def _asked(
+    connection: AsyncConnection, reach: Reach, text: str, types: Collection[MemoryType], limit: int
+) -> dict[str, Any] | None:
+    """What a word search asks the database for; None where the text has no words."""
     terms = query_terms(reach.tenant.index_key, text)
     if not terms:
-        return []
+        return None
     statistics = await _statistics(connection, reach, terms)
     candidates = _candidates(reach, terms, statistics)
-    rows = await fetch(
-        connection,
-        "search_words",
-        any_of=list(candidates.any_of),
-        all_of=_padded(candidates.all_of),
-        everything=candidates.everything,
-        vector=query_vector(terms, statistics.frequencies, max(statistics.documents, 1)),
-        types=[int(memory_type) for memory_type in types],
-        now=now,
-        history=history,
-        limit=limit,
-    )
-    return [(row["id"], -row["distance"]) for row in rows if row["distance"] < 0]
+    return {
+        "any_of": list(candidates.any_of),
+        "all_of": _padded(candidates.all_of),
+        "everything": candidates.everything,
+        "vector": query_vector(terms, statistics.frequencies, max(statistics.documents, 1)),
+        "types": [int(memory_type) for memory_type in types],
+        "limit": limit,
+    }
 
 
 async def _statistics(connection: AsyncConnection, reach: Reach, terms: Sequence[int]) -> WordStatistics:
@@ -155,13 +180,39 @@ def _conjunctions(common: Sequence[int], statistics: WordStatistics, budget: flo
     return chosen
 
 
-async def search_recent(connection: AsyncConnection, *, types: Collection[MemoryType], limit: int) -> list[UUID]:
-    """The newest records in full sight among the last RECENT_WINDOW, newest first."""
+async def search_recent(
+    connection: AsyncConnection, *, types: Collection[MemoryType], now: datetime, limit: int
+) -> list[UUID]:
+    """The newest records in full sight that hold now, among the last RECENT_WINDOW, newest first."""
     rows = await fetch(
         connection,
         "search_recent",
         types=[int(memory_type) for memory_type in types],
+        now=now,
         window=RECENT_WINDOW,
         limit=limit,
     )
     return [row["id"] for row in rows]
+
+
+async def search_recent_at(
+    connection: AsyncConnection, reach: Reach, *, types: Collection[MemoryType], at: datetime, limit: int
+) -> list[UUID]:
+    """The newest of the last RECENT_WINDOW records that were there at `at`, newest first."""
+    rows = await fetch(
+        connection,
+        "search_recent_at",
+        **reach.parameters(),
+        types=[int(memory_type) for memory_type in types],
+        at=at,
+        below=_first_id_after(at),
+        window=RECENT_WINDOW,
+        limit=limit,
+    )
+    return [row["id"] for row in rows]
+
+
+def _first_id_after(at: datetime) -> UUID:
+    """Records that existed at `at` have UUIDv7s below this one: ids are made in the second in which a write begins."""
+    milliseconds = max(0, int((at + LEEWAY).timestamp() * 1_000))
+    return UUID(int=milliseconds << 80)

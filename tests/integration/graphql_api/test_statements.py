@@ -24,7 +24,14 @@ async def statements(memory: Memory, document: str) -> int:
         return []
 
     services = Services(
-        capture=memory.capture, retrieve=memory.retrieve, lookup=memory.lookup, health=health, version="test"
+        capture=memory.capture,
+        retrieve=memory.retrieve,
+        lookup=memory.lookup,
+        revision=memory.revision,
+        erasure=memory.erasure,
+        forgetting=memory.forgetting,
+        health=health,
+        version="test",
     )
     before = memory.database.statements
     result = await build_schema().execute(document, context_value=Context(memory.trust, services))

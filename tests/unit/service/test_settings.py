@@ -57,6 +57,13 @@ def test_a_wrong_value_names_its_variable_and_not_the_value(monkeypatch: pytest.
     assert "eighty" not in caught.value.message
 
 
+@pytest.mark.parametrize("other", ["owner_database_url", "worker_database_url"])
+def test_other_logins_need_the_database_they_are_of(other: str) -> None:
+    with pytest.raises(Misconfigured, match="go with STRATAGRAPH_DATABASE_URL"):
+        Settings.load({}, **{other: "postgresql://x"})
+    Settings.load({}, database_url="postgresql://x", **{other: "postgresql://y"})
+
+
 def test_passwords_do_not_show() -> None:
     settings = Settings.load({}, database_url="postgresql://u:hunter2@h/d", neo4j_password="hunter2")
     assert "hunter2" not in repr(settings)

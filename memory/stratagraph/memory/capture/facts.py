@@ -118,7 +118,8 @@ async def add_evidence(plan: Plan, draft: Draft, fact: Fact) -> None:
     plan.stand_in(draft, fact.id)
     if fact.state is RecordState.CONTESTED or draft.position in plan.rests_on:
         plan.doubtful.add(fact.id)
-    sources = [*fact.provenance.get("sources", []), *sources_of(plan, draft)][-MAX_SOURCES:]
+    added = [source for source in sources_of(plan, draft) if source["ref"] != str(fact.id)]
+    sources = [*fact.provenance.get("sources", []), *added][-MAX_SOURCES:]
     tenant = plan.reach.tenant
     plan.changes += await update_records(
         plan.connection,

@@ -53,7 +53,7 @@ class Plan:
         draft.id = id_
 
     def _repoint(self, old: UUID, new: UUID) -> None:
-        self.relations = [
+        repointed = [
             (
                 owner,
                 replace(
@@ -64,6 +64,7 @@ class Plan:
             )
             for owner, relation in self.relations
         ]
+        self.relations = [(owner, relation) for owner, relation in repointed if relation.source != relation.target]
 
     def relate(self, draft: Draft, source: UUID, target: UUID, predicate: str, weight: float) -> None:
         if source != target:

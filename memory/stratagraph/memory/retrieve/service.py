@@ -22,11 +22,10 @@ from stratagraph.store.enums import Access, MemoryType
 from stratagraph.store.ids import new_id
 from stratagraph.store.instants import past_instant, settle
 from stratagraph.store.past import Past, PastReader
-from stratagraph.store.past_search import search_recent_at, search_words_at
 from stratagraph.store.reading import Reader
 from stratagraph.store.records import MemoryRecord, Relation
 from stratagraph.store.retrievals import log_retrieval
-from stratagraph.store.search import search_recent, search_words
+from stratagraph.store.search import search_recent, search_recent_at, search_words, search_words_at
 from stratagraph.store.sequence import Sequences
 from stratagraph.store.tenancy import Directory, Reach
 from stratagraph.store.traversal import Limits, Neighbourhood
@@ -175,7 +174,7 @@ class Retrieve:
             else []
         )
         recent = (
-            await search_recent(connection, types=types, limit=request.root_limit)
+            await search_recent(connection, types=types, now=self._clock.now(), limit=request.root_limit)
             if at is None
             else await search_recent_at(connection, reach, types=types, at=at, limit=request.root_limit)
         )

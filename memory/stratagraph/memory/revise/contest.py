@@ -10,12 +10,14 @@ from stratagraph.memory.capture.classify import classify
 from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.writer import new_record, resolve_names
+from stratagraph.memory.collisions import Crossed
 from stratagraph.memory.revise.request import Contest, ResolveContest, Retract
 from stratagraph.memory.revise.successor import inherit
 from stratagraph.memory.revise.work import Work, refuse_episodes, require_current, require_version
 from stratagraph.store.audit import Deed
 from stratagraph.store.enums import AuditAction, MemoryType, RecordState, SourceKind
-from stratagraph.store.errors import EvidenceRequired, InvalidInput
+from stratagraph.store.errors import ConditionsOverlap, EvidenceRequired, InvalidInput
+from stratagraph.store.facts import in_the_way
 from stratagraph.store.records import MemoryRecord
 from stratagraph.store.relations import disputes_of
 from stratagraph.store.writing import Edit, NewRelation, update_records
@@ -104,6 +106,10 @@ async def resolve_contest(work: Work, request: ResolveContest) -> UUID:
     others = {end for dispute in disputes for end in (dispute.contested, dispute.by)} - {record.id}
     parties = await _parties(work, record, others, request)
     rows = await work.lock([party.id for party in parties])
+    if {one.relation for one in await disputes_of(work.connection, work.reach.tenant, [record.id])} != {
+        dispute.relation for dispute in disputes
+    }:
+        raise Crossed  # somebody contested it meanwhile, and must not be decided about unseen
     require_version(rows[record.id], request.expected_version)
     if rows[record.id].state is not RecordState.CONTESTED:
         raise InvalidInput(f"recordId: record {record.id} is {rows[record.id].state.label}, not contested")
@@ -117,10 +123,24 @@ async def resolve_contest(work: Work, request: ResolveContest) -> UUID:
         await work.relate(
             [NewRelation(source=winner, target=id_, predicate="supersedes", weight=1.0) for id_ in losers]
         )
-    if winner is not None and not await disputes_of(work.connection, work.reach.tenant, [winner]):
-        await _move(work, [winner], RecordState.ACTIVE, action=AuditAction.REVISE)
+    if winner is not None and rows[winner].state is RecordState.CONTESTED:
+        await _uphold(work, winner)
     await work.propagate([party.id for party in parties])
     return winner or record.id
+
+
+async def _uphold(work: Work, winner: UUID) -> None:
+    """The winner holds, unless it stands in another dispute still. Raises ConditionsOverlap where there is no room."""
+    if await disputes_of(work.connection, work.reach.tenant, [winner]):
+        return
+    other = await in_the_way(work.connection, work.reach.tenant, winner)
+    if other is not None:
+        raise ConditionsOverlap(
+            f"winnerId: fact {other} holds at the same time and its predicate has one value; supersede, retract or"
+            " merge it first",
+            path=["winnerId"],
+        )
+    await _move(work, [winner], RecordState.ACTIVE, action=AuditAction.REVISE)
 
 
 async def _parties(work: Work, record: MemoryRecord, others: set[UUID], request: ResolveContest) -> list[MemoryRecord]:

@@ -37,6 +37,6 @@ async def delete(work: Work, request: Delete) -> UUID:
     )
     work.changes += removed.changes
     work.touched.append(record.id)
-    work.released -= {record.id}
-    await work.reconsider(rested)
+    work.doubtful |= set(rested)
+    work.doubtful -= {record.id}
     return record.id

@@ -39,8 +39,8 @@ async def merge(work: Work, request: Merge) -> UUID:
         current = await _unite(work, ordered, request, expected)
     gone = [record.id for record in records if record.id != current]
     await _repoint(work, gone, current)
-    await work.propagate(gone)
-    await work.reconsider({current})
+    await work.propagate([*gone, current])
+    work.doubtful.add(current)
     return current
 
 

@@ -13,7 +13,7 @@ import psycopg
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.memory.collisions import ATTEMPTS, collided, step_aside
+from stratagraph.memory.collisions import ATTEMPTS, Crossed, collided, step_aside
 from stratagraph.memory.propagation import BUDGET, Impact, impact, in_sight
 from stratagraph.memory.revise.attention import penalize, pin, reinforce
 from stratagraph.memory.revise.contest import contest, resolve_contest, retract
@@ -116,6 +116,9 @@ class Revision:
             except StoreUnavailable as error:
                 if attempt == ATTEMPTS or not collided(error.__cause__):
                     raise
+            except Crossed as error:
+                if attempt == ATTEMPTS:
+                    raise StoreUnavailable("Others keep changing this record; try again shortly.") from error
             except IntegrityError as error:
                 if isinstance(error.orig, psycopg.errors.ExclusionViolation):
                     raise ConditionsOverlap(

@@ -13,6 +13,7 @@ from stratagraph.memory.capture.attachments import attach
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.plan import Plan
 from stratagraph.memory.capture.writer import insert_plan
+from stratagraph.memory.collisions import Crossed
 from stratagraph.memory.propagation import propagate, reachable, reconsider
 from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit import Deed, write_audit
@@ -44,7 +45,8 @@ class Work:
     touched: list[UUID] = field(default_factory=list)
     edges: list[NewRelation] = field(default_factory=list)
     queued: int = 0
-    released: set[UUID] = field(default_factory=set)
+    doubtful: set[UUID] = field(default_factory=set)  # looked at again at the end of this revision
+    _read: dict[UUID, datetime] = field(default_factory=dict)
 
     async def targets(self, ids: Sequence[UUID], *, path: list[str]) -> list[MemoryRecord]:
         """The records to be revised, in the order of `ids`. Raises NotFound for what does not exist for the caller,
@@ -57,6 +59,7 @@ class Work:
             if record.redacted:
                 raise Forbidden(f"{path[0]}: record {id_} is above the credential's ceiling", path=path)
             self._may_write(record, path)
+        self._read |= {id_: found[id_].updated_at for id_ in ids}
         return [found[id_] for id_ in ids]
 
     def _may_write(self, record: MemoryRecord, path: list[str]) -> None:
@@ -66,13 +69,18 @@ class Work:
             raise Forbidden(f"{path[0]}: record {record.id} is {where}, which this credential may only read", path=path)
 
     async def lock(self, ids: Collection[UUID], *, with_derived: bool = True) -> dict[UUID, Locked]:
-        """Lock records, and with them what was derived from them; then take the instant of this revision."""
+        """Lock records, and with them what was derived from them; then take the instant of this revision.
+
+        Raises Crossed where one of them has changed since `targets` read it.
+        """
         derived = await reachable(self.connection, self.reach, ids) if with_derived else []
         rows = await lock_records(self.connection, self.reach.tenant, {*ids, *derived})
         self.after(*(row.updated_at for row in rows.values()))
         missing = [id_ for id_ in ids if id_ not in rows]
         if missing:
             raise RecordNotFound(missing[0])
+        if any(rows[id_].updated_at != read for id_, read in self._read.items() if id_ in rows):
+            raise Crossed
         return {id_: rows[id_] for id_ in ids}
 
     def after(self, *seen: datetime) -> None:
@@ -91,12 +99,12 @@ class Work:
         self.touched += sorted(ids)
 
     async def end_disputes(self, ids: Collection[UUID]) -> None:
-        """Whoever was in doubt only because of one of `ids` is looked at again at the end of this revision."""
+        """Whoever was in doubt only because of one of `ids` is looked at again."""
         disputes = await disputes_of(self.connection, self.reach.tenant, ids)
         self.changes += await end_relations(
             self.connection, self.reach.tenant, [dispute.relation for dispute in disputes], at=self.at
         )
-        self.released |= {end for dispute in disputes for end in (dispute.contested, dispute.by)}
+        self.doubtful |= {end for dispute in disputes for end in (dispute.contested, dispute.by)}
 
     async def relate(self, relations: Sequence[NewRelation]) -> None:
         """Write relations; those that are there already stay as they are."""
@@ -117,12 +125,10 @@ class Work:
         self.queued += done.queued
 
     async def settle(self) -> None:
-        """Records that were released from a dispute hold again, if nothing else is against them."""
-        if self.released:
-            await self.reconsider(self.released)
-
-    async def reconsider(self, ids: Collection[UUID]) -> None:
-        """Re-evaluate `ids` themselves: those of them that are still part of the current truth."""
+        """Re-evaluate the records that are doubtful, as far as they are still part of the current truth."""
+        if not self.doubtful:
+            return
+        ids, self.doubtful = self.doubtful, set()
         done = await reconsider(
             self.connection, self.directory, self.reach, ids, actor=self.reach.trust.actor, at=self.at
         )
@@ -144,6 +150,7 @@ class Work:
             records = await Reader(self.connection, self.directory, self.reach, plan.at).records(current.values())
             await attach(plan, {position: records[id_] for position, id_ in current.items()})
         self.changes += plan.changes
+        self.doubtful |= plan.doubtful | {draft.id for draft, _ in plan.records if draft.position in plan.rests_on}
         self.touched += [record.id for _, record in plan.records]
         self.edges += [relation for _, relation in plan.relations]
 

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from stratagraph.service.cli import ask, imports, neo4j, serve, sync, token
+from stratagraph.service.cli import artifact, ask, audit, erase, imports, keys, neo4j, past, revise, serve, sync, token
 from stratagraph.service.cli.output import explain
 from stratagraph.store.errors import StratagraphError
 
@@ -24,10 +24,17 @@ app = typer.Typer(
 app.command("serve")(serve.serve)
 app.command("schema")(serve.schema)
 app.command("ask")(ask.ask)
+app.command("history")(past.history)
+app.command("forget-preview")(past.forget_preview)
 app.add_typer(imports.app, name="import")
+app.add_typer(revise.app, name="revise")
+app.add_typer(erase.app, name="erase")
 app.add_typer(sync.app, name="sync")
 app.add_typer(token.app, name="token")
+app.add_typer(keys.app, name="keys")
+app.add_typer(audit.app, name="audit")
 app.add_typer(neo4j.app, name="neo4j")
+app.add_typer(artifact.app, name="artifact")
 
 
 def main() -> None:

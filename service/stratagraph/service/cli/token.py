@@ -44,8 +44,10 @@ def create(
         ceiling=Sensitivity.parse(max_sensitivity, path=["--max-sensitivity"]),
         scopes=None if "*" in scopes else frozenset(scopes),
     )
-    if not name.strip() or not tenant.strip():
-        raise InvalidInput("name and tenant must not be empty", path=["name"])
+    if not name.strip() or not tenant.strip() or not all(one.strip() for one in scopes):
+        raise InvalidInput("name, tenant and scopes must not be empty; only a key with --scope '*' writes unscoped")
+    if not name.isprintable() or name.startswith("oidc:"):
+        raise InvalidInput("name: must be printable, and oidc: is kept for those who come with a token of theirs")
     if expires_in_days is not None and expires_in_days < 1:
         raise InvalidInput("--expires-in-days: at least 1", path=["--expires-in-days"])
     expires_at = datetime.now(UTC) + timedelta(days=expires_in_days) if expires_in_days is not None else None

@@ -1,1 +1,1 @@
-SELECT id FROM search_recent(CAST(:types AS smallint[]), :window, :limit)
+SELECT id FROM search_recent(CAST(:types AS smallint[]), CAST(:now AS timestamptz), :window, :limit)

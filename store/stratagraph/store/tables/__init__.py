@@ -7,9 +7,10 @@ text live in payload columns, and what identifies a record beyond its id is a ke
 from stratagraph.store.tables.audit import audit, audit_head, audit_note
 from stratagraph.store.tables.base import metadata
 from stratagraph.store.tables.capture import candidate, idempotency, retrieval
-from stratagraph.store.tables.content import artifact, artifact_reference, tombstone
+from stratagraph.store.tables.content import artifact, artifact_reference, artifact_removal, artifact_upload, tombstone
 from stratagraph.store.tables.entities import entity_term
 from stratagraph.store.tables.episodes import episode, episode_event
+from stratagraph.store.tables.erasure import erasure
 from stratagraph.store.tables.facts import fact_predicate, fact_slot
 from stratagraph.store.tables.feed import mirror_generation, sync_cursor, sync_log, sync_parked, sync_tick
 from stratagraph.store.tables.propagation import reevaluation
@@ -20,6 +21,8 @@ from stratagraph.store.tables.tenancy import credential, data_key, predicate, sc
 __all__ = [
     "artifact",
     "artifact_reference",
+    "artifact_removal",
+    "artifact_upload",
     "audit",
     "audit_head",
     "audit_note",
@@ -30,6 +33,7 @@ __all__ = [
     "entity_term",
     "episode",
     "episode_event",
+    "erasure",
     "fact_predicate",
     "fact_slot",
     "idempotency",

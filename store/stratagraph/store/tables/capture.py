@@ -42,6 +42,8 @@ candidate = Table(
     Column("sequence", Xid8, nullable=False, server_default=func.pg_current_xact_id()),
     CheckConstraint("state IN ('committed', 'failed')", name="state"),
     CheckConstraint("(state = 'committed') = (record IS NOT NULL)", name="record"),
+    ForeignKeyConstraint(["tenant"], ["tenant.id"]),
+    Index("candidate_record_ix", "tenant", "record", postgresql_where=text("record IS NOT NULL")),
     Index("candidate_retry_ix", "next_try_at", postgresql_where=text("state = 'failed'")),
 )
 

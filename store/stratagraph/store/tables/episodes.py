@@ -31,6 +31,11 @@ episode = Table(
     Column("outcome", SmallInteger),
     Column("events", Integer, nullable=False),
     Column("last_record", Uuid),
+    Column(
+        "learned_at",
+        Instant,
+        comment="when learning had read the closed episode; until then nothing of it is pruned",
+    ),
     # A thread's first capture claims its open episode before the record of the episode is written.
     to_record(deferrable=True, initially="DEFERRED"),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),

@@ -195,6 +195,7 @@ salience = Table(
     CheckConstraint("max_age_s >= 1", name="max_age"),
     CheckConstraint("deletion_policy BETWEEN 1 AND 3", name="deletion_policy"),
     Index("salience_due_ix", "due_at", postgresql_where=text("due_at IS NOT NULL")),
+    Index("salience_tenant_due_ix", "tenant", "due_at", "id", postgresql_where=text("due_at IS NOT NULL")),
 )
 
 lifecycle_history = Table(
@@ -240,15 +241,15 @@ relation = Table(
         unique=True,
         postgresql_where=_LIVE,
     ),
-    # Best first in either direction, which is the order in which expansion takes them.
+    # Best first in either direction, which is the order in which expansion takes them. Ended ones are in them too:
+    # whoever deletes a record looks for all its relations.
     Index(
         "relation_out_ix",
         "tenant",
         "source",
         text("weight DESC"),
         "id",
-        postgresql_include=["target", "predicate"],
-        postgresql_where=_LIVE,
+        postgresql_include=["target", "predicate", "ended_at"],
     ),
     Index(
         "relation_in_ix",
@@ -256,7 +257,6 @@ relation = Table(
         "target",
         text("weight DESC"),
         "id",
-        postgresql_include=["source", "predicate"],
-        postgresql_where=_LIVE,
+        postgresql_include=["source", "predicate", "ended_at"],
     ),
 )

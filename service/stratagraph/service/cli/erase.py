@@ -1,0 +1,165 @@
+"""`stratagraph erase`: the right to be forgotten, with a look at what will go and a receipt of what went."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from stratagraph.graphql.authentication import SINGLE_USER
+from stratagraph.memory.erase import Erase, Erasing
+from stratagraph.service.cli.output import errors, people, print_json, with_runtime
+from stratagraph.service.runtime import Runtime
+from stratagraph.store.clock import rfc3339
+from stratagraph.store.erasures import Erased, Receipt
+from stratagraph.store.errors import InvalidInput
+from stratagraph.store.ids import parse_id
+
+app = typer.Typer(
+    help="Let something go for good, with every trace of it; nothing brings it back. docs/erasing.md says what goes and"
+    " what stays. A scope or a tenant goes in batches: interrupted, the same command goes on.",
+    no_args_is_help=True,
+)
+Why = Annotated[str, typer.Option("--why", help="The reason; kept in the receipt, so it must not tell what goes.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Tenant = Annotated[str, typer.Option(help="Whose memories.")]
+Json = Annotated[bool, typer.Option("--json", help="For programs; needs --yes.")]
+
+
+@app.command()
+def record(
+    id: Annotated[str, typer.Argument(help="The record's id.")],  # noqa: A002 - what it is
+    why: Why,
+    yes: Yes = False,
+    tenant: Tenant = "default",
+    json: Json = False,
+) -> None:
+    """A record, with what was derived from it alone; an episode with all that happened in it."""
+    _erase(Erase(record_id=parse_id(id, path=["ID"]), rationale=why), tenant, yes, json)
+
+
+@app.command()
+def entity(
+    id: Annotated[str, typer.Argument(help="The entity's id.")],  # noqa: A002 - what it is
+    why: Why,
+    yes: Yes = False,
+    tenant: Tenant = "default",
+    json: Json = False,
+) -> None:
+    """An entity, with all records that are linked to it."""
+    _erase(Erase(entity_id=parse_id(id, path=["ID"]), rationale=why), tenant, yes, json)
+
+
+@app.command()
+def scope(
+    name: Annotated[str, typer.Argument(help="Just this scope; '' for what has none.")],
+    why: Why,
+    yes: Yes = False,
+    tenant: Tenant = "default",
+    json: Json = False,
+) -> None:
+    """All records of a scope."""
+    _erase(Erase(scope=name, rationale=why), tenant, yes, json)
+
+
+@app.command("tenant")
+def tenant_(
+    name: Annotated[str, typer.Argument(help="Whose memories, keys and credentials go.")],
+    why: Why,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """All of a tenant: first its keys, so that copies elsewhere are noise; then everything it has."""
+    _erase(Erase(tenant=name, rationale=why), name, yes, json)
+
+
+@app.command()
+def receipts(json: Json = False) -> None:
+    """The newest hundred receipts, those of erased tenants too."""
+
+    async def work(runtime: Runtime) -> list[Receipt]:
+        return await runtime.erasure.receipts()
+
+    found = with_runtime(work)
+    if json:
+        print_json([_as_json(receipt) for receipt in found])
+        return
+    table = Table("receipt", "what", "by", "when", "records", "why")
+    for one in found:
+        done = rfc3339(one.finished_at) if one.finished_at else "interrupted"
+        table.add_row(str(one.id), one.kind.label, one.actor, done, str(_records(one.counts)), one.rationale)
+    people.print(table)
+
+
+def _erase(request: Erase, tenant: str, yes: bool, json: bool) -> None:
+    if json and not yes:
+        raise InvalidInput("--json: nobody can be asked; add --yes", path=["--yes"])
+    request.check()
+    trust = replace(SINGLE_USER, tenant=tenant)
+
+    async def look(runtime: Runtime) -> dict[str, int]:
+        return await runtime.erasure.preview(trust, request)
+
+    found = with_runtime(look)
+    if not json:
+        people.print(f"Erasing this {request.kind.label} takes {_records(found)} records:", _counts(found))
+    if not yes:
+        typer.confirm("Nothing brings them back. Erase them?", abort=True)
+
+    async def work(runtime: Runtime) -> Erasing:
+        return await _with_progress(
+            _records(found),
+            lambda advance: runtime.erasure.erase(trust, request, advance=advance),
+            quiet=json or request.kind in (Erased.RECORD, Erased.ENTITY),
+        )
+
+    receipt = with_runtime(work).receipt
+    if json:
+        print_json(_as_json(receipt))
+        return
+    people.print(f"Erased. Receipt {receipt.id}:", _counts(receipt.counts))
+    for id_ in receipt.elsewhere:
+        people.print(f"  still names it: {id_}", highlight=False)
+    if not receipt.elsewhere_complete:
+        people.print("  there may be more records that name it")
+
+
+async def _with_progress(
+    total: int, run: Callable[[Callable[[int], None]], Awaitable[Erasing]], *, quiet: bool
+) -> Erasing:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, disable=quiet) as progress:
+        task = progress.add_task("records", total=total)
+        return await run(lambda done: progress.advance(task, done))
+
+
+def _records(counts: dict[str, int]) -> int:
+    return sum(number for name, number in counts.items() if name.startswith("records."))
+
+
+def _counts(counts: dict[str, int]) -> Table:
+    table = Table(show_header=False, box=None)
+    for name, number in sorted(counts.items()):
+        table.add_row(name.removeprefix("records."), str(number))
+    return table
+
+
+def _as_json(receipt: Receipt) -> dict[str, object]:
+    return {
+        "id": receipt.id,
+        "kind": receipt.kind.label,
+        "actor": receipt.actor,
+        "rationale": receipt.rationale,
+        "started_at": rfc3339(receipt.started_at),
+        "finished_at": rfc3339(receipt.finished_at) if receipt.finished_at else None,
+        "target_hash": receipt.target_hash.hex(),
+        "counts": receipt.counts,
+        "hashes": [one.hex() for one in receipt.hashes],
+        "digest": receipt.digest.hex(),
+        "elsewhere": receipt.elsewhere,
+        "elsewhere_complete": receipt.elsewhere_complete,
+    }

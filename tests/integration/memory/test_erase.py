@@ -1,0 +1,949 @@
+"""The right to be forgotten: what is erased is found nowhere, and nothing else is gone (SPEC §2, decision 19)."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fix_memory import Memory, trust_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
+from stratagraph.memory.artifacts import Artifacts
+from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.capture.service import Captured
+from stratagraph.memory.erase import Erase, Erasing, Erasure
+from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.revise.request import Contest, Delete, Merge, Pin, Supersede
+from stratagraph.service.embedded_postgres import postgres_binaries
+from stratagraph.store.audit_chain import verify_chains
+from stratagraph.store.blobs import Blobs
+from stratagraph.store.candidates import insert_failed
+from stratagraph.store.database import Role
+from stratagraph.store.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.erasures import Erased, Receipt
+from stratagraph.store.errors import (
+    Forbidden,
+    IdempotencyMismatch,
+    InvalidInput,
+    RecordNotFound,
+    StoreUnavailable,
+    StratagraphError,
+)
+from stratagraph.store.ids import new_id
+from stratagraph.store.tombstones import blocked, derivation_key
+from stratagraph.store.trust import Trust
+from stratagraph.store.words import query_terms
+
+HIGH = Sensitivity.HIGH
+WHY = "ticket 4711"
+
+
+async def rows(memory: Memory, sql: str, **values: Any) -> list[Any]:
+    async with memory.database.engine.begin() as connection:
+        return list((await connection.execute(text(sql), values)).mappings().all())
+
+
+@dataclass
+class House:
+    """A memory with artifacts in a directory, and everything that could still hold a text."""
+
+    memory: Memory
+    files: Path
+    url: str
+    artifacts: Artifacts = field(init=False)
+    erasure: Erasure = field(init=False)
+
+    def __post_init__(self) -> None:
+        memory = self.memory
+        self.artifacts = Artifacts(memory.database, memory.directory, memory.clock, Blobs.below(self.files))
+        self.erasure = Erasure(memory.database, memory.directory, memory.clock, self.artifacts)
+
+    async def put(self, data: bytes, trust: Trust | None = None) -> str:
+        async def stream() -> AsyncIterator[bytes]:
+            yield data
+
+        return (await self.artifacts.put(trust or self.memory.trust, stream())).uri
+
+    async def housekeeping(self) -> None:
+        memory = self.memory
+        memory.clock.forward(timedelta(hours=2))
+        keeper = Housekeeping(
+            memory.database, memory.directory, memory.clock, HousekeepingConfig(), artifacts=self.artifacts
+        )
+        await keeper.run_once(memory.clock.now())
+
+    async def erase(self, trust: Trust | None = None, **what: Any) -> Receipt:
+        return (await self.erasing(trust, **what)).receipt
+
+    async def erasing(self, trust: Trust | None = None, **what: Any) -> Erasing:
+        self.memory.clock.forward(timedelta(seconds=1))
+        return await self.erasure.erase(trust or self.memory.trust, Erase(**{"rationale": WHY, **what}))
+
+    async def kept(self) -> str:
+        """All that is kept anywhere: every column of every table, a dump, all bytes of artifacts and their names; the
+        sealed as whoever has the keys reads it."""
+        memory, said = self.memory, []
+        for column in await rows(
+            memory,
+            "SELECT c.relname AS table, a.attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
+            " WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace AND a.attnum > 0"
+            " AND NOT a.attisdropped",
+        ):
+            found = await rows(memory, f'SELECT "{column["name"]}"::text AS said FROM "{column["table"]}"')  # noqa: S608 - from the catalogue
+            said += [row["said"] or "" for row in found]
+        dump = await asyncio.create_subprocess_exec(
+            str(postgres_binaries() / "pg_dump"), self.url, stdout=asyncio.subprocess.PIPE
+        )
+        out, _ = await dump.communicate()
+        assert dump.returncode == 0
+        said.append(out.decode())
+        said += [
+            f"{path} {path.read_bytes().decode(errors='replace')}" for path in self.files.rglob("*") if path.is_file()
+        ]
+        said += await self.opened()
+        return "\n".join(said)
+
+    async def where(self, marker: str) -> list[str]:
+        """The columns that hold it."""
+        found = []
+        for column in await rows(
+            self.memory,
+            "SELECT c.relname AS table, a.attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
+            " WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped",
+        ):
+            sql = f'SELECT "{column["name"]}"::text AS said FROM "{column["table"]}"'  # noqa: S608 - from the catalogue
+            found += [
+                f"{column}: {row['said']}" for row in await rows(self.memory, sql) if marker in (row["said"] or "")
+            ]
+        return found
+
+    async def opened(self) -> list[str]:
+        """What is sealed: found by its own ids, so it counts as long as its blob and its key are there."""
+        memory, said = self.memory, []
+        for row in await rows(memory, "SELECT name FROM tenant"):
+            trust = trust_of(tenant=row["name"])
+            page = await memory.lookup.records(trust, first=100)
+            said += [
+                f"{record.name} {record.text} {record.payload} {record.provenance}"
+                for record in page.records
+                if record.sensitivity >= HIGH
+            ]
+        return said
+
+    async def chain_holds(self) -> bool:
+        found = await verify_chains(self.memory.database, self.memory.directory.vault)
+        return found.whole and found.entries > 0
+
+    async def holds(self, record: UUID) -> bool:
+        return bool(await rows(self.memory, "SELECT 1 FROM record WHERE id = :id", id=record))
+
+
+@pytest.fixture
+def house(memory: Memory, tmp_path: Path, database_url: str) -> House:
+    return House(memory, tmp_path / "artifacts", database_url)
+
+
+def source(record: UUID) -> list[dict[str, Any]]:
+    return [{"source_type": "record", "source_id": str(record)}]
+
+
+async def fail_to_capture(memory: Memory, request: CaptureRequest, trust: Trust | None = None) -> None:
+    """What an internal failure leaves: the input, for another try."""
+    trust = trust or memory.trust
+    reach = await memory.directory.reach(trust)
+    async with memory.database.writing(reach.bounds) as connection:
+        row = {
+            "id": new_id(),
+            "source": request.source,
+            "source_kind": request.source_kind.value,
+            "sensitivity": request.sensitivity or Sensitivity.LOW,
+            "input": request.as_json(),
+        }
+        await insert_failed(
+            connection, reach.tenant, [row], actor=trust.actor, stage="commit", error="X", at=memory.clock.now()
+        )
+
+
+async def rename(memory: Memory, entity: UUID, name: str, **more: Any) -> None:
+    payload = {"kind": "entity", "canonical_name": name, "primary_type": "Person", **more}
+    await memory.revision.revise(memory.trust, Supersede(record_id=entity, payload=payload, rationale="said more"))
+
+
+async def entity_named(memory: Memory, name: str, trust: Trust | None = None) -> UUID:
+    (found,) = await memory.lookup.entities(trust or memory.trust, name, scope=None, first=9)
+    return found.id
+
+
+# By record
+
+
+async def test_a_fact_is_erased_with_its_history_its_derivations_and_every_trace(house: House) -> None:
+    memory = house.memory
+    first = await memory.observe(
+        "Zorblax", "lives_in", "Quuxville", revision_policy="replace", reason_to_remember="Fnordwhy"
+    )
+    fact = first.primary.id
+    derived = await memory.observe("Zorblax", "is_neighbour_of", "Plughtown", evidence=source(fact))
+    further = await memory.observe("Plughtown", "is_near", "Xyzzyburg", evidence=source(derived.primary.id))
+    await memory.observe("Zorblax", "lives_in", "Quuxville", idempotency_key="again")
+    await memory.observe("Zorblax", "lives_in", "Quuxville", idempotency_key="again")
+    await memory.revision.revise(memory.trust, Pin(record_id=fact, pinned=True, rationale="Grueflag"))
+    await fail_to_capture(
+        memory,
+        CaptureRequest(
+            source="test",
+            source_kind=SourceKind.OBSERVATION,
+            content={"subject": "Zorblax", "predicate": "lives_in", "object": "Quuxville"},
+        ),
+    )
+    await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="Zorblax Quuxville"))
+    await house.housekeeping()
+    markers = ("Zorblax", "Quuxville", "Fnordwhy", "Plughtown", "Xyzzyburg", "Grueflag", str(fact))
+    before = await house.kept()
+    assert [marker for marker in markers if marker not in before] == []
+
+    receipt = await house.erase(record_id=fact)
+
+    assert not any([await house.holds(id_) for id_ in (fact, derived.primary.id, further.primary.id)])
+    after = await house.kept()
+    assert [marker for marker in markers[:-1] if marker in after] == []
+    assert receipt.kind is Erased.RECORD
+    assert receipt.counts["records.semantic"] == 3
+    assert receipt.counts["records.entity"] == 4  # nothing else names them
+    assert receipt.counts["candidates"] >= 4
+    assert receipt.counts["history"] >= 1
+    assert len(receipt.hashes) == 7
+    await house.housekeeping()
+    later = await house.kept()
+    assert [marker for marker in markers[:-1] if marker in later] == []
+    assert await house.chain_holds()
+    tombs = await rows(memory, "SELECT cause FROM tombstone")
+    assert {row["cause"] for row in tombs} == {3}
+    assert await rows(memory, "SELECT 1 FROM retrieval WHERE :id = ANY (roots || nodes)", id=fact) == []
+
+
+async def test_decision_19_a_tombstone_blocks_the_old_source_and_not_a_newer_one(house: House) -> None:
+    memory = house.memory
+    told = await memory.observe("Alice", "likes", "tea")
+    old = memory.clock.now()
+    (row,) = await rows(memory, "SELECT fact_key, scope FROM record WHERE id = :id", id=told.primary.id)
+    await house.erase(record_id=told.primary.id)
+    memory.clock.forward(timedelta(hours=1))
+    tenant = (await memory.directory.reach(memory.trust)).tenant
+
+    key = derivation_key(tenant, MemoryType.SEMANTIC, row["scope"], bytes(row["fact_key"]))
+    async with memory.database.working(Role.JOBS) as connection:
+        assert await blocked(connection, tenant, {key: old}) == {key}
+        assert await blocked(connection, tenant, {key: memory.clock.now()}) == set()
+    assert (await memory.observe("Alice", "likes", "tea")).primary.state is RecordState.ACTIVE
+
+
+async def test_a_derived_record_with_other_support_loses_only_that_support(house: House) -> None:
+    memory = house.memory
+    one = await memory.remember(SourceKind.EVENT, {"event_kind": "seen", "ref": "Markerref", "summary": "a Markersaw"})
+    other = await memory.turn("a parrot sings")
+    fact = await memory.observe(
+        "parrot", "can", "sing",
+        evidence=[
+            {"source_type": "event", "source_id": "Markerref", "quote": "Markerquote"}, *source(other.primary.id)
+        ],
+    )  # fmt: skip
+    await memory.revision.revise(
+        memory.trust, Contest(record_id=fact.primary.id, evidence=tuple(source(other.primary.id)), rationale="hm")
+    )
+    for marker in ("Markerref", "Markersaw", "Markerquote", str(one.primary.id)):
+        assert marker in await house.kept()
+    receipt = await house.erase(record_id=one.primary.id)
+    assert receipt.counts["records.episodic"] == 1
+    assert "records.semantic" not in receipt.counts
+    left = await memory.lookup.record(memory.trust, fact.primary.id)
+    assert left is not None
+    assert {item["ref"] for item in (left.provenance or {})["sources"]} == {str(other.primary.id)}
+    relations = (await memory.lookup.relations(memory.trust, [left.id]))[left.id]
+    assert {r.source for r in relations if r.predicate == "derived_semantic"} == {other.primary.id}
+    after = await house.kept()
+    assert [marker for marker in ("Markerref", "Markersaw", "Markerquote") if marker in after] == []
+    history = await rows(memory, "SELECT provenance::text || payload::text AS said FROM record_history")
+    assert history
+    assert not any(str(one.primary.id) in row["said"] for row in history)
+
+
+async def test_records_that_hold_only_each_other_go_with_what_they_came_from(house: House) -> None:
+    memory = house.memory
+    root = await memory.turn("a parrot sings")
+    one = await memory.observe("parrot", "can", "sing", evidence=source(root.primary.id))
+    two = await memory.observe("bird", "can", "sing", evidence=source(one.primary.id))
+    await memory.observe("parrot", "can", "sing", evidence=source(two.primary.id))
+    await house.erase(record_id=root.primary.id)
+    assert not await house.holds(one.primary.id)
+    assert not await house.holds(two.primary.id)
+
+
+async def test_what_is_left_without_active_support_is_contested_and_kept(house: House) -> None:
+    memory = house.memory
+    one, other = await memory.turn("a parrot sings"), await memory.observe("Bob", "saw", "it")
+    fact = await memory.observe("parrot", "can", "sing", evidence=[*source(one.primary.id), *source(other.primary.id)])
+    await memory.revision.revise(
+        memory.trust, Contest(record_id=other.primary.id, evidence=tuple(source(one.primary.id)), rationale="no")
+    )
+    await house.erase(record_id=one.primary.id)
+    left = await memory.lookup.record(memory.trust, fact.primary.id)
+    assert left is not None
+    assert left.state is RecordState.CONTESTED
+
+
+async def test_neither_policy_nor_pin_protects_from_erasing(house: House) -> None:
+    memory = house.memory
+    fact = (await memory.observe("Alice", "likes", "tea")).primary.id
+    await rows(memory, "UPDATE salience SET deletion_policy = 3 RETURNING id")
+    await memory.revision.revise(memory.trust, Pin(record_id=fact, pinned=True, rationale="dear"))
+    with pytest.raises(StratagraphError, match="kept for ever"):
+        await memory.revision.revise(memory.trust, Delete(record_id=fact, rationale="no more"))
+    await house.erase(record_id=fact)
+    assert not await house.holds(fact)
+
+
+async def conversation(memory: Memory, thread: str, *said: str, **more: Any) -> list[Captured]:
+    return [await memory.turn(text, thread=thread, **more) for text in said]
+
+
+@pytest.mark.parametrize("sensitivity", [Sensitivity.LOW, HIGH], ids=["plain", "sealed"])
+async def test_an_erased_member_vanishes_from_its_closed_episode(house: House, sensitivity: Sensitivity) -> None:
+    memory = house.memory
+    more: dict[str, Any] = {"sensitivity": sensitivity}
+    told = await conversation(memory, "t", "Zorblax opens", "the parrot sings", "all is well", **more)
+    done = {"thread_id": "t", "outcome_status": "success", "reason": "it sang"}
+    episode = (await memory.remember(SourceKind.OUTCOME, done, **more)).primary.id
+    before = await memory.lookup.record(memory.trust, episode)
+    assert before is not None
+    assert "Zorblax" in (before.text or "")
+    asked = RetrieveRequest(task_descriptor="Zorblax", memory_types=(MemoryType.EPISODIC,))
+    assert (await memory.retrieve.retrieve(memory.trust, asked)).roots
+    await house.erase(record_id=told[0].primary.id)
+    left = await memory.lookup.record(memory.trust, episode)
+    assert left is not None
+    assert (left.text or "").startswith("Episode of t: 2 events, success. It began with: user: the parrot sings")
+    payload = left.payload or {}
+    assert [entry["record_id"] for entry in payload["timeline"]] == [str(one.primary.id) for one in told[1:]]
+    assert "Zorblax" not in await house.kept()
+    (row,) = await rows(memory, "SELECT terms FROM record WHERE id = :id", id=episode)
+    gone = await rows(memory, "SELECT terms FROM record_history WHERE id = :id AND terms <> '{}'", id=episode)
+    assert {tuple(one["terms"]) for one in gone} == {tuple(row["terms"])}
+    tenant = (await memory.directory.reach(memory.trust)).tenant
+    assert query_terms(tenant.index_key, "Zorblax")[0] not in row["terms"]
+    assert query_terms(tenant.index_key, "parrot")[0] in row["terms"]
+    assert (await memory.lookup.audit(memory.trust, [episode]))[episode][-1].rationale == "it sang"
+
+
+async def test_a_thread_goes_on_after_its_last_member_was_erased(house: House) -> None:
+    memory = house.memory
+    one, two = await conversation(memory, "t", "the first", "the second")
+    await house.erase(record_id=two.primary.id)
+    three = await memory.turn("the third", thread="t")
+    followed = {edge.target for edge in three.edges if edge.predicate == "follows"}
+    assert followed == {one.primary.id}
+    await house.housekeeping()
+    (row,) = await rows(memory, "SELECT id FROM episode")
+    left = await memory.lookup.record(memory.trust, row["id"])
+    assert left is not None
+    assert "the second" not in (left.text or "")
+    assert len((left.payload or {})["timeline"]) == 2
+
+
+async def test_an_episode_goes_with_its_members_and_its_outcome_s_reason(house: House) -> None:
+    memory = house.memory
+    told = await conversation(memory, "t-Threadmark", "Zorblax opens", "the Quuxparrot sings")
+    uri = await house.put(b"the Blobmarker bytes")
+    tool = await memory.remember(
+        SourceKind.TOOL_OUTPUT,
+        {
+            "thread_id": "t-Threadmark",
+            "tool_name": "Toolmarker",
+            "args": {"q": "Argmarker"},
+            "result": "Resultmarker",
+            "artifacts": [uri],
+        },
+    )
+    done = {"thread_id": "t-Threadmark", "outcome_status": "failure", "reason": "Reasonmarker"}
+    episode = (await memory.remember(SourceKind.OUTCOME, done)).primary.id
+    markers = (
+        *("Threadmark", "Zorblax", "Quuxparrot", "Blobmarker", "Toolmarker", "Argmarker", "Resultmarker"),
+        "Reasonmarker",
+        uri.removeprefix("sha256:"),
+    )
+    before = await house.kept()
+    assert [marker for marker in markers if marker not in before and marker != "Blobmarker"] == []
+    assert len([path for path in house.files.rglob("*") if path.is_file()]) == 1
+    receipt = await house.erase(record_id=episode)
+    assert receipt.counts["artifacts"] == 1
+    assert receipt.counts["records.episodic"] == 4
+    assert not any([await house.holds(one.primary.id) for one in (*told, tool)])
+    after = await house.kept()
+    assert [marker for marker in markers if marker in after] == []
+    assert [path for path in house.files.rglob("*") if path.is_file()] == []
+    assert await house.chain_holds()
+
+
+async def test_an_artifact_that_another_record_refers_to_stays(house: House) -> None:
+    memory = house.memory
+    uri = await house.put(b"shared")
+    one = await memory.remember(SourceKind.EVENT, {"event_kind": "build", "ref": "a", "artifacts": [uri]})
+    await house.put(b"shared")
+    await memory.remember(SourceKind.EVENT, {"event_kind": "build", "ref": "b", "artifacts": [uri]})
+    receipt = await house.erase(record_id=one.primary.id)
+    assert "artifacts" not in receipt.counts
+    assert (await house.artifacts.get(memory.trust, uri)).data == b"shared"
+
+
+async def test_a_working_state_goes_with_all_it_was(house: House) -> None:
+    memory = house.memory
+    for summary in ("Zorblax is asked", "Quuxparrot is asked"):
+        state = {"thread_id": "w", "state": "executing", "context_summary": summary, "next_actions": [f"ask {summary}"]}
+        record = (await memory.remember(SourceKind.WORKING_STATE, state)).primary.id
+    assert "Zorblax" in await house.kept()
+    await house.erase(record_id=record)
+    after = await house.kept()
+    assert [marker for marker in ("Zorblax", "Quuxparrot") if marker in after] == []
+
+
+async def test_a_plan_goes_with_its_name(house: House) -> None:
+    memory = house.memory
+    plan = {
+        "kind": "plan_graph",
+        "plan_id": "Zorblaxplan",
+        "version": "1",
+        "nodes": [{"id": "a", "op": "Quuxop"}, {"id": "b", "op": "Fnordop"}],
+        "edges": [{"from": "a", "to": "b", "kind": "control"}],
+        "intent": "Grueintent",
+    }
+    record = await memory.remember(SourceKind.OBSERVATION, plan, proposed_type=MemoryType.PLAN_GRAPH)
+    markers = ("Zorblaxplan", "Quuxop", "Fnordop", "Grueintent")
+    before = await house.kept()
+    assert [marker for marker in markers if marker not in before] == []
+    await house.erase(record_id=record.primary.id)
+    after = await house.kept()
+    assert [marker for marker in markers if marker in after] == []
+
+
+async def test_a_sealed_record_is_erased_like_any_other(house: House) -> None:
+    memory = house.memory
+    secret = await memory.observe("Zorblax", "has", "Quuxitis", sensitivity=HIGH, reason_to_remember="Fnordwhy")
+    derived = await memory.observe(
+        "Zorblax", "takes", "Gruepills", sensitivity=HIGH, evidence=source(secret.primary.id)
+    )
+    other = await memory.turn("another source", sensitivity=HIGH)
+    both = await memory.observe(
+        "Plugh", "is", "Xyzzy", sensitivity=HIGH,
+        evidence=[*source(secret.primary.id), *source(other.primary.id)],
+    )  # fmt: skip
+    await fail_to_capture(
+        memory,
+        CaptureRequest(
+            source="test",
+            source_kind=SourceKind.OBSERVATION,
+            content={"subject": "Zorblax", "predicate": "has", "object": "Quuxitis"},
+            sensitivity=HIGH,
+        ),
+    )
+    assert "Quuxitis" in "\n".join(await house.opened())
+    await house.erase(record_id=secret.primary.id)
+    assert not await house.holds(derived.primary.id)
+    opened = "\n".join(await house.opened())
+    assert "Xyzzy" in opened
+    assert [marker for marker in ("Quuxitis", "Gruepills", str(secret.primary.id)) if marker in opened] == []
+    left = await rows(memory, "SELECT id FROM candidate WHERE state = 'failed'")
+    assert left == []
+    ids = {secret.primary.id, derived.primary.id}
+    assert await rows(memory, "SELECT 1 FROM audit_note WHERE id = ANY(:ids)", ids=list(ids)) == []
+    kept = await memory.lookup.record(memory.trust, both.primary.id)
+    assert kept is not None
+    assert {item["ref"] for item in (kept.provenance or {})["sources"]} == {str(other.primary.id)}
+
+
+async def test_a_revision_s_rationale_goes_from_all_the_records_it_was_written_on(house: House) -> None:
+    memory = house.memory
+    old = (await memory.observe("Bob", "lives_in", "Rome", reason_to_remember="told at dinner")).primary.id
+    revised = await memory.revision.revise(
+        memory.trust,
+        Supersede(
+            record_id=old,
+            payload={"kind": "semantic", "subject": "Bob", "predicate": "lives_in", "object": "Zorblaxton",
+                     "validity": {"mode": "global"}},
+            evidence=({"kind": "human", "ref": "Fnordref"},),
+            rationale="he moved to Zorblaxton, says Quuxsister",
+        ),
+    )  # fmt: skip
+    assert "Quuxsister" in await house.kept()
+    await house.erase(record_id=revised.record.id)
+    assert await house.holds(old)
+    after = await house.kept()
+    assert [marker for marker in ("Zorblaxton", "Quuxsister", "Fnordref")
+            if marker in after] == []  # fmt: skip
+    assert "told at dinner" in after
+    kept = await memory.lookup.record(memory.trust, old)
+    assert kept is not None
+    assert "superseded_by" not in (kept.payload or {}).get("revision", {})
+    assert await house.chain_holds()
+
+
+async def test_of_a_deleted_record_what_was_left_is_erased(house: House) -> None:
+    memory = house.memory
+    fact = (await memory.observe("Bob", "lives_in", "Rome", reason_to_remember="Zorblax told")).primary.id
+    await memory.revision.revise(memory.trust, Delete(record_id=fact, rationale="Quuxreason"))
+    assert "Quuxreason" in await house.kept()
+    stranger = trust_of(access=Access.WRITE, scopes={"project:x"}, ceiling=Sensitivity.PUBLIC)
+    with pytest.raises(RecordNotFound):
+        await house.erase(stranger, record_id=fact)
+    receipt = await house.erase(record_id=fact)
+    assert receipt.counts["audit_notes"] == 2
+    after = await house.kept()
+    assert [marker for marker in ("Zorblax", "Quuxreason") if marker in after] == []
+    with pytest.raises(RecordNotFound):
+        await house.erase(record_id=fact)
+
+
+async def test_an_entity_that_something_else_names_stays_without_what_named_it(house: House) -> None:
+    memory = house.memory
+    first = await memory.remember(
+        SourceKind.EVENT,
+        {"event_kind": "call", "ref": "Refmarker", "summary": "a call"},
+        context={"mentions": ["Bob"]},
+    )
+    second = await memory.turn("Bob again", context={"mentions": ["Bob"]})
+    bob = await entity_named(memory, "Bob")
+    assert "Refmarker" in await house.kept()
+    await house.erase(record_id=first.primary.id)
+    assert await house.holds(bob)
+    assert "Refmarker" not in await house.kept()
+    await house.erase(record_id=second.primary.id)
+    assert not await house.holds(bob)
+
+
+async def test_erasing_twice_finds_nothing_and_with_the_key_the_same_receipt(house: House) -> None:
+    memory = house.memory
+    fact = (await memory.observe("Alice", "likes", "tea")).primary.id
+    first = await house.erasing(record_id=fact, idempotency_key="k")
+    again = await house.erasing(record_id=fact, idempotency_key="k")
+    assert (first.replayed, again.replayed) == (False, True)
+    assert again.receipt == first.receipt
+    with pytest.raises(RecordNotFound):
+        await house.erase(record_id=fact)
+    with pytest.raises(IdempotencyMismatch):
+        await house.erase(record_id=fact, rationale="another", idempotency_key="k")
+
+
+@pytest.mark.parametrize(
+    ("trust", "error"),
+    [
+        (trust_of(access=Access.READ), Forbidden),
+        (trust_of(access=Access.WRITE, ceiling=Sensitivity.PUBLIC), Forbidden),
+        (trust_of(access=Access.WRITE, scopes={"project:b"}), RecordNotFound),
+        (trust_of(tenant="rival"), RecordNotFound),
+    ],
+    ids=["reader", "redacted", "other scope", "other tenant"],
+)
+async def test_decision_13_a_caller_without_the_right_changes_nothing(
+    house: House, trust: Trust, error: type[StratagraphError]
+) -> None:
+    memory = house.memory
+    fact = (await memory.observe("Alice", "likes", "tea", scope="project:a")).primary.id
+    await memory.directory.reach(trust)
+    before = await rows(memory, "SELECT t::text AS said FROM record t ORDER BY 1")
+    with pytest.raises(error):
+        await house.erase(trust, record_id=fact)
+    assert await rows(memory, "SELECT t::text AS said FROM record t ORDER BY 1") == before
+    assert await rows(memory, "SELECT 1 FROM erasure") == []
+
+
+@pytest.mark.parametrize(
+    "trust",
+    [
+        trust_of(access=Access.WRITE),
+        trust_of(ceiling=Sensitivity.HIGH),
+        trust_of(scopes={"project:b"}),
+    ],
+    ids=["no admin", "lower ceiling", "other scopes"],
+)
+async def test_decision_13_entity_scope_and_tenant_need_the_highest_rights(house: House, trust: Trust) -> None:
+    memory = house.memory
+    await memory.observe("Alice", "likes", "tea", scope="project:a")
+    alice = await entity_named(memory, "Alice")
+    before = await rows(memory, "SELECT t::text AS said FROM record t ORDER BY 1")
+    for what in ({"entity_id": alice}, {"scope": "project:a"}, {"tenant": "acme"}):
+        with pytest.raises(Forbidden):
+            await house.erase(trust, **what)
+        with pytest.raises(Forbidden):
+            await house.erasure.preview(trust, Erase(**what))
+    assert await rows(memory, "SELECT t::text AS said FROM record t ORDER BY 1") == before
+
+
+async def test_a_scope_s_own_administrator_may_erase_it_and_no_unscoped(house: House) -> None:
+    memory = house.memory
+    fact = (await memory.observe("Alice", "likes", "tea", scope="project:a")).primary.id
+    await memory.observe("Alice", "likes", "tea", scope="")
+    owner = trust_of(scopes={"project:a"})
+    with pytest.raises(Forbidden):
+        await house.erase(owner, scope="")
+    await house.erase(owner, scope="project:a")
+    assert not await house.holds(fact)
+
+
+async def test_a_receipt_tells_of_nothing_that_its_caller_could_not_see(house: House) -> None:
+    memory = house.memory
+    caller = trust_of(access=Access.WRITE, scopes={"project:a"}, ceiling=Sensitivity.LOW)
+    told = await memory.turn("a parrot sings", trust=caller, scope="project:a")
+    hidden = await memory.observe(
+        "parrot", "can", "sing", scope="project:a", sensitivity=HIGH, evidence=source(told.primary.id)
+    )
+    request = Erase(record_id=told.primary.id, rationale=WHY)
+    assert await house.erasure.preview(caller, request) == {"records.episodic": 1}
+    receipt = await house.erase(caller, record_id=told.primary.id)
+    assert not await house.holds(hidden.primary.id)
+    assert receipt.counts == {"records.episodic": 1}
+    assert len(receipt.hashes) == 1
+
+
+@pytest.mark.parametrize(
+    "what",
+    [{}, {"scope": "a", "tenant": "acme"}, {"tenant": "acme", "rationale": " "}, {"scope": "a", "idempotency_key": ""}],
+    ids=["nothing", "two", "no reason", "empty key"],
+)
+async def test_a_request_that_makes_no_sense_is_refused(house: House, what: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        await house.erase(**what)
+
+
+# By entity
+
+
+async def test_an_entity_is_erased_with_all_records_that_are_linked_to_it(house: House) -> None:
+    memory = house.memory
+    mentions = [{"name": "Zorblax", "type": "Person", "identifiers": [{"namespace": "email", "value": "zb@quux.org"}]}]
+    turn = await memory.turn("he said Fnordword", thread="t", context={"mentions": mentions})
+    other = await memory.turn("the weather is fine", thread="t")
+    fact = await memory.observe("Zorblax", "works_at", "Acme", scope=None)
+    object_ = await memory.observe("Bob", "married", "Zorblax", sensitivity=HIGH)
+    derived = await memory.observe("Gruehouse", "is", "sold", evidence=source(fact.primary.id))
+    zorblax = await entity_named(memory, "Zorblax")
+    await rename(
+        memory, zorblax, "Zorblax", aliases=[{"value": "Plughman"}], summary="a Xyzzyist",
+        identifiers=[{"namespace": "email", "value": "zb@quux.org"}],
+    )  # fmt: skip
+    done = {"thread_id": "t", "outcome_status": "success", "reason": "Plughman was glad"}
+    episode = (await memory.remember(SourceKind.OUTCOME, done)).primary.id
+    note = await memory.turn("somebody wrote: zorblax, plughman, was here")
+    await rows(memory, "DELETE FROM relation WHERE source = :id RETURNING id", id=note.primary.id)
+    await rows(memory, "UPDATE record SET interpretation = NULL WHERE id = :id RETURNING id", id=note.primary.id)
+    await fail_to_capture(
+        memory,
+        CaptureRequest(source="t", source_kind=SourceKind.AGENT_TURN, content={"role": "user", "text": "ZORBLAX?"}),
+    )
+    acme = await entity_named(memory, "Acme")
+    await memory.observe("Acme", "is_in", "Rome")
+    with pytest.raises(InvalidInput, match="names what is to be forgotten"):
+        await house.erase(entity_id=zorblax, rationale="Plughman asked")
+    receipt = await house.erase(entity_id=zorblax)
+    for gone in (zorblax, turn.primary.id, fact.primary.id, object_.primary.id, derived.primary.id):
+        assert not await house.holds(gone)
+    assert await house.holds(acme)
+    assert await house.holds(other.primary.id)
+    assert await house.holds(episode)
+    assert receipt.elsewhere == (note.primary.id,)
+    assert receipt.elsewhere_complete
+    await house.erase(record_id=note.primary.id)
+    after = (await house.kept()).casefold()
+    markers = ("zorblax", "fnordword", "gruehouse", "plughman", "xyzzyist", "zb@quux.org")
+    assert [marker for marker in markers if marker in after] == []
+    assert await house.chain_holds()
+
+
+async def test_entities_that_were_merged_are_one_to_forget(house: House) -> None:
+    memory = house.memory
+    one = await memory.turn("Fnordword", context={"mentions": ["Zorblax"]})
+    two = await memory.turn("Grueword", context={"mentions": ["Quuxman"]})
+    first, second = await entity_named(memory, "Zorblax"), await entity_named(memory, "Quuxman")
+    await memory.revision.revise(memory.trust, Merge(record_id=first, others=(second,), rationale="the same"))
+    await house.erase(entity_id=second)
+    assert not any([await house.holds(id_) for id_ in (first, second, one.primary.id, two.primary.id)])
+    after = await house.kept()
+    assert [marker for marker in ("Zorblax", "Quuxman", "Fnordword", "Grueword") if marker in after] == []
+
+
+async def test_a_record_that_is_no_entity_is_not_erased_as_one(house: House) -> None:
+    fact = (await house.memory.observe("Alice", "likes", "tea")).primary.id
+    with pytest.raises(RecordNotFound):
+        await house.erase(entity_id=fact)
+
+
+# By scope and tenant
+
+
+async def fill(memory: Memory, mark: str, house: House, **more: Any) -> list[UUID]:
+    """A bit of everything, with `mark` in all of it."""
+    trust = more.get("trust")
+    fact = await memory.observe(f"{mark}who", "likes", f"{mark}tea", reason_to_remember=f"{mark}why", **more)
+    derived = await memory.observe(f"{mark}x", "is", "y", evidence=source(fact.primary.id), **more)
+    secret = await memory.observe(f"{mark}who", "has", f"{mark}secret", **{**more, "sensitivity": HIGH})
+    uri = await house.put(f"{mark}bytes".encode(), trust)
+    turns = await conversation(memory, f"{mark}thread", f"{mark}one", f"{mark}two", **more)
+    event = {"event_kind": f"{mark}kind", "ref": f"{mark}ref", "artifacts": [uri]}
+    made = await memory.remember(SourceKind.EVENT, event, idempotency_key=f"{mark}key", **more)
+    state = {"thread_id": f"{mark}w", "state": "planning", "context_summary": f"{mark}now"}
+    working = await memory.remember(SourceKind.WORKING_STATE, state, **more)
+    working = await memory.remember(SourceKind.WORKING_STATE, {**state, "state": "done"}, **more)
+    done = {"thread_id": f"{mark}thread", "outcome_status": "success", "reason": f"{mark}reason"}
+    episode = await memory.remember(SourceKind.OUTCOME, done, **more)
+    request = CaptureRequest(
+        source=f"{mark}src",
+        source_kind=SourceKind.AGENT_TURN,
+        content={"role": "user", "text": f"{mark}failed"},
+        scope=more.get("scope"),
+    )
+    await fail_to_capture(memory, request, trust)
+    captured = (fact, derived, secret, *turns, made, working, episode)
+    return [one.primary.id for one in captured]
+
+
+async def test_a_scope_is_erased_and_another_with_the_same_words_stays(house: House) -> None:
+    memory = house.memory
+    gone = await fill(memory, "Zorblax", house, scope="project:a")
+    kept = await fill(memory, "Quux", house, scope="project:b")
+    same = (await memory.observe("Zorblaxwho", "likes", "Zorblaxtea", scope="project:b")).primary.id
+    deleted = (await memory.observe("it", "was", "there", scope="project:a", reason_to_remember="Fnordwhy")).primary.id
+    await memory.revision.revise(memory.trust, Delete(record_id=deleted, rationale="Gruewhy"))
+    await house.housekeeping()
+    request = Erase(scope="project:a", rationale=WHY)
+    seen = await house.erasure.preview(memory.trust, request)
+    heard: list[int] = []
+    receipt = (await house.erasure.erase(memory.trust, request, advance=heard.append)).receipt
+    assert sum(heard) == sum(seen.values())
+    assert {name: n for name, n in receipt.counts.items() if name.startswith("records.")} == seen
+    assert receipt.finished_at is not None
+    assert not any([await house.holds(id_) for id_ in gone])
+    assert all([await house.holds(id_) for id_ in (*kept, same)])
+    (scope,) = await rows(memory, "SELECT id FROM scope WHERE name = 'project:a'")
+    for table in ("record", "tombstone", "episode", "entity_term", "fact_slot", "lex_scope"):
+        left = await rows(memory, f"SELECT * FROM {table} WHERE scope = :scope", scope=scope["id"])  # noqa: S608
+        assert bool(left) is (table == "tombstone"), table
+    after = await house.kept()
+    where = [
+        row for row in after.split("\n") if "Zorblax" in row and "Zorblaxwho" not in row and "Zorblaxtea" not in row
+    ]
+    assert where == []
+    assert [marker for marker in ("Zorblaxwhy", "Zorblaxsecret", "Zorblaxbytes", "Zorblaxone", "Fnordwhy", "Gruewhy")
+            if marker in after] == []  # fmt: skip
+    assert await house.chain_holds()
+    await house.housekeeping()
+    assert await rows(memory, "SELECT 1 FROM record WHERE scope = :scope", scope=scope["id"]) == []
+    again = await memory.observe("Zorblaxwho", "likes", "Zorblaxtea", scope="project:a")
+    assert again.primary.scope == "project:a"
+
+
+async def test_an_interrupted_scope_goes_on_where_it_was(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = house.memory
+    monkeypatch.setattr("stratagraph.memory.erase.BATCH", 3)
+    await fill(memory, "Zorblax", house, scope="project:a")
+    before = sum((await house.erasure.preview(memory.trust, Erase(scope="project:a"))).values())
+    request = Erase(scope="project:a", rationale=WHY, idempotency_key="k")
+
+    def crash(_: int) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await house.erasure.erase(memory.trust, request, advance=crash)
+    left = sum((await house.erasure.preview(memory.trust, Erase(scope="project:a"))).values())
+    assert 0 < left < before
+    finished = (await house.erasure.erase(memory.trust, request)).receipt
+    assert finished.finished_at is not None
+    assert sum(n for name, n in finished.counts.items() if name.startswith("records.")) == before
+    assert len(finished.hashes) == before
+    assert (await house.erasure.erase(memory.trust, request)).receipt == finished
+    assert "Zorblax" not in await house.kept()
+    assert len(await rows(memory, "SELECT 1 FROM erasure")) == 1
+    with pytest.raises(RecordNotFound):
+        await house.erase(scope="project:a")
+
+
+async def test_a_tenant_is_erased_and_another_with_the_same_words_stays(house: House) -> None:
+    memory = house.memory
+    rival = trust_of(tenant="rival", actor="rivalactor")
+    await fill(memory, "Zorblax", house)
+    stays = await fill(memory, "Quux", house, trust=rival)
+    same = (await memory.observe("Grue", "is", "here", trust=rival)).primary.id
+    await memory.observe("Grue", "is", "here")
+    await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="Grue"))
+    await house.housekeeping()
+    (tenant,) = await rows(memory, "SELECT id FROM tenant WHERE name = 'acme'")
+    await house.erase(record_id=(await memory.turn("old Fnordturn")).primary.id, rationale="an old Fnordreason")
+    receipt = await house.erase(tenant="acme", idempotency_key="k")
+    tables = await rows(
+        memory,
+        "SELECT c.relname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant'"
+        " WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'",
+    )
+    left = {
+        row["name"]
+        for row in tables
+        if await rows(memory, f"SELECT 1 FROM {row['name']} WHERE tenant = :id LIMIT 1", id=tenant["id"])  # noqa: S608
+    }
+    assert {name for name in left if not name.startswith("sync_log")} == {"erasure"}
+    assert await rows(memory, "SELECT 1 FROM tenant WHERE name = 'acme'") == []
+    after = await house.kept()
+    assert [marker for marker in ("Zorblax", "Fnord", "acme") if marker in after] == []
+    assert all([await house.holds(id_) for id_ in (*stays, same)])
+    assert receipt.counts["data_keys"] == 1
+    assert receipt.counts["artifacts"] == 1
+    assert receipt.counts["audit"] > 0
+    again = await house.erasing(tenant="acme", idempotency_key="k")
+    assert again.replayed
+    assert again.receipt == receipt
+    with pytest.raises(RecordNotFound):
+        await house.erase(tenant="acme")
+    with pytest.raises(RecordNotFound):
+        await house.erase(tenant="rival")
+    await house.housekeeping()
+    assert await house.chain_holds()
+    fresh = await memory.observe("a", "new", "life")  # the name may be used again, and has nothing of before
+    assert fresh.primary.state is RecordState.ACTIVE
+    assert len((await memory.lookup.records(memory.trust, first=100)).records) == 3
+    assert receipt.id in {one.id for one in await house.erasure.receipts()}
+
+
+async def test_an_interrupted_tenant_goes_on_where_it_was(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = house.memory
+    monkeypatch.setattr("stratagraph.memory.erase.BATCH", 3)
+    await fill(memory, "Zorblax", house)
+
+    def crash(_: int) -> None:
+        raise ZeroDivisionError
+
+    request = Erase(tenant="acme", rationale=WHY)
+    with pytest.raises(ZeroDivisionError):
+        await house.erasure.erase(memory.trust, request, advance=crash)
+    assert await rows(memory, "SELECT 1 FROM record")
+    await house.erasure.erase(memory.trust, request)
+    after = await house.kept()
+    assert [marker for marker in ("Zorblax", "acme") if marker in after] == []
+
+
+async def test_the_audit_of_a_tenant_that_is_there_is_for_ever(house: House) -> None:
+    memory = house.memory
+    await memory.turn("hello")
+    (tenant,) = await rows(memory, "SELECT id FROM tenant")
+    with pytest.raises(Exception, match="for ever"):
+        async with memory.database.working(Role.ERASE) as connection:
+            await connection.execute(text("SELECT forget_audit(:id, 9)"), {"id": tenant["id"]})
+
+
+# Beside others
+
+
+async def test_a_capture_of_the_same_thing_meanwhile_leaves_no_half_state(house: House) -> None:
+    memory = house.memory
+    for round_ in range(6):
+        fact = (await memory.observe("Alice", "likes", f"tea {round_}", context={"mentions": ["Bob"]})).primary.id
+
+        async def capture(number: int) -> None:
+            try:
+                await memory.observe("Alice", "likes", f"tea {number}", context={"mentions": ["Bob"]})
+            except StoreUnavailable:
+                return  # kept for another try
+
+        await asyncio.gather(capture(round_), house.erase(record_id=fact), capture(round_))
+        assert not await house.holds(fact)
+        dangling = await rows(
+            memory,
+            "SELECT 1 FROM record r WHERE r.type = 4 AND NOT EXISTS (SELECT FROM relation e WHERE e.source = r.id)",
+        )
+        assert dangling == []
+    assert await house.chain_holds()
+
+
+async def test_two_erasers_of_the_same_thing_make_one_receipt(house: House) -> None:
+    memory = house.memory
+    turns = await conversation(memory, "t", "one", "two", "three")
+    done = await asyncio.gather(
+        *(house.erase(record_id=one.primary.id) for one in (*turns, turns[0])), return_exceptions=True
+    )
+    assert len([one for one in done if isinstance(one, RecordNotFound)]) == 1
+    assert len([one for one in done if isinstance(one, Receipt)]) == 3
+    assert await rows(memory, "SELECT 1 FROM record") == []
+    assert await rows(memory, "SELECT 1 FROM episode") == []
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(links=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=14), erased=st.integers(0, 3))
+async def test_just_what_rests_on_nothing_else_goes(house: House, links: list[tuple[int, int]], erased: int) -> None:
+    """Against the plain definition: a record stays while some chain of support from outside leads to it."""
+    memory = house.memory
+    mark = hashlib.sha256(repr((links, erased, memory.clock.now())).encode()).hexdigest()[:8]
+    nodes: list[UUID] = []
+    support: dict[int, set[int]] = {}
+    for number in range(8):
+        support[number] = {one for one, other in links if other == number and one < number}
+        if support[number]:
+            evidence = [item for one in sorted(support[number]) for item in source(nodes[one])]
+            made = await memory.observe(f"{mark} {number}", "is", f"{mark}{number}", evidence=evidence)
+        else:
+            made = await memory.turn(f"{mark} {number}")
+        nodes.append(made.primary.id)
+    stays = {number for number in support if not support[number] and number != erased}
+    for number in range(8):
+        if number != erased and support[number] & stays:
+            stays.add(number)
+    await house.erase(record_id=nodes[erased])
+    assert {number for number, id_ in enumerate(nodes) if await house.holds(id_)} == stays
+
+
+@pytest.mark.neo4j
+async def test_nothing_of_it_is_left_in_the_mirror(house: House, clean_neo4j: str) -> None:
+    memory = house.memory
+    gone = await fill(memory, "Zorblax", house, scope="project:a")
+    plan = {
+        "kind": "plan_graph",
+        "plan_id": "Zorblaxplan",
+        "version": "1",
+        "nodes": [{"id": "a", "op": "Zorblaxop"}],
+        "edges": [],
+    }
+    await memory.remember(SourceKind.OBSERVATION, plan, proposed_type=MemoryType.PLAN_GRAPH, scope="project:a")
+    await memory.observe("Quux", "is", "here", scope="project:b")
+    every = (
+        "MATCH (n) OPTIONAL MATCH (n)-[r]->()"
+        " RETURN collect([labels(n), properties(n), type(r), properties(r)]) AS found"
+    )
+    async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
+        worker = SyncWorker(memory.database, memory.directory, mirror, SyncConfig())
+        await worker.run_once()
+        before = str(await mirror.read(every, {}))
+        assert "Zorblaxop" in before
+        assert "Zorblaxtea" in before
+        await house.erase(scope="project:a")
+        await worker.run_once()
+        after = str(await mirror.read(every, {}))
+        assert "Zorblax" not in after
+        assert "Quux" in after
+        dead = await mirror.read(
+            "MATCH (n {id: $id}) RETURN labels(n) AS labels, keys(n) AS keys", {"id": str(gone[0])}
+        )
+        assert [(row["labels"], sorted(row["keys"])) for row in dead] == [
+            (["Mirrored"], ["bkt", "dead", "gen", "id", "ten", "ver"])
+        ]
+        await house.erase(tenant="acme")
+        await worker.run_once()
+        last = str(await mirror.read(every, {}))
+        assert "Quux" not in last
+        assert await mirror.counts() == (0, 0)
+        await worker.hand_back()

@@ -1,0 +1,28 @@
+"""Every GraphQL document in the README and under docs/ is valid against the schema."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from graphql import build_schema, parse, validate
+
+from stratagraph.graphql.app import sdl
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    pytest.param(document, id=f"{page.relative_to(ROOT)}-{number}")
+    for page in PAGES
+    for number, document in enumerate(re.findall(r"```graphql\n(.*?)```", page.read_text(), re.DOTALL), 1)
+]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_what_the_pages_show_is_valid(document: str) -> None:
+    assert validate(build_schema(sdl()), parse(document)) == []
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(DOCUMENTS) >= 6
