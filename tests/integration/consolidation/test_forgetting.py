@@ -108,7 +108,7 @@ async def relate(memory: Memory, source: UUID, target: UUID) -> None:
     )
 
 
-async def test_what_has_faded_goes_and_the_instant_before_it_stays(memory: Memory) -> None:
+async def test_spec_2_what_has_faded_goes_and_the_instant_before_it_stays(memory: Memory) -> None:
     kept = (await memory.turn("a passing remark")).primary
     assert kept.lifecycle is not None
     due = kept.lifecycle.due_at()
@@ -122,7 +122,7 @@ async def test_what_has_faded_goes_and_the_instant_before_it_stays(memory: Memor
     assert await ids(memory) == set()
 
 
-async def test_pruning_leaves_a_tombstone_an_audit_row_and_the_change_and_nothing_else(memory: Memory) -> None:
+async def test_spec_2_pruning_leaves_a_tombstone_an_audit_row_and_the_change_and_nothing_else(memory: Memory) -> None:
     kept = (await memory.turn("a passing remark", scope="project:x", sensitivity=Sensitivity.MEDIUM)).primary
     version = await value(memory, "SELECT row_version FROM record")
     memory.clock.forward(FADED)
@@ -141,7 +141,7 @@ async def test_pruning_leaves_a_tombstone_an_audit_row_and_the_change_and_nothin
     assert tuple(logged) == (Kind.RECORD, kept.id, version + 1, "D")
 
 
-async def test_the_feed_tells_of_every_relation_that_goes_with_its_record(memory: Memory) -> None:
+async def test_spec_2_the_feed_tells_of_every_relation_that_goes_with_its_record(memory: Memory) -> None:
     first, second, third = [(await memory.turn(f"remark {number}")).primary.id for number in range(3)]
     await relate(memory, first, second)
     await relate(memory, third, first)
@@ -158,14 +158,14 @@ async def test_the_feed_tells_of_every_relation_that_goes_with_its_record(memory
 @pytest.mark.parametrize(
     "then", [{"deletion_policy": "manual_only"}, {"deletion_policy": "never"}, {"min_salience": 0.001}]
 )
-async def test_what_may_not_go_by_itself_stays(memory: Memory, tmp_path: Path, then: dict[str, Any]) -> None:
+async def test_spec_2_what_may_not_go_by_itself_stays(memory: Memory, tmp_path: Path, then: dict[str, Any]) -> None:
     kept = (await kept_with(memory, tmp_path / "policy.json", **then).turn("not by itself")).primary.id
     memory.clock.forward(20 * YEAR)
     assert (await prune(memory)).is_done
     assert await ids(memory) == {kept}
 
 
-async def test_a_pinned_record_stays_until_it_is_let_go_and_has_faded(memory: Memory) -> None:
+async def test_spec_2_a_pinned_record_stays_until_it_is_let_go_and_has_faded(memory: Memory) -> None:
     kept = (await memory.turn("held")).primary
     assert kept.lifecycle is not None
     tenant = await tenant_of(memory)
@@ -192,7 +192,7 @@ async def test_a_pinned_record_stays_until_it_is_let_go_and_has_faded(memory: Me
         ),
     ],
 )
-async def test_a_rule_decides_by_which_curve_a_record_fades(
+async def test_spec_2_a_rule_decides_by_which_curve_a_record_fades(
     memory: Memory, tmp_path: Path, then: dict[str, Any], until: timedelta
 ) -> None:
     await kept_with(memory, tmp_path / "policy.json", **then).turn("fades by a rule")
@@ -202,7 +202,7 @@ async def test_a_rule_decides_by_which_curve_a_record_fades(
     assert (await prune(memory)).pruned == 1
 
 
-async def test_an_episode_and_its_members_wait_until_learning_has_read_it(memory: Memory) -> None:
+async def test_spec_2_an_episode_and_its_members_wait_until_learning_has_read_it(memory: Memory) -> None:
     for number in range(3):
         await memory.turn(f"step {number}", thread="t1")
     await memory.turn("a passing remark")
@@ -220,7 +220,7 @@ async def test_an_episode_and_its_members_wait_until_learning_has_read_it(memory
     assert await ids(memory) == set()
 
 
-async def test_what_learning_read_before_it_fell_due_goes_when_it_is(memory: Memory) -> None:
+async def test_spec_2_what_learning_read_before_it_fell_due_goes_when_it_is(memory: Memory) -> None:
     await memory.turn("step", thread="t1")
     await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success"})
     assert await learn(memory) == 1
@@ -229,7 +229,7 @@ async def test_what_learning_read_before_it_fell_due_goes_when_it_is(memory: Mem
     assert (await prune(memory)).pruned == 2
 
 
-async def test_learning_brings_back_only_what_had_fallen_due(memory: Memory, tmp_path: Path) -> None:
+async def test_spec_2_learning_brings_back_only_what_had_fallen_due(memory: Memory, tmp_path: Path) -> None:
     await memory.turn("faded", thread="t1")
     kept = (await kept_with(memory, tmp_path / "p.json", min_salience=0.5).turn("kept", thread="t1")).primary.id
     memory.clock.forward(FADED)
@@ -240,7 +240,7 @@ async def test_learning_brings_back_only_what_had_fallen_due(memory: Memory, tmp
     assert await ids(memory) == {kept}
 
 
-async def test_an_episode_that_somebody_holds_is_neither_pruned_nor_put_off(memory: Memory) -> None:
+async def test_spec_2_an_episode_that_somebody_holds_is_neither_pruned_nor_put_off(memory: Memory) -> None:
     await memory.turn("step", thread="t1")
     memory.clock.forward(FADED)
     async with memory.database.engine.begin() as connection:
@@ -264,7 +264,7 @@ async def test_decision_11_an_entity_stays_while_a_live_record_refers_to_it(memo
     assert await ids(memory) == set()
 
 
-async def test_an_entity_that_only_the_past_refers_to_goes(memory: Memory) -> None:
+async def test_spec_2_an_entity_that_only_the_past_refers_to_goes(memory: Memory) -> None:
     old = await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
     await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")
     alice = next(edge.target for edge in old.edges if edge.predicate == "subject_entity")
@@ -275,7 +275,7 @@ async def test_an_entity_that_only_the_past_refers_to_goes(memory: Memory) -> No
     assert old.primary.id in await ids(memory)
 
 
-async def test_entities_that_only_refer_to_each_other_go_together(memory: Memory) -> None:
+async def test_spec_2_entities_that_only_refer_to_each_other_go_together(memory: Memory) -> None:
     one, two, three = [await entity(memory, name) for name in ("One", "Two", "Three")]
     for source, target in ((one, two), (two, three), (three, one)):
         await relate(memory, source, target)
@@ -290,7 +290,7 @@ async def test_entities_that_only_refer_to_each_other_go_together(memory: Memory
     assert (await prune(memory)).pruned == 4
 
 
-async def test_an_entity_that_waits_is_looked_at_less_and_less_often(memory: Memory, tmp_path: Path) -> None:
+async def test_spec_2_an_entity_that_waits_is_looked_at_less_and_less_often(memory: Memory, tmp_path: Path) -> None:
     ruled = kept_with(memory, tmp_path / "policy.json", deletion_policy="manual_only")
     fact = (await ruled.observe("Alice", "likes", 7)).primary.id
     await rows(memory, "UPDATE salience SET deletion_policy = 1, due_at = t0 WHERE id <> :id RETURNING id", id=fact)
@@ -306,7 +306,7 @@ async def test_an_entity_that_waits_is_looked_at_less_and_less_often(memory: Mem
     assert len(await ids(memory)) == 2
 
 
-async def test_what_was_superseded_stays_as_history_for_as_long_as_it_would_take_to_fade(memory: Memory) -> None:
+async def test_spec_2_what_was_superseded_stays_as_history_for_as_long_as_it_would_take_to_fade(memory: Memory) -> None:
     old = (await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")).primary.id
     new = (await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")).primary.id
     await prune(memory)
@@ -318,7 +318,7 @@ async def test_what_was_superseded_stays_as_history_for_as_long_as_it_would_take
     assert not {old, new} & await ids(memory)
 
 
-async def test_what_was_reinforced_meanwhile_is_not_pruned_by_a_stale_due_instant(memory: Memory) -> None:
+async def test_spec_2_what_was_reinforced_meanwhile_is_not_pruned_by_a_stale_due_instant(memory: Memory) -> None:
     kept = (await memory.turn("still wanted")).primary.id
     await rows(memory, "UPDATE salience SET due_at = t0 RETURNING id")
     assert await prune(memory) == Pruned(put_off=1)
@@ -327,7 +327,7 @@ async def test_what_was_reinforced_meanwhile_is_not_pruned_by_a_stale_due_instan
     assert (await prune(memory)).pruned == 1
 
 
-async def test_a_record_with_more_relations_than_a_batch_takes_goes_in_the_end(
+async def test_spec_2_a_record_with_more_relations_than_a_batch_takes_goes_in_the_end(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(forgetting, "RELATIONS", 2)
@@ -343,7 +343,7 @@ async def test_a_record_with_more_relations_than_a_batch_takes_goes_in_the_end(
     assert await value(memory, "SELECT count(*) FROM sync_log WHERE kind = 2 AND op = 'D'") == 5
 
 
-async def test_two_that_prune_at_once_share_the_work_and_wait_for_nobody(memory: Memory) -> None:
+async def test_spec_2_two_that_prune_at_once_share_the_work_and_wait_for_nobody(memory: Memory) -> None:
     turns = [(await memory.turn(f"remark {number}")).primary.id for number in range(8)]
     for source, target in pairwise(turns):
         await relate(memory, source, target)
@@ -361,7 +361,7 @@ async def test_two_that_prune_at_once_share_the_work_and_wait_for_nobody(memory:
     assert await value(memory, "SELECT count(*) FROM sync_log WHERE op = 'D'") == 8 + 7
 
 
-async def test_many_servers_pruning_at_once_prune_each_record_once(memory: Memory) -> None:
+async def test_spec_2_many_servers_pruning_at_once_prune_each_record_once(memory: Memory) -> None:
     for number in range(60):
         await memory.turn(f"remark {number}", thread=f"t{number % 7}" if number % 2 else None)
     for number in range(7):
@@ -379,7 +379,7 @@ async def test_many_servers_pruning_at_once_prune_each_record_once(memory: Memor
     assert await value(memory, "SELECT count(*) FROM sync_log WHERE op = 'D' AND kind = 1") == count
 
 
-async def test_a_record_that_somebody_holds_is_left_to_them(memory: Memory) -> None:
+async def test_spec_2_a_record_that_somebody_holds_is_left_to_them(memory: Memory) -> None:
     kept = (await memory.turn("being revised")).primary.id
     memory.clock.forward(FADED)
     for table in ("record", "salience"):
@@ -391,7 +391,7 @@ async def test_a_record_that_somebody_holds_is_left_to_them(memory: Memory) -> N
     assert (await prune(memory)).pruned == 1
 
 
-async def test_every_tenant_is_pruned_and_each_has_its_own_tombstones(memory: Memory) -> None:
+async def test_spec_2_every_tenant_is_pruned_and_each_has_its_own_tombstones(memory: Memory) -> None:
     for name in ("acme", "globex", "initech"):
         await memory.turn("a remark", trust=trust_of(tenant=name))
     memory.clock.forward(FADED)
@@ -400,7 +400,7 @@ async def test_every_tenant_is_pruned_and_each_has_its_own_tombstones(memory: Me
     assert {row.name for row in stones} == {"acme", "globex", "initech"}
 
 
-async def test_housekeeping_prunes_at_once_then_every_hour_and_bounded(memory: Memory) -> None:
+async def test_spec_2_housekeeping_prunes_at_once_then_every_hour_and_bounded(memory: Memory) -> None:
     config = HousekeepingConfig(prune_batch=2, prune_batches=2)
     keeper = Housekeeping(memory.database, memory.directory, memory.clock, config)
     for number in range(9):
@@ -415,7 +415,7 @@ async def test_housekeeping_prunes_at_once_then_every_hour_and_bounded(memory: M
     assert (await keeper.run_once(memory.clock.now())).pruned == 1
 
 
-async def test_housekeeping_once_or_fifty_times_leaves_the_same_values(memory: Memory) -> None:
+async def test_spec_2_housekeeping_once_or_fifty_times_leaves_the_same_values(memory: Memory) -> None:
     async def story(tenant: str, passes: int) -> list[tuple[str, float]]:
         trust = trust_of(tenant=tenant)
         keeper = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig(prune_every_s=0.0))
@@ -465,7 +465,7 @@ async def test_decision_19_a_tombstone_blocks_derivation_from_older_sources_only
         assert await blocked(connection, tenant, {eight: source}) == set()
 
 
-async def test_a_tombstone_knows_skills_and_plans_by_their_names_and_holds_no_content(memory: Memory) -> None:
+async def test_spec_2_a_tombstone_knows_skills_and_plans_by_their_names_and_holds_no_content(memory: Memory) -> None:
     skill = {"skill_name": "fix cache", "triggers": [{"signal": "cache mismatch"}], "recipe": [{"step": "clear it"}]}
     plan = {"plan_id": "deploy", "version": "1", "nodes": [{"id": "a", "op": "build"}], "edges": []}
     kept = [
@@ -488,7 +488,7 @@ async def test_a_tombstone_knows_skills_and_plans_by_their_names_and_holds_no_co
         assert bytes(stones[memory_type].key_hash) == key
 
 
-async def test_the_preview_is_what_a_pass_then_prunes(memory: Memory, tmp_path: Path) -> None:
+async def test_spec_2_the_preview_is_what_a_pass_then_prunes(memory: Memory, tmp_path: Path) -> None:
     await memory.turn("open", thread="t1")
     await memory.turn("learned", thread="t2")
     await memory.remember(SourceKind.OUTCOME, {"thread_id": "t2", "outcome_status": "success"})
@@ -512,7 +512,7 @@ async def test_the_preview_is_what_a_pass_then_prunes(memory: Memory, tmp_path: 
     assert sorted(row.name.split(":")[0].split(" ")[0] for row in left) == ["Bob", "Bob", "Episode", "user"]
 
 
-async def test_looking_ahead_changes_nothing(memory: Memory) -> None:
+async def test_spec_2_looking_ahead_changes_nothing(memory: Memory) -> None:
     await memory.turn("a remark")
     before = await rows(memory, "SELECT * FROM salience")
     for _ in range(3):
@@ -520,7 +520,7 @@ async def test_looking_ahead_changes_nothing(memory: Memory) -> None:
     assert await rows(memory, "SELECT * FROM salience") == before
 
 
-async def test_the_preview_pages_oldest_due_first_and_each_once(memory: Memory) -> None:
+async def test_spec_2_the_preview_pages_oldest_due_first_and_each_once(memory: Memory) -> None:
     turns = [(await memory.turn(f"remark {number}")).primary.id for number in range(7)]
     await rows(memory, "UPDATE salience SET due_at = (SELECT min(due_at) FROM salience) RETURNING id")
     until, found, after, pages = memory.clock.now() + DAY, [], None, 0
@@ -537,7 +537,7 @@ async def test_the_preview_pages_oldest_due_first_and_each_once(memory: Memory) 
     assert (empty.items, empty.total, empty.end_cursor, empty.has_next) == ((), 0, None, False)
 
 
-async def test_the_preview_counts_and_shows_only_what_the_caller_reads_in_full(memory: Memory) -> None:
+async def test_spec_2_the_preview_counts_and_shows_only_what_the_caller_reads_in_full(memory: Memory) -> None:
     seen = (await memory.turn("mine", scope="project:x")).primary.id
     everybodys = (await memory.turn("everybody's")).primary.id
     await memory.turn("another scope", scope="project:y")
@@ -552,7 +552,7 @@ async def test_the_preview_counts_and_shows_only_what_the_caller_reads_in_full(m
     assert (await look(memory, memory.clock.now() + DAY, trust=caller, first=1)).total == 2
 
 
-async def test_what_a_caller_cannot_see_does_not_hold_back_an_entity_in_its_preview(memory: Memory) -> None:
+async def test_spec_2_what_a_caller_cannot_see_does_not_hold_back_an_entity_in_its_preview(memory: Memory) -> None:
     """Else its absence would tell of a record that does not exist for the caller; the entity itself stays."""
     alice = await entity(memory, "Alice")
     fact = await memory.observe("Alice", "earns", 100, sensitivity=Sensitivity.HYPER)
@@ -579,17 +579,19 @@ async def test_what_a_caller_cannot_see_does_not_hold_back_an_entity_in_its_prev
         (HOUR, {"after": "é"}, "cursor"),
     ],
 )
-async def test_a_bad_preview_is_refused(memory: Memory, until: timedelta, more: dict[str, Any], says: str) -> None:
+async def test_spec_2_a_bad_preview_is_refused(
+    memory: Memory, until: timedelta, more: dict[str, Any], says: str
+) -> None:
     with pytest.raises(InvalidInput, match=says):
         await look(memory, memory.clock.now() + until, **more)
 
 
-async def test_a_time_without_an_offset_is_refused(memory: Memory) -> None:
+async def test_spec_2_a_time_without_an_offset_is_refused(memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="offset"):
         await look(memory, (memory.clock.now() + HOUR).replace(tzinfo=None))
 
 
-async def test_an_unregistered_curve_is_refused_when_written(memory: Memory) -> None:
+async def test_spec_2_an_unregistered_curve_is_refused_when_written(memory: Memory) -> None:
     kept = (await memory.turn("by the book")).primary
     assert kept.lifecycle is not None
     decay = replace(kept.lifecycle.decay, curve=type(kept.lifecycle.decay.curve).CUSTOM, params={"name": "cliff"})
@@ -608,14 +610,14 @@ async def test_an_unregistered_curve_is_refused_when_written(memory: Memory) -> 
         ({"params": {"beta": 2}}, "custom"),
     ],
 )
-def test_a_rule_with_a_curve_that_is_none_is_refused_at_the_start(
+def test_spec_2_a_rule_with_a_curve_that_is_none_is_refused_at_the_start(
     memory: Memory, tmp_path: Path, then: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(Misconfigured, match=says):
         kept_with(memory, tmp_path / "policy.json", **then)
 
 
-async def test_an_imports_retention_decides_when_it_goes(memory: Memory) -> None:
+async def test_spec_2_an_imports_retention_decides_when_it_goes(memory: Memory) -> None:
     retention = Retention(half_life_s=60.0, deletion_policy=DeletionPolicy.AUTO_PRUNE)
     await memory.turn("short-lived", retention=retention)
     memory.clock.forward(timedelta(minutes=9))

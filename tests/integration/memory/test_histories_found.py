@@ -188,7 +188,7 @@ async def test_evidence_that_arrives_while_its_fact_is_merged_is_not_lost(memory
     for number in range(6):
         a = (await memory.observe(f"a{number}", "p", 1)).primary
         b = (await memory.observe(f"a{number}", "p", 2)).primary
-        _, merged = await asyncio.gather(
+        await asyncio.gather(
             memory.observe(f"a{number}", "p", 2, evidence=[{"kind": "human", "ref": "late"}]),
             revise(memory, Merge(record_id=a.id, others=(b.id,), rationale="same")),
         )
@@ -288,3 +288,15 @@ async def test_resolving_in_favour_of_a_fact_without_support_says_the_same_each_
         if states[-1] is RecordState.ACTIVE:
             break
     assert states in ([RecordState.ACTIVE], [RecordState.CONTESTED, RecordState.CONTESTED])
+
+
+@pytest.mark.parametrize("kind", [Retract, Delete])
+async def test_a_retry_that_overtakes_its_first_attempt_is_answered_with_what_that_left(
+    memory: Memory, kind: type[Retract | Delete]
+) -> None:
+    """Both are under way at once; the key says that they are one."""
+    for number in range(4):
+        fact = (await memory.observe(f"a{number}", "p", 1)).primary
+        request = kind(record_id=fact.id, rationale="wrong", idempotency_key=f"k{number}")
+        done = await asyncio.gather(revise(memory, request), revise(memory, request))
+        assert sorted(one.replayed for one in done) == [False, True]

@@ -11,7 +11,7 @@ from fix_memory import Memory, trust_of
 
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.service import Capture
-from stratagraph.store.enums import Access, DeletionPolicy, Sensitivity
+from stratagraph.store.enums import Access, DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.errors import Misconfigured
 
 
@@ -40,7 +40,9 @@ async def test_a_rule_sets_what_a_record_becomes(memory: Memory, tmp_path: Path)
     assert (await ruled_memory.observe("Alice", "likes", "tea")).primary.sensitivity is Sensitivity.LOW
 
 
-async def test_a_record_lifted_above_its_writer_is_stored_and_shown_redacted(memory: Memory, tmp_path: Path) -> None:
+async def test_decision_14_a_record_lifted_above_its_writer_is_stored_and_shown_redacted(
+    memory: Memory, tmp_path: Path
+) -> None:
     ruled_memory = ruled(
         memory, tmp_path / "policy.json", {"when": {"source": ["test"]}, "set": {"sensitivity": "high"}}
     )
@@ -53,6 +55,21 @@ async def test_a_record_lifted_above_its_writer_is_stored_and_shown_redacted(mem
     whole = await memory.lookup.record(memory.trust, kept.primary.id)
     assert whole is not None
     assert whole.text == "user: the launch code is 0000"
+
+
+async def test_decision_14_a_fact_repeated_by_a_writer_below_it_is_added_to_and_shown_redacted(
+    memory: Memory, tmp_path: Path
+) -> None:
+    ruled_memory = ruled(
+        memory, tmp_path / "policy.json", {"when": {"predicate": ["salary"]}, "set": {"sensitivity": "hyper"}}
+    )
+    writer = trust_of(access=Access.WRITE, ceiling=Sensitivity.LOW)
+    for value in (1, 1, 2):
+        told = await ruled_memory.observe("Alice", "salary", value, trust=writer, revision_policy="replace")
+        assert told.primary.redacted
+    page = await memory.lookup.records(memory.trust, types=[MemoryType.SEMANTIC])
+    states = {record.payload["object"]: record.state for record in page.records if record.payload}
+    assert states == {1: RecordState.SUPERSEDED, 2: RecordState.ACTIVE}
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ async def test_min_salience_leaves_out_what_has_faded(memory: Memory) -> None:
     assert names(found) == ["user: the new billing incident"]
 
 
-async def test_fading_ranks_lower_but_does_not_bury(memory: Memory) -> None:
+async def test_decision_12_fading_ranks_lower_but_does_not_bury(memory: Memory) -> None:
     await memory.turn("the quarterly billing reconciliation incident report")
     memory.clock.forward(timedelta(days=30))
     await memory.turn("billing is fine")
@@ -170,7 +170,7 @@ async def test_a_large_tenant_is_searched_by_its_rare_words_and_conjunctions(
     assert names(narrow)[0] == "user: common word number17 again"
 
 
-async def test_what_is_above_the_ceiling_is_a_redacted_leaf_or_nothing(memory: Memory) -> None:
+async def test_decision_15_what_is_above_the_ceiling_is_a_redacted_leaf_or_nothing(memory: Memory) -> None:
     levels = (Sensitivity.LOW, Sensitivity.MEDIUM, Sensitivity.HIGH)
     for level in levels:
         await memory.turn(f"the merger is {level.label}", sensitivity=level, context={"mentions": [{"name": "Merger"}]})
@@ -186,7 +186,7 @@ async def test_what_is_above_the_ceiling_is_a_redacted_leaf_or_nothing(memory: M
     assert all("high" not in (name or "") for name in names(found))
 
 
-async def test_a_redacted_record_is_never_walked_through(memory: Memory) -> None:
+async def test_spec_3_a_redacted_record_is_never_walked_through(memory: Memory) -> None:
     """low — medium — low: for a caller at low, the far low record lies behind one that is redacted."""
     near = await memory.remember(SourceKind.EVENT, {"event_kind": "x", "ref": "near", "summary": "the near event"})
     middle = await memory.remember(
@@ -209,7 +209,7 @@ async def test_a_redacted_record_is_never_walked_through(memory: Memory) -> None
     assert far.primary.id not in ids
 
 
-async def test_other_scopes_and_other_tenants_do_not_exist(memory: Memory) -> None:
+async def test_spec_3_other_scopes_and_other_tenants_do_not_exist(memory: Memory) -> None:
     await memory.turn("the secret recipe of project a", scope="project:a")
     await memory.turn("the open recipe", scope="")
     mine = trust_of(scopes={"project:b"})
@@ -217,7 +217,7 @@ async def test_other_scopes_and_other_tenants_do_not_exist(memory: Memory) -> No
     assert names(await ask(memory, "recipe", trust=trust_of(tenant="globex"))) == []
 
 
-async def test_a_request_may_narrow_and_never_widen(memory: Memory) -> None:
+async def test_spec_3_a_request_may_narrow_and_never_widen(memory: Memory) -> None:
     await memory.turn("recipe a", scope="project:a")
     await memory.turn("recipe b", scope="project:b")
     wide = trust_of(scopes={"project:a", "project:b"}, ceiling=Sensitivity.MEDIUM)

@@ -197,7 +197,7 @@ def places(
         return None
 
 
-def test_the_api_login_can_act_as_nothing_but_reader_and_writer(logins: Logins) -> None:
+def test_decision_16_the_api_login_can_act_as_nothing_but_reader_and_writer(logins: Logins) -> None:
     for role in (*(role.value for role in WORKER_ROLES), *NOBODYS):
         with pytest.raises(InsufficientPrivilege), logins.as_role(role, url=logins.api):
             pass
@@ -209,7 +209,7 @@ def test_the_api_login_can_act_as_nothing_but_reader_and_writer(logins: Logins) 
             assert connection.execute("SELECT current_user").fetchone() == (logins.prefix + role.value,)
 
 
-def test_the_api_login_owns_nothing_inherits_nothing_and_is_above_no_policy(logins: Logins) -> None:
+def test_decision_16_the_api_login_owns_nothing_inherits_nothing_and_is_above_no_policy(logins: Logins) -> None:
     with psycopg.connect(logins.api) as connection:
         assert connection.execute(
             "SELECT rolsuper, rolbypassrls, rolcreaterole FROM pg_roles WHERE rolname = current_user"
@@ -225,7 +225,9 @@ def test_the_api_login_owns_nothing_inherits_nothing_and_is_above_no_policy(logi
             assert places(connection, table) is None, table
 
 
-async def test_the_database_shows_a_caller_no_row_that_is_not_its_own(memory: Memory, logins: Logins) -> None:
+async def test_decision_16_the_database_shows_a_caller_no_row_that_is_not_its_own(
+    memory: Memory, logins: Logins
+) -> None:
     await fill(memory, logins)
     tried = set()
     with psycopg.connect(logins.owner) as owner:
@@ -247,7 +249,7 @@ async def test_the_database_shows_a_caller_no_row_that_is_not_its_own(memory: Me
     }
 
 
-async def test_without_settings_no_row_shows(memory: Memory, logins: Logins) -> None:
+async def test_decision_16_without_settings_no_row_shows(memory: Memory, logins: Logins) -> None:
     await fill(memory, logins)
     with psycopg.connect(logins.api) as connection:
         tables = tables_of_tenants(connection)
@@ -274,7 +276,7 @@ async def test_without_settings_no_row_shows(memory: Memory, logins: Logins) -> 
 
 
 @pytest.mark.parametrize("forged_tenant", [False, True], ids=["own tenant", "rival's tenant"])
-async def test_with_the_application_s_check_removed_the_database_still_hides(
+async def test_decision_16_with_the_application_s_check_removed_the_database_still_hides(
     memory: Memory, logins: Logins, monkeypatch: pytest.MonkeyPatch, forged_tenant: bool
 ) -> None:
     await fill(memory, logins)
@@ -326,7 +328,7 @@ async def test_with_the_application_s_check_removed_the_database_still_hides(
     assert forged_tenant or (answer.roots and any(relations.values()))
 
 
-async def test_a_redacted_head_shows_only_what_a_head_may_show(memory: Memory, logins: Logins) -> None:
+async def test_decision_15_a_redacted_head_shows_only_what_a_head_may_show(memory: Memory, logins: Logins) -> None:
     await fill(memory, logins)
     with psycopg.connect(logins.owner) as owner:
         bounds = bounds_of(owner)
@@ -353,7 +355,7 @@ async def test_a_redacted_head_shows_only_what_a_head_may_show(memory: Memory, l
                 connection.execute(sql.SQL("SELECT {} FROM record").format(sql.Identifier(column)))
 
 
-async def test_word_search_beyond_the_wall_goes_by_the_gin_index(memory: Memory, logins: Logins) -> None:
+async def test_decision_16_word_search_beyond_the_wall_goes_by_the_gin_index(memory: Memory, logins: Logins) -> None:
     await fill(memory, logins)
     with psycopg.connect(logins.owner, autocommit=True) as owner:
         bounds = bounds_of(owner)
@@ -383,7 +385,9 @@ async def test_word_search_beyond_the_wall_goes_by_the_gin_index(memory: Memory,
         assert scans() > before
 
 
-async def test_the_walk_meets_a_hub_s_edges_in_the_order_of_their_index(memory: Memory, logins: Logins) -> None:
+async def test_decision_16_the_walk_meets_a_hub_s_edges_in_the_order_of_their_index(
+    memory: Memory, logins: Logins
+) -> None:
     await memory.turn("a word", trust=CALLER)
     with psycopg.connect(logins.owner) as owner:
         bounds = bounds_of(owner)
@@ -421,7 +425,7 @@ async def test_the_walk_meets_a_hub_s_edges_in_the_order_of_their_index(memory: 
     assert met == [10]  # of some five thousand
 
 
-async def test_audit_rows_are_for_ever(memory: Memory, logins: Logins) -> None:
+async def test_decision_19_audit_rows_are_for_ever(memory: Memory, logins: Logins) -> None:
     await fill(memory, logins)
     with psycopg.connect(logins.owner) as owner:
         bounds = bounds_of(owner)
@@ -431,7 +435,7 @@ async def test_audit_rows_are_for_ever(memory: Memory, logins: Logins) -> None:
                 connection.execute(statement)
 
 
-def test_only_the_eraser_deletes_a_record(logins: Logins) -> None:
+def test_decision_16_only_the_eraser_deletes_a_record(logins: Logins) -> None:
     kept = ("record", "record_history", "relation", "salience", "episode", "episode_event", "audit_note", "candidate")
     with psycopg.connect(logins.owner) as owner:
         for role in (*(role.value for role in Role), *NOBODYS):
@@ -446,7 +450,7 @@ def test_only_the_eraser_deletes_a_record(logins: Logins) -> None:
             assert may == (set(kept) if role == Role.ERASE else set()), role
 
 
-def test_nothing_is_granted_without_a_policy_and_nothing_to_everybody(logins: Logins) -> None:
+def test_decision_16_nothing_is_granted_without_a_policy_and_nothing_to_everybody(logins: Logins) -> None:
     with psycopg.connect(logins.owner) as owner:
         granted = owner.execute(
             "SELECT DISTINCT c.relname, c.relrowsecurity, g.grantee::regrole::text FROM pg_class c"
@@ -476,7 +480,7 @@ def test_nothing_is_granted_without_a_policy_and_nothing_to_everybody(logins: Lo
         assert open_tables == []
 
 
-async def test_a_writer_cannot_write_into_another_tenant(memory: Memory, logins: Logins) -> None:
+async def test_decision_16_a_writer_cannot_write_into_another_tenant(memory: Memory, logins: Logins) -> None:
     await fill(memory, logins)
     with psycopg.connect(logins.owner) as owner:
         bounds = bounds_of(owner)
@@ -490,7 +494,7 @@ async def test_a_writer_cannot_write_into_another_tenant(memory: Memory, logins:
             connection.execute(insert, (bounds.tenant + 1,))
 
 
-async def test_a_rule_may_lift_a_record_above_its_writer(memory: Memory, logins: Logins) -> None:
+async def test_decision_14_a_rule_may_lift_a_record_above_its_writer(memory: Memory, logins: Logins) -> None:
     """The writer's role is held to its tenant only; what it may show is the application's to say."""
     await memory.turn("a word", trust=CALLER)
     with psycopg.connect(logins.owner) as owner:
@@ -501,7 +505,7 @@ async def test_a_rule_may_lift_a_record_above_its_writer(memory: Memory, logins:
         assert connection.execute("SELECT count(*) FROM record WHERE sensitivity = 2").fetchone() == (lifted,)
 
 
-async def test_an_owner_who_is_no_superuser_migrates_and_serves(postgres_url: str) -> None:
+async def test_decision_16_an_owner_who_is_no_superuser_migrates_and_serves(postgres_url: str) -> None:
     with login(postgres_url, "CREATEROLE") as (owner, owner_url), fresh_database(postgres_url, None) as url:
         name = urlsplit(url).path.removeprefix("/")
         with psycopg.connect(url, autocommit=True) as connection:
@@ -542,7 +546,7 @@ async def test_an_owner_who_is_no_superuser_migrates_and_serves(postgres_url: st
                     connection.execute(f"ALTER DATABASE {name} OWNER TO CURRENT_USER")
 
 
-def test_roles_that_belong_to_somebody_else_are_not_taken(postgres_url: str) -> None:
+def test_decision_16_roles_that_belong_to_somebody_else_are_not_taken(postgres_url: str) -> None:
     with fresh_database(postgres_url, None) as url:
         name = f"{prefix_of(urlsplit(url).path.removeprefix('/'))}read"
         with psycopg.connect(postgres_url, autocommit=True) as connection:
@@ -554,7 +558,7 @@ def test_roles_that_belong_to_somebody_else_are_not_taken(postgres_url: str) -> 
                 connection.execute(f"DROP ROLE {name}")
 
 
-def test_a_role_s_name_fits_and_is_plain() -> None:
+def test_decision_16_a_role_s_name_fits_and_is_plain() -> None:
     assert prefix_of("memories") == "memories_"
     long = prefix_of("m" * 63)
     assert long != prefix_of("m" * 62)

@@ -1,0 +1,193 @@
+"""Rules of SPEC §3 and §5 and of the design decisions that no other file tells the story of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fix_memory import Memory, trust_of
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from stratagraph.memory.retrieve.rank import Why, score
+from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.revise.request import Contest, Pin, Reinforce, Retract, Supersede
+from stratagraph.store.enums import MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.errors import InvalidInput, StoreUnavailable
+from stratagraph.store.records import MemoryRecord
+from stratagraph.store.words import term_number
+
+EVIDENCE = ({"kind": "human", "ref": "ticket-7"},)
+
+
+async def one(memory: Memory, statement: str, **parameters: Any) -> Any:
+    async with memory.database.engine.begin() as connection:
+        return (await connection.execute(text(statement), parameters)).scalar_one()
+
+
+async def test_decision_8_the_payload_s_status_follows_the_state_of_the_record(memory: Memory) -> None:
+    """The column decides; what a caller says of it in a payload is not kept."""
+    record = (
+        await memory.remember(
+            SourceKind.OBSERVATION,
+            {"subject": "Alice", "predicate": "likes", "object": "tea", "revision": {"status": "retracted"}},
+        )
+    ).primary
+
+    async def status() -> tuple[int, str]:
+        found = await memory.lookup.record(memory.trust, record.id)
+        assert found is not None
+        assert found.payload is not None
+        state = await one(memory, "SELECT state FROM record WHERE id = :id", id=record.id)
+        return state, found.payload["revision"]["status"]
+
+    assert await status() == (1, "active")
+    await memory.revision.revise(memory.trust, Contest(record_id=record.id, evidence=EVIDENCE, rationale="doubt"))
+    assert await status() == (2, "contested")
+    await memory.revision.revise(memory.trust, Retract(record_id=record.id, rationale="wrong"))
+    assert await status() == (4, "retracted")
+
+
+async def test_decision_8_superseded_and_retracted_records_leave_every_search(memory: Memory) -> None:
+    gone = (await memory.observe("Alice", "plays", "bassoon")).primary
+    await memory.revision.revise(memory.trust, Retract(record_id=gone.id, rationale="wrong"))
+    found = await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="bassoon Alice", max_hops=2))
+    assert gone.id not in {node.record.id for node in found.nodes}
+    kept = await memory.lookup.record(memory.trust, gone.id)
+    assert kept is not None
+    assert (kept.state, kept.salience) == (RecordState.RETRACTED, 0.0)
+
+
+async def test_decision_10_a_salience_event_leaves_the_wide_row_alone(memory: Memory) -> None:
+    record = (await memory.observe("Alice", "likes", "tea")).primary
+    where = "SELECT ctid::text || ' ' || xmin::text FROM record WHERE id = :id"
+    before = await one(memory, where, id=record.id)
+    await memory.revision.revise(memory.trust, Reinforce(record_id=record.id, rationale="useful"))
+    await memory.revision.revise(memory.trust, Pin(record_id=record.id, pinned=True, rationale="keep"))
+    # Locking a row leaves a mark on it, but no new version: it stays where it is.
+    assert (await one(memory, where, id=record.id)).split()[0] == before.split()[0]
+    assert await one(memory, "SELECT pinned FROM salience WHERE id = :id", id=record.id) is True
+
+
+_RECORD = MemoryRecord(
+    id=UUID(int=1),
+    tenant="t",
+    type=MemoryType.SEMANTIC,
+    scope="",
+    sensitivity=Sensitivity.LOW,
+    state=RecordState.ACTIVE,
+    confidence=1.0,
+    salience=1.0,
+    tags=(),
+    created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    occurred_at=datetime(2026, 1, 1, tzinfo=UTC),
+    updated_at=datetime(2026, 1, 1, tzinfo=UTC),
+    version=1,
+)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0.001, 1))
+def test_decision_12_no_loss_of_salience_takes_more_than_its_share(
+    fresh: float, faded: float, confidence: float, words: float
+) -> None:
+    why = Why(words=words)
+    high, low = max(fresh, faded), min(fresh, faded)
+    best = score(replace(_RECORD, salience=high, confidence=confidence), why)
+    worst = score(replace(_RECORD, salience=low, confidence=confidence), why)
+    assert worst <= best
+    assert worst >= 0.7 * best - 1e-12
+
+
+async def test_decision_18_term_numbers_are_keyed_by_the_tenant(memory: Memory) -> None:
+    """So the same word is another number for another tenant, and a dump tells no words."""
+    keys = []
+    for name in ("acme", "rival"):
+        await memory.observe("Alice", "likes", "bassoon", trust=trust_of(tenant=name))
+        tenant = await memory.directory.tenant(name)
+        assert tenant is not None
+        keys.append(tenant.index_key)
+    numbers = [term_number(key, "bassoon") for key in keys]
+    assert numbers[0] != numbers[1]
+    for number in numbers:
+        assert await one(memory, "SELECT count(*) FROM record WHERE :n = ANY(terms) AND type = 4", n=number) == 1
+
+
+async def test_decision_20_an_internal_failure_keeps_the_input_and_says_where(memory: Memory) -> None:
+    async with memory.database.engine.begin() as connection:
+        await connection.execute(text("ALTER TABLE record ADD CONSTRAINT refused CHECK (name <> 'poison')"))
+    with pytest.raises(StoreUnavailable) as caught:
+        await memory.remember(SourceKind.EVENT, {"event_kind": "x", "summary": "poison"})
+    candidate = UUID(caught.value.message.split("candidate ")[1].split()[0])
+    row = "SELECT state || ' ' || (input -> 'content' ->> 'summary') FROM candidate WHERE id = :id"
+    assert await one(memory, row, id=candidate) == "failed poison"
+    assert await one(memory, "SELECT count(*) FROM record") == 0
+    with pytest.raises(InvalidInput):  # what cannot be valid leaves nothing at all
+        await memory.remember(SourceKind.OBSERVATION, {"subject": "", "predicate": "p", "object": 1})
+    assert await one(memory, "SELECT count(*) FROM candidate") == 1
+
+
+async def test_decision_20_an_observation_is_its_own_evidence_unless_it_names_some(memory: Memory) -> None:
+    plain = await memory.observe("Alice", "likes", "tea")
+    assert plain.primary.provenance is not None
+    assert [source["ref"] for source in plain.primary.provenance["sources"]] == [f"candidate:{plain.candidate}"]
+    told = await memory.observe(
+        "Alice", "likes", "coffee", evidence=[{"source_type": "observation", "source_id": str(plain.primary.id)}]
+    )
+    assert told.primary.provenance is not None
+    assert [source["ref"] for source in told.primary.provenance["sources"]] == [str(plain.primary.id)]
+
+
+async def test_spec_3_derived_knowledge_is_as_sensitive_as_its_sources_and_stays_in_their_scope(
+    memory: Memory,
+) -> None:
+    secret = (await memory.observe("Alice", "earns", 1, sensitivity=Sensitivity.HIGH)).primary
+    elsewhere = (await memory.observe("Alice", "works_on", "x", scope="project:x")).primary
+
+    async def derive(source: UUID, **more: Any) -> MemoryRecord:
+        evidence = [{"source_type": "observation", "source_id": str(source)}]
+        return (await memory.observe("Team", "pays", 2, evidence=evidence, **more)).primary
+
+    with pytest.raises(InvalidInput, match="high or above") as caught:
+        await derive(secret.id, sensitivity=Sensitivity.LOW)
+    assert caught.value.path == ["sensitivity"]
+    assert (await derive(secret.id, sensitivity=Sensitivity.HYPER)).sensitivity is Sensitivity.HYPER
+    with pytest.raises(InvalidInput, match="never mixed") as caught:
+        await derive(elsewhere.id, scope="project:y")
+    assert caught.value.path == ["scope"]
+    assert (await derive(elsewhere.id, scope="project:x")).scope == "project:x"
+
+
+async def test_spec_3_what_a_record_refers_to_is_told_by_its_edges_only(memory: Memory) -> None:
+    """An edge shows to who may see both ends; an id inside the record would show to whoever sees one."""
+    secret = (
+        await memory.remember(SourceKind.EVENT, {"event_kind": "raise", "ref": "hr#1"}, sensitivity=Sensitivity.HYPER)
+    ).primary
+    note = await memory.turn("as discussed", sensitivity=Sensitivity.LOW, context={"references": ["hr#1"]})
+    low = trust_of(ceiling=Sensitivity.LOW)
+    seen = await memory.lookup.record(low, note.primary.id)
+    assert seen is not None
+    assert str(secret.id) not in repr(seen)
+    assert await memory.lookup.relations(low, [note.primary.id]) == {note.primary.id: []}
+
+
+async def test_spec_5_each_revision_is_one_transaction(memory: Memory) -> None:
+    """What fails at its last statement leaves nothing of what came before."""
+    old = (await memory.observe("Alice", "works_at", "Acme")).primary
+    count = "SELECT count(*) FROM record"
+    before = await one(memory, count)
+    async with memory.database.engine.begin() as connection:
+        await connection.execute(
+            text("ALTER TABLE candidate ADD CONSTRAINT refused CHECK (source_kind <> 'supersede')")
+        )
+    payload = {"subject": "Alice", "predicate": "works_at", "object": "Beta", "validity": {"mode": "global"}}
+    with pytest.raises(Exception, match="refused"):
+        await memory.revision.revise(
+            memory.trust, Supersede(record_id=old.id, payload=payload, evidence=EVIDENCE, rationale="moved")
+        )
+    assert await one(memory, count) == before
+    assert await one(memory, "SELECT state FROM record WHERE id = :id", id=old.id) == 1
+    assert await one(memory, "SELECT count(*) FROM audit WHERE id = :id", id=old.id) == 1
