@@ -29,7 +29,7 @@ check: install  ## formatting, lint, types, arrows, layout: seconds
 	$(BIN)/pytest -q tests/unit/test_layout.py
 
 test: check  ## check, then the whole suite on real Postgres and real Neo4j
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup
 
 soak: install  ## the long tests: 10,000 steps of random histories
 	$(BIN)/pytest -s --hypothesis-profile=soak tests/integration/memory/test_histories.py

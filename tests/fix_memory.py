@@ -72,7 +72,7 @@ def with_database(url: str, name: str) -> str:
 @pytest.fixture(scope="session")
 def template_database(postgres_url: str) -> str:
     """A migrated database that nobody connects to, so that it can be copied."""
-    name = "stratagraph_template"
+    name = f"stratagraph_template_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         connection.execute(f"CREATE DATABASE {name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -114,20 +114,6 @@ class House:
         ]
         said += await self.opened()
         return "\n".join(said)
-
-    async def where(self, marker: str) -> list[str]:
-        """The columns that hold it."""
-        found = []
-        for column in await rows(
-            self.memory,
-            "SELECT c.relname AS table, a.attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
-            " WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped",
-        ):
-            sql = f'SELECT "{column["name"]}"::text AS said FROM "{column["table"]}"'  # noqa: S608 - from the catalogue
-            found += [
-                f"{column}: {row['said']}" for row in await rows(self.memory, sql) if marker in (row["said"] or "")
-            ]
-        return found
 
     async def opened(self) -> list[str]:
         """What is sealed: found by its own ids, so it counts as long as its blob and its key are there."""
@@ -407,6 +393,22 @@ async def test_an_artifact_that_another_record_refers_to_stays(house: House) -> 
     assert (await house.artifacts.get(memory.trust, uri)).data == b"shared"
 
 
+async def test_a_failed_capture_of_the_same_goes_and_that_of_another_scope_stays(house: House) -> None:
+    memory = house.memory
+    told = await memory.turn("Zorblax is here", scope="project:a")
+    for scope in ("project:a", "project:b"):
+        request = CaptureRequest(
+            source="test",
+            source_kind=SourceKind.AGENT_TURN,
+            content={"role": "user", "text": "Zorblax is here"},
+            scope=scope,
+        )
+        await fail_to_capture(memory, request)
+    await house.erase(trust_of(access=Access.WRITE, scopes={"project:a"}), record_id=told.primary.id)
+    left = await rows(memory, "SELECT input ->> 'scope' AS scope FROM candidate WHERE state = 'failed'")
+    assert [row["scope"] for row in left] == ["project:b"]
+
+
 async def test_a_working_state_goes_with_all_it_was(house: House) -> None:
     memory = house.memory
     for summary in ("Zorblax is asked", "Quuxparrot is asked"):
@@ -506,6 +508,7 @@ async def test_of_a_deleted_record_what_was_left_is_erased(house: House) -> None
     stranger = trust_of(access=Access.WRITE, scopes={"project:x"}, ceiling=Sensitivity.PUBLIC)
     with pytest.raises(RecordNotFound):
         await house.erase(stranger, record_id=fact)
+    assert await house.erasure.preview(memory.trust, Erase(record_id=fact)) == {"records.entity": 2}
     receipt = await house.erase(record_id=fact)
     assert receipt.counts["audit_notes"] == 2
     after = await house.kept()
@@ -869,6 +872,24 @@ async def test_a_capture_of_the_same_thing_meanwhile_leaves_no_half_state(house:
         )
         assert dangling == []
     assert await house.chain_holds()
+
+
+async def test_what_names_an_entity_while_it_is_erased_goes_or_names_another(house: House) -> None:
+    memory = house.memory
+    for number in range(5):
+        await memory.turn("first", context={"mentions": ["Bob"]})
+        bob = await entity_named(memory, "Bob")
+
+        async def name_it(text_: str) -> None:
+            try:
+                await memory.turn(text_, context={"mentions": ["Bob"]})
+            except StoreUnavailable:
+                return  # kept for another try
+
+        await asyncio.gather(name_it("a"), house.erase(entity_id=bob), name_it("b"))
+        assert not await house.holds(bob)
+        stale = "SELECT 1 FROM record WHERE interpretation::text LIKE '%' || :id || '%'"
+        assert await rows(memory, stale, id=str(bob)) == [], number
 
 
 async def test_two_erasers_of_the_same_thing_make_one_receipt(house: House) -> None:

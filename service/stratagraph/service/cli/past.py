@@ -74,7 +74,7 @@ def history(
     for version in found.versions:
         span = f"{version.valid_from:%Y-%m-%d %H:%M:%S} – "
         span += f"{version.valid_to:%Y-%m-%d %H:%M:%S}" if version.valid_to is not None else "now"
-        people.print(Text(span, style="bold"), line(version.record))
+        people.print(Text(span, style="bold"), line(version.record), soft_wrap=True)
     table = Table("when", "what", "who", "why", title="audit log", title_justify="left")
     for entry in log:
         table.add_row(f"{entry.timestamp:%Y-%m-%d %H:%M:%S}", entry.action, entry.actor, entry.rationale or "")
@@ -104,6 +104,6 @@ def forget_preview(
         return
     people.print(f"{found.total} records will have faded within {days:g} days.")
     for item in found.items:
-        people.print(Text(f"{item.due_at:%Y-%m-%d %H:%M} ", style="dim"), line(item.record))
+        people.print(Text(f"{item.due_at:%Y-%m-%d %H:%M} ", style="dim"), line(item.record), soft_wrap=True)
     if found.has_next:
         people.print("and more", style="dim")

@@ -291,6 +291,6 @@ def impact(record: Id, tenant: Tenant = "default", json: Json = False) -> None:
             else f"[green]would stay[/]: {one.sources_left} other sources hold it"
         )
         people.print(said)
-        people.print("  ", line(one.record), sep="")
+        people.print("  ", line(one.record), sep="", soft_wrap=True)
     if more:
         people.print("There are more than were looked at.", style="dim")

@@ -52,10 +52,10 @@ def as_json(record: MemoryRecord) -> Mapping[str, object]:
 
 def tell(revised: Revised) -> None:
     """What a revision left, for people: the current record first, then all else that changed."""
-    people.print(line(revised.record))
+    people.print(line(revised.record), soft_wrap=True)
     for record in revised.records:
         if record.id != revised.record.id:
-            people.print(Text("  and ", style="dim"), line(record), sep="")
+            people.print(Text("  and ", style="dim"), line(record), sep="", soft_wrap=True)
     if revised.queued:
         people.print(f"  {revised.queued} derived records are still to be looked at; `serve` does that by itself")
     if revised.replayed:

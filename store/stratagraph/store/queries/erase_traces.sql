@@ -5,5 +5,5 @@ UNION ALL
 SELECT r.handle_key, NULL
 FROM record r
 WHERE r.tenant = :tenant AND r.id = ANY(CAST(:ids AS uuid[])) AND r.handle_key IS NOT NULL
-  AND NOT EXISTS (SELECT FROM record o
-    WHERE o.tenant = r.tenant AND o.handle_key = r.handle_key AND o.id <> ALL(CAST(:ids AS uuid[])))
+  AND (SELECT true FROM record o
+    WHERE o.tenant = :tenant AND o.handle_key = r.handle_key AND o.id <> ALL(CAST(:ids AS uuid[])) LIMIT 1) IS NULL

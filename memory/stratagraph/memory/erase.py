@@ -1,0 +1,727 @@
+"""The right to be forgotten: a record, an entity, a scope or a tenant goes, with every trace of it (SPEC §2).
+
+A record or an entity goes in one transaction; a scope or a tenant in batches, each a transaction of its own, so that
+it may be interrupted and goes on when it is asked for again. Neither deletion policy nor pin stands in the way.
+
+An episode goes with the records that it consists of: they are what happened in it. Erasing one of them takes it out of
+the episode, and the episode's caption and words are made again from the others. Erasing an entity takes all records
+linked to it, whatever their scope and sensitivity, so it needs a caller who may see all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+from uuid import UUID
+
+import orjson
+import psycopg
+import structlog
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.memory.artifacts import Artifacts
+from stratagraph.memory.capture.caption import caption
+from stratagraph.memory.capture.classify import classify, is_outcome
+from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.collisions import ATTEMPTS, collided, step_aside
+from stratagraph.memory.propagation import reconsider
+from stratagraph.memory.revise.work import Work
+from stratagraph.store.artifacts import release_all
+from stratagraph.store.candidates import hashed_request
+from stratagraph.store.canonical import check_json, keyed_hash, normalised_name
+from stratagraph.store.clock import TICK, Clock
+from stratagraph.store.database import Database, Role, beyond, fetch
+from stratagraph.store.enums import Access, MemoryType, Sensitivity, SourceKind
+from stratagraph.store.episodes import close_episodes
+from stratagraph.store.erasing import (
+    Spread,
+    Tally,
+    bury_again,
+    contents_of,
+    count_all,
+    count_belongings,
+    count_records,
+    erase_candidates,
+    erase_notes_naming,
+    erase_scope_leftovers,
+    erase_shared_notes,
+    erase_tenant_leftovers,
+    erase_traces,
+    erased_hash,
+    failed_captures,
+    find_scope,
+    find_traces,
+    identities,
+    linked,
+    lock_episodes_of,
+    lock_tenant,
+    neighbours,
+    page,
+    recount_episodes,
+    remove_tenant_records,
+    retell_episodes,
+    rewrite,
+    said_elsewhere,
+    spread,
+)
+from stratagraph.store.erasures import (
+    Erased,
+    Receipt,
+    erasures,
+    find_erasure,
+    find_receipt,
+    find_running,
+    forget_rationales,
+    insert_erasure,
+    target_hash,
+    update_erasure,
+)
+from stratagraph.store.errors import (
+    Forbidden,
+    IdempotencyMismatch,
+    InvalidInput,
+    RecordNotFound,
+    StoreUnavailable,
+    StratagraphError,
+)
+from stratagraph.store.feed import Change, Kind
+from stratagraph.store.ids import new_id
+from stratagraph.store.locking import Locked, lock_records
+from stratagraph.store.reading import Reader
+from stratagraph.store.relations import disputes_of
+from stratagraph.store.removal import remove_records
+from stratagraph.store.sealing.shredding import shred
+from stratagraph.store.tenancy import Directory, Reach, Tenant
+from stratagraph.store.tombstones import Cause, find_tombstones
+from stratagraph.store.trust import UNSCOPED, Sight, Trust
+from stratagraph.store.writing import finish
+
+BATCH = 500  # records of a scope or tenant that go in one transaction
+MAX_HASHES = 1_000  # of a receipt; all are in its digest
+MAX_ELSEWHERE = 200  # records looked at for each name of an erased entity, and listed
+MAX_RATIONALE = 10_000  # letters
+MAX_LABEL = 256  # letters of an idempotency key
+T = TypeVar("T")
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erase:
+    """What is to be erased: just one of the four. `rationale` stays in the receipt, so it must not tell what went."""
+
+    record_id: UUID | None = None
+    entity_id: UUID | None = None
+    scope: str | None = None
+    tenant: str | None = None
+    rationale: str = ""
+    idempotency_key: str | None = None
+
+    @property
+    def kind(self) -> Erased:
+        return self._target[0]
+
+    @property
+    def target(self) -> str:
+        return self._target[1]
+
+    @property
+    def _target(self) -> tuple[Erased, str]:
+        given = {
+            Erased.RECORD: self.record_id,
+            Erased.ENTITY: self.entity_id,
+            Erased.SCOPE: self.scope,
+            Erased.TENANT: self.tenant,
+        }
+        found = [(kind, str(value)) for kind, value in given.items() if value is not None]
+        if len(found) != 1:
+            raise InvalidInput("input: give just one of recordId, entityId, scope and tenant", path=["input"])
+        return found[0]
+
+    def check(self) -> None:
+        """Raises InvalidInput naming the field that is wrong."""
+        check_json(self.target, path=[self.kind.label])
+        check_json(self.rationale, path=["rationale"])
+        if not self.rationale.strip():
+            raise InvalidInput("rationale: say why; it is kept in the receipt", path=["rationale"])
+        if len(self.rationale) > MAX_RATIONALE:
+            raise InvalidInput(
+                f"rationale: {len(self.rationale)} letters; at most {MAX_RATIONALE} are kept", path=["rationale"]
+            )
+        if self.idempotency_key is not None and not 0 < len(self.idempotency_key) <= MAX_LABEL:
+            raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} letters", path=["idempotencyKey"])
+
+    def as_json(self) -> dict[str, Any]:
+        return {"kind": self.kind.label, "target": self.target, "rationale": self.rationale}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasing:
+    """An answer: the receipt, and whether it is that of an earlier request with the same key."""
+
+    receipt: Receipt
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Seeds:
+    """What is asked for by name. `buried`: the record went before, and only traces of it are left."""
+
+    ids: set[UUID]
+    buried: bool = False
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What one transaction took away, and what is to be done after its commit."""
+
+    orphans: tuple[bytes, ...] = ()
+    names: set[str] = field(default_factory=set)
+
+
+class Erasure:
+    """Erases. One per process; safe to call from many tasks."""
+
+    def __init__(self, database: Database, directory: Directory, clock: Clock, artifacts: Artifacts) -> None:
+        self._database = database
+        self._directory = directory
+        self._clock = clock
+        self._artifacts = artifacts
+
+    async def erase(self, trust: Trust, request: Erase, *, advance: Callable[[int], None] = lambda _: None) -> Erasing:
+        """Take it away for good, and return the receipt; `advance` hears of each batch how many records went.
+
+        Raises InvalidInput, NotFound, Forbidden and IdempotencyMismatch with nothing changed, and StoreUnavailable:
+        then a record or entity is as it was, and a scope or tenant goes on where it was when it is asked for again.
+        """
+        request.check()
+        if request.kind is Erased.TENANT:
+            return await self._tenant(trust, request, advance)
+        _may(trust, request)
+        reach = await self._directory.reach(trust)
+        if request.kind is Erased.SCOPE:
+            return await self._scope(reach, request, advance)
+        return await self._one(reach, request)
+
+    async def preview(self, trust: Trust, request: Erase) -> dict[str, int]:
+        """How many records of each type would go, as far as the caller may see them; changes nothing.
+
+        Raises as `erase` does.
+        """
+        replace(request, rationale=request.rationale or "preview").check()
+        _may(trust, request)
+        if request.kind is Erased.TENANT:
+            tenant = await self._known_tenant(trust, request.target)
+            async with self._database.working(Role.ERASE) as connection:
+                return await count_all(connection, tenant, None)
+        reach = await self._directory.reach(trust)
+        async with self._database.working(Role.ERASE) as connection, beyond(connection, reach.bounds):
+            if request.kind is Erased.SCOPE:
+                return await count_all(connection, reach.tenant, await self._scope_number(connection, reach, request))
+            seeds = await self._seeds(connection, reach, request)
+            found = await spread(connection, reach.tenant, seeds.ids, whole=True)
+            return await count_records(connection, reach.tenant, await self._visible(connection, reach, found.going))
+
+    async def receipts(self, *, limit: int = 100) -> list[Receipt]:
+        """The newest receipts of all tenants, those of erased ones too: for whoever runs the database."""
+        async with self._database.working(Role.ERASE) as connection:
+            return list(await erasures(connection, limit=limit))
+
+    # A record or an entity
+
+    async def _one(self, reach: Reach, request: Erase) -> Erasing:
+        async def work() -> tuple[Erasing, tuple[bytes, ...]]:
+            async with self._database.working(Role.ERASE) as connection, beyond(connection, reach.bounds):
+                known = await self._replayed(connection, reach.tenant, reach.trust.actor, request)
+                if known is not None:
+                    return known, ()
+                seeds = await self._seeds(connection, reach, request)
+                if seeds.buried and not await bury_again(connection, reach.tenant, *seeds.ids):
+                    raise RecordNotFound(request.record_id, path=["recordId"])
+                tally = Tally()
+                taken = await self._take(connection, reach, seeds, tally, request)
+                receipt = self._receipt(reach.tenant, reach.trust.actor, request, tally, at=self._clock.now())
+                if taken.names:
+                    receipt = await self._look_elsewhere(connection, reach, receipt, taken.names)
+                await insert_erasure(connection, receipt)
+                return Erasing(receipt=receipt), taken.orphans
+
+        erasing, orphans = await self._retried(work)
+        await self._discard(reach.tenant, orphans)
+        return erasing
+
+    async def _seeds(self, connection: AsyncConnection, reach: Reach, request: Erase) -> _Seeds:
+        """What is asked for by name; the rest follows from it."""
+        if request.kind is Erased.RECORD:
+            assert request.record_id is not None
+            return await self._record(connection, reach, request.record_id)
+        assert request.entity_id is not None
+        same = await identities(connection, reach.tenant, request.entity_id)
+        if not same:
+            raise RecordNotFound(
+                request.entity_id,
+                f"There is no entity {request.entity_id} that this credential may see.",
+                path=["entityId"],
+            )
+        return _Seeds(same | await linked(connection, reach.tenant, same))
+
+    async def _record(self, connection: AsyncConnection, reach: Reach, id_: UUID) -> _Seeds:
+        """The record, or what is left of one that was deleted or pruned: its rationales and captures."""
+        work = Work(connection, self._directory, reach, self._clock.now(), "")
+        try:
+            await work.targets([id_], path=["recordId"])
+        except RecordNotFound:
+            grave = (await find_tombstones(connection, reach.tenant, [id_])).get(id_)
+            if grave is None:
+                raise
+            scope = (await self._directory.scope_names([grave.scope]))[grave.scope]
+            if reach.trust.sight(scope=scope, sensitivity=grave.sensitivity) is not Sight.FULL:
+                raise
+            reach.trust.scope_for_write(scope)
+            return _Seeds({id_}, buried=True)
+        return _Seeds({id_})
+
+    async def _take(
+        self,
+        connection: AsyncConnection,
+        reach: Reach,
+        seeds: _Seeds,
+        tally: Tally,
+        request: Erase,
+        *,
+        scope: int | None = None,
+    ) -> _Taken:
+        """Take records away with all that goes with them. Of a `scope` that goes as a whole, nothing is made again."""
+        tenant, everything = reach.tenant, reach.everything()
+        async with beyond(connection, everything.bounds):
+            found, rows = await self._lock(connection, tenant, seeds.ids, request, whole=scope is None)
+            if not seeds.buried:
+                self._still_there(request, rows)
+            going = found.going if seeds.buried else found.going & rows.keys()
+            at = max([self._clock.now(), *(row.updated_at + TICK for row in rows.values())])
+            stay = {id_ for id_, row in rows.items() if id_ not in going and row.scope != scope}
+            names = await self._names(connection, tenant, going, request)
+            async with beyond(connection, reach.bounds):
+                visible = await self._visible(connection, reach, going)
+            counts = await count_records(connection, tenant, visible)
+            if _sees_all(reach):
+                counts |= await count_belongings(connection, tenant, going)
+            tally.note([erased_hash(tenant, id_) for id_ in visible], most=MAX_HASHES)
+
+            disputed = {
+                end for one in await disputes_of(connection, tenant, going) for end in (one.contested, one.by)
+            } - going
+            episodes = await lock_episodes_of(connection, tenant, going)
+            changes = await rewrite(connection, tenant, stay, (await find_traces(connection, tenant, going)).strip)
+            failed = await self._failed(connection, tenant, going, rows, names) if scope is None else set()
+            shared = await erase_shared_notes(connection, tenant, going, stay)
+            traces = await erase_traces(connection, tenant, going, failed)
+            traces["audit_notes"] += shared
+            removed = await remove_records(
+                connection, tenant, going, Cause.ERASED, actor=reach.trust.actor, rationale="", at=at
+            )
+            changes += removed.changes
+            left = {id_ for id_ in episodes if id_ not in going}
+            await recount_episodes(connection, tenant, left)
+            told = sorted(id_ for id_ in left if episodes[id_][1] and episodes[id_][0] != scope)
+            if told:
+                changes += await close_episodes(connection, self._directory, tenant, told, at=at)
+                await retell_episodes(connection, tenant, told)
+            doubtful = (found.survivors | disputed) & stay
+            if names:
+                says = _says(names)
+                traces["audit_notes"] += await erase_notes_naming(connection, tenant, stay | left, says)
+            done = await reconsider(connection, self._directory, everything, doubtful, actor=reach.trust.actor, at=at)
+            changes += done.changes
+            await finish(connection, tenant, changes)
+        tally.add(counts)
+        if _sees_all(reach):
+            tally.add({**traces, "artifacts": len(removed.orphans)})
+        return _Taken(orphans=removed.orphans, names=names)
+
+    async def _lock(
+        self, connection: AsyncConnection, tenant: Tenant, seeds: set[UUID], request: Erase, *, whole: bool
+    ) -> tuple[Spread, dict[UUID, Locked]]:
+        """What goes, and what is related to it, locked in the order of all writers. Nobody refers to a locked record
+        anew, so what is found once they are locked is all."""
+        found = await spread(connection, tenant, seeds, whole=whole)
+        while True:
+            await fetch(connection, "lock_entity_terms", tenant=tenant.id, entities=list(found.going))
+            episodes = await lock_episodes_of(connection, tenant, found.going)
+            related = await neighbours(connection, tenant, found.going)
+            wanted = {*found.going, *found.survivors, *related, *episodes}
+            rows = await lock_records(connection, tenant, wanted)
+            if request.entity_id is not None:  # it may have been named once more before it was locked
+                same = await identities(connection, tenant, request.entity_id)
+                seeds = seeds | same | await linked(connection, tenant, same)
+            again = await spread(connection, tenant, seeds, whole=whole)
+            around = await neighbours(connection, tenant, again.going)
+            if again.going == found.going and {*again.survivors, *around} <= wanted:
+                return again, rows
+            found = again
+
+    def _still_there(self, request: Erase, rows: Collection[UUID]) -> None:
+        """Raises NotFound where another eraser was quicker."""
+        asked, path = request.record_id or request.entity_id, "recordId" if request.record_id else "entityId"
+        if asked is not None and asked not in rows:
+            raise RecordNotFound(asked, path=[path])
+
+    async def _names(
+        self, connection: AsyncConnection, tenant: Tenant, going: Collection[UUID], request: Erase
+    ) -> set[str]:
+        """What an entity that goes by its id is called. Raises InvalidInput where the rationale would keep that."""
+        if request.entity_id is None:
+            return set()
+        same = await identities(connection, tenant, request.entity_id)
+        names = {
+            name for _, content in (await contents_of(connection, tenant, same)).values() for name in _names_in(content)
+        }
+        if _says(names)(request.rationale):
+            raise InvalidInput(
+                "rationale: it stays in the receipt, and it names what is to be forgotten; name a ticket instead",
+                path=["rationale"],
+            )
+        return names
+
+    async def _failed(
+        self,
+        connection: AsyncConnection,
+        tenant: Tenant,
+        going: Collection[UUID],
+        rows: Mapping[UUID, Locked],
+        names: Collection[str],
+    ) -> set[UUID]:
+        """Failed captures that would become one of `going`, or that speak of one of `names`."""
+        kept = await failed_captures(connection, tenant)
+        if not kept:
+            return set()
+        scopes = await self._directory.scope_names({row.scope for id_, row in rows.items() if id_ in going})
+        said = {
+            (scopes[rows[id_].scope], kind, content["text"])
+            for id_, (kind, content) in (await contents_of(connection, tenant, going)).items()
+        }
+        says = _says(names)
+        return {
+            one.id
+            for one in kept
+            if (one.scope, *_would_become(one.input, self._clock.now())) in said
+            or any(says(text) for text in _texts(one.input))
+        }
+
+    async def _visible(self, connection: AsyncConnection, reach: Reach, ids: Collection[UUID]) -> set[UUID]:
+        """Those of `ids` in the caller's full sight: a receipt tells of no others."""
+        if _sees_all(reach):
+            return set(ids)
+        return set(await Reader(connection, self._directory, reach, self._clock.now()).heads(list(ids)))
+
+    async def _look_elsewhere(
+        self, connection: AsyncConnection, reach: Reach, receipt: Receipt, names: Collection[str]
+    ) -> Receipt:
+        """List the records that still say one of `names`, found by the index of words and checked on what they say."""
+        async with beyond(connection, reach.everything().bounds):
+            found = await said_elsewhere(connection, reach.tenant, names, limit=MAX_ELSEWHERE)
+        says = _says(names)
+        where = [id_ for id_, content in found.records if any(says(text) for text in _texts(content))]
+        complete = found.complete and len(where) <= MAX_ELSEWHERE
+        return replace(receipt, elsewhere=tuple(where[:MAX_ELSEWHERE]), elsewhere_complete=complete)
+
+    # A scope
+
+    async def _scope(self, reach: Reach, request: Erase, advance: Callable[[int], None]) -> Erasing:
+        tenant = reach.tenant
+
+        async def begin() -> Erasing:
+            async with self._database.working(Role.ERASE) as connection:
+                known = await self._replayed(connection, tenant, reach.trust.actor, request)
+                if known is not None:
+                    return known
+                number = await self._scope_number(connection, reach, request)
+                if not await page(connection, tenant, number, limit=1):
+                    raise RecordNotFound(request.target, f"The scope {request.target!r} holds nothing.", path=["scope"])
+                receipt = self._receipt(tenant, reach.trust.actor, request, Tally(), at=None)
+                await insert_erasure(connection, receipt)
+                return Erasing(receipt=receipt)
+
+        begun = await self._retried(begin)
+        receipt = begun.receipt
+        batch = partial(self._scope_batch, reach, request, receipt.id)
+        while receipt.finished_at is None:
+            receipt, gone = await self._retried(batch)
+            advance(gone)
+        return replace(begun, receipt=receipt)
+
+    async def _scope_batch(self, reach: Reach, request: Erase, id_: UUID) -> tuple[Receipt, int]:
+        """The next records of the scope; once there are none, what is left of it."""
+        tenant = reach.tenant
+        async with self._database.working(Role.ERASE) as connection, beyond(connection, reach.bounds):
+            receipt = await self._going_on(connection, tenant, request, id_)
+            if receipt.finished_at is not None:
+                return receipt, 0
+            number = await self._scope_number(connection, reach, request)
+            tally = _tally(receipt)
+            ids = await page(connection, tenant, number, limit=BATCH)
+            orphans: tuple[bytes, ...] = ()
+            if ids:
+                orphans = (await self._take(connection, reach, _Seeds(set(ids)), tally, request, scope=number)).orphans
+            else:
+                kept = await failed_captures(connection, tenant)
+                failed = {one.id for one in kept if one.scope == request.scope}
+                candidates = await erase_candidates(connection, tenant, failed)
+                tally.add(await erase_scope_leftovers(connection, tenant, number))
+                tally.add({"candidates": candidates})
+            receipt = _with(receipt, tally, finished_at=None if ids else self._clock.now())
+            await update_erasure(connection, receipt)
+        await self._discard(tenant, orphans)
+        return receipt, len(ids)
+
+    async def _scope_number(self, connection: AsyncConnection, reach: Reach, request: Erase) -> int:
+        assert request.scope is not None
+        number = await find_scope(connection, reach.tenant, request.scope)
+        if number is None:
+            raise RecordNotFound(request.scope, f"There is no scope {request.scope!r}.", path=["scope"])
+        return number
+
+    # A tenant
+
+    async def _tenant(self, trust: Trust, request: Erase, advance: Callable[[int], None]) -> Erasing:
+        _may(trust, request)
+        async with self._database.working(Role.ERASE) as connection:
+            known = await self._replayed(connection, None, trust.actor, request)
+        if known is not None and known.receipt.finished_at is not None:
+            return known
+        tenant = await self._known_tenant(trust, request.target)
+
+        async def begin() -> tuple[Receipt, list[bytes]]:
+            async with self._database.working(Role.ERASE) as connection:
+                if not await lock_tenant(connection, tenant):
+                    self._directory.forget(tenant)
+                    raise _no_tenant(request.target)
+                running = await find_running(connection, target=target_hash(tenant, Erased.TENANT, request.target))
+                if running is not None:
+                    return running, []
+                # Without its keys what is sealed is noise from here on, in backups too.
+                keys = await shred(connection, self._directory, tenant)
+                orphans = await release_all(connection, tenant)
+                tally = Tally()
+                tally.add({"data_keys": keys, "artifacts": len(orphans)})
+                receipt = self._receipt(tenant, trust.actor, request, tally, at=None)
+                await insert_erasure(connection, receipt)
+                return receipt, orphans
+
+        receipt, orphans = await self._retried(begin)
+        self._directory.forget(tenant)
+        await self._discard(tenant, orphans)
+        batch = partial(self._tenant_batch, tenant, request, receipt.id)
+        while receipt.finished_at is None:
+            receipt, gone = await self._retried(batch)
+            advance(gone)
+        self._directory.forget(tenant)
+        return Erasing(receipt=receipt)
+
+    async def _tenant_batch(self, tenant: Tenant, request: Erase, id_: UUID) -> tuple[Receipt, int]:
+        orphans: list[bytes] = []
+        async with self._database.working(Role.ERASE) as connection:
+            receipt = await self._going_on(connection, tenant, request, id_)
+            if receipt.finished_at is not None:
+                return receipt, 0
+            tally = _tally(receipt)
+            ids = await page(connection, tenant, None, limit=BATCH)
+            if ids:
+                await lock_records(connection, tenant, ids)
+                tally.add(await count_belongings(connection, tenant, ids))
+                tally.add(await count_records(connection, tenant, ids))
+                rows = await remove_tenant_records(connection, tenant, ids)
+                changes = [
+                    Change(kind=Kind.RECORD, id=row["id"], version=row["row_version"] + 1, op="D") for row in rows
+                ]
+                await finish(connection, tenant, changes)
+            else:
+                await lock_tenant(connection, tenant)
+                orphans = await release_all(connection, tenant)
+                tally.add({"artifacts": len(orphans)})
+                tally.add(await erase_tenant_leftovers(connection, tenant))
+                await forget_rationales(connection, tenant, but=id_)
+            receipt = _with(receipt, tally, finished_at=None if ids else self._clock.now())
+            await update_erasure(connection, receipt)
+        await self._discard(tenant, orphans)
+        return receipt, len(ids)
+
+    async def _known_tenant(self, trust: Trust, name: str) -> Tenant:
+        tenant = await self._directory.tenant(name) if name == trust.tenant else None
+        if tenant is None:
+            raise _no_tenant(name)
+        return tenant
+
+    # All of them
+
+    async def _retried(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Whoever was in the way is stepped aside for; a record written while its scope or tenant goes is in the way,
+        too, and then goes itself."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return await work()
+            except StoreUnavailable as error:
+                if attempt == ATTEMPTS or not collided(error.__cause__):
+                    raise
+            except IntegrityError as error:
+                met = isinstance(error.orig, psycopg.errors.ForeignKeyViolation)
+                if attempt == ATTEMPTS or not (met or collided(error)):
+                    raise
+            await step_aside(attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _replayed(
+        self, connection: AsyncConnection, tenant: Tenant | None, actor: str, request: Erase
+    ) -> Erasing | None:
+        """What the same key left before; also what was begun on a scope and not finished, under whatever key."""
+        key_hash, request_hash = _keys(tenant, actor, request)
+        known = await find_erasure(connection, key_hash=key_hash) if key_hash is not None else None
+        if known is not None:
+            if known.request_hash != request_hash:
+                raise IdempotencyMismatch(
+                    "idempotencyKey: this key was used for another request; choose a new one", path=["idempotencyKey"]
+                )
+            return Erasing(receipt=known, replayed=True)
+        if request.kind is not Erased.SCOPE or tenant is None:
+            return None
+        running = await find_running(connection, target=target_hash(tenant, request.kind, request.target))
+        return Erasing(receipt=running) if running is not None else None
+
+    async def _going_on(self, connection: AsyncConnection, tenant: Tenant, request: Erase, id_: UUID) -> Receipt:
+        """The receipt of what is under way, locked; finished, where another process was quicker."""
+        running = await find_running(connection, target=target_hash(tenant, request.kind, request.target))
+        if running is not None:
+            return running
+        finished = await find_receipt(connection, tenant, id_)
+        assert finished is not None  # receipts are never removed
+        return finished
+
+    def _receipt(self, tenant: Tenant, actor: str, request: Erase, tally: Tally, *, at: datetime | None) -> Receipt:
+        keyed = None if request.kind is Erased.TENANT else tenant
+        key_hash, request_hash = _keys(keyed, actor, request)
+        return Receipt(
+            id=new_id(),
+            tenant=tenant.id,
+            kind=request.kind,
+            actor=actor,
+            rationale=request.rationale,
+            started_at=at or self._clock.now(),
+            finished_at=at,
+            target_hash=target_hash(tenant, request.kind, request.target),
+            counts=tally.counts,
+            hashes=tuple(tally.hashes),
+            digest=tally.digest,
+            key_hash=key_hash,
+            request_hash=request_hash,
+        )
+
+    async def _discard(self, tenant: Tenant, orphans: Collection[bytes]) -> None:
+        """The bytes of artifacts; failing that, housekeeping removes them: what is erased is erased."""
+        if not orphans:
+            return
+        try:
+            await self._artifacts.discard(tenant, orphans)
+        except StratagraphError as error:
+            _log.warning("artifacts of what was erased are left for housekeeping", code=error.code)
+
+
+def _may(trust: Trust, request: Erase) -> None:
+    """Raises Forbidden; nothing has been looked at, so nothing is told."""
+    if request.kind is Erased.RECORD:
+        trust.require(Access.WRITE)
+        return
+    trust.require(Access.ADMIN)
+    if trust.ceiling is not Sensitivity.HYPER:
+        raise Forbidden(
+            f"Erasing {_A[request.kind]} takes what is most sensitive, too; this credential's ceiling is"
+            f" {trust.ceiling.label}, not hyper.",
+            path=[_FIELD[request.kind]],
+        )
+    covered = request.kind is Erased.SCOPE and request.scope != UNSCOPED and request.scope in (trust.scopes or ())
+    if trust.scopes is not None and not covered:
+        raise Forbidden(
+            f"Erasing {_A[request.kind]} needs a credential for "
+            + ("that scope, or for all." if request.kind is Erased.SCOPE else "all scopes."),
+            path=[_FIELD[request.kind]],
+        )
+
+
+_A = {Erased.ENTITY: "an entity", Erased.SCOPE: "a scope", Erased.TENANT: "a tenant"}
+_FIELD = {Erased.ENTITY: "entityId", Erased.SCOPE: "scope", Erased.TENANT: "tenant"}
+
+
+def _sees_all(reach: Reach) -> bool:
+    return reach.scopes is None and reach.ceiling is Sensitivity.HYPER
+
+
+def _no_tenant(name: str) -> RecordNotFound:
+    return RecordNotFound(name, f"There is no tenant {name!r} that this credential may erase.", path=["tenant"])
+
+
+def _keys(tenant: Tenant | None, actor: str, request: Erase) -> tuple[bytes | None, bytes | None]:
+    """Hashes of the idempotency key and the request. Those of a tenant outlive its key, so they are plain."""
+    if request.idempotency_key is None:
+        return None, None
+    key = f"{actor}\x00{request.idempotency_key}".encode()
+    said = orjson.dumps(request.as_json(), option=orjson.OPT_SORT_KEYS)
+    if tenant is None:
+        return hashlib.sha256(f"{request.target}\x00".encode() + key).digest(), hashlib.sha256(said).digest()
+    return keyed_hash(tenant.index_key, "erasure", key), hashed_request(tenant, said)
+
+
+def _tally(receipt: Receipt) -> Tally:
+    return Tally(counts=dict(receipt.counts), hashes=list(receipt.hashes), digest=receipt.digest)
+
+
+def _with(receipt: Receipt, tally: Tally, *, finished_at: datetime | None) -> Receipt:
+    return replace(
+        receipt, counts=tally.counts, hashes=tuple(tally.hashes), digest=tally.digest, finished_at=finished_at
+    )
+
+
+def _names_in(content: Mapping[str, Any]) -> set[str]:
+    payload = content["payload"]
+    aliases = [alias["value"] for alias in payload.get("aliases") or ()]
+    identifiers = [entry["value"] for entry in payload.get("identifiers") or ()]
+    return {payload["canonical_name"], *aliases, *identifiers}
+
+
+def _says(names: Collection[str]) -> Callable[[str], bool]:
+    """Whether a text has one of the names in it, as names are compared."""
+    wanted = [normalised_name(name) for name in names if normalised_name(name)]
+    return lambda text: any(name in said for said in (normalised_name(text),) for name in wanted)
+
+
+def _texts(value: object) -> list[str]:
+    """All strings in a JSON value, its keys included."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [text for key, item in value.items() for text in (str(key), *_texts(item))]
+    if isinstance(value, list | tuple):
+        return [text for item in value for text in _texts(item)]
+    return []
+
+
+def _would_become(sent: Mapping[str, Any], now: datetime) -> tuple[MemoryType, str] | tuple[()]:
+    """The type and text of the record that a failed capture would have become; nothing for an outcome."""
+    proposed = sent.get("proposed_type")
+    try:
+        request = CaptureRequest(
+            source=sent["source"],
+            source_kind=SourceKind(sent["source_kind"]),
+            content=sent["content"],
+            proposed_type=MemoryType.parse(proposed, path=["proposed_type"]) if proposed else None,
+            summary=sent.get("summary"),
+        )
+        draft = classify(request, 0, now)
+        if is_outcome(draft):
+            return ()
+        caption(draft)
+    except (StratagraphError, KeyError, ValueError):
+        return ()
+    return draft.type, draft.text

@@ -1,0 +1,109 @@
+"""Erasing over HTTP and from the command line, on a running service."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fix_service import Client, Service, run_command
+
+CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) { __typename
+  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
+ERASE = """mutation($input: EraseInput!) { erase(input: $input) { __typename
+  ... on EraseSuccess { replayed receipt { id kind actor at startedAt counts { name count } hashes digest elsewhere
+    elsewhereComplete } }
+  ... on MemoryError { code message path retryable } } }"""
+
+
+async def remember(client: Client, text: str, token: str | None = None, **more: Any) -> str:
+    given = {"source": "agent", "sourceKind": "AGENT_TURN", "content": {"role": "user", "text": text}, **more}
+    made = await client.data(CAPTURE, token, input=given)
+    id_: str = made["captureMemory"]["primaryRecord"]["id"]
+    return id_
+
+
+async def erase(client: Client, token: str | None = None, **given: Any) -> dict[str, Any]:
+    answer = await client.data(ERASE, token, input={"rationale": "ticket 4711", **given})
+    found: dict[str, Any] = answer["erase"]
+    return found
+
+
+async def test_a_record_is_erased_and_the_receipt_says_how_much_went(client: Client) -> None:
+    id_ = await remember(client, "Zorblax was here")
+    done = await erase(client, recordId=id_, idempotencyKey="k")
+    assert done["__typename"] == "EraseSuccess", done
+    receipt = done["receipt"]
+    counts = {entry["name"]: entry["count"] for entry in receipt["counts"]}
+    assert counts["records.episodic"] == 1
+    assert (receipt["kind"], len(receipt["hashes"])) == ("record", 1)
+    assert "Zorblax" not in json.dumps(receipt)
+    assert id_ not in json.dumps(receipt)
+    gone = await client.data("query($id: ID!) { record(id: $id) { id } }", id=id_)
+    assert gone["record"] is None
+    again = await erase(client, recordId=id_, idempotencyKey="k")
+    assert again == {**done, "replayed": True}
+    other = await erase(client, recordId=id_, rationale="another", idempotencyKey="k")
+    assert (other["__typename"], other["path"]) == ("IdempotencyMismatch", ["idempotencyKey"])
+    assert (await erase(client, recordId=id_))["__typename"] == "NotFound"
+
+
+async def test_just_one_thing_is_erased_at_once(client: Client) -> None:
+    for given in ({}, {"scope": "a", "tenant": "default"}, {"recordId": "no-uuid"}):
+        assert (await erase(client, **given))["__typename"] == "InvalidInput"
+
+
+async def test_a_lesser_credential_is_refused_and_one_of_an_erased_tenant_is_none(
+    client: Client, service: Service
+) -> None:
+    tokens = {}
+    for name, access, options in (
+        ("writer", "write", ["--tenant", "acme", "--scope", "project:a"]),
+        ("owner", "admin", ["--tenant", "acme", "--scope", "*", "--max-sensitivity", "hyper"]),
+    ):
+        status, out, err = await run_command(
+            *("token", "create", name, "--access", access, *options, "--json"), env=service.environment
+        )
+        assert status == 0, err
+        tokens[name] = json.loads(out)["token"]
+    await remember(client, "Zorblax", tokens["writer"])
+    for given in ({"scope": "project:a"}, {"tenant": "acme"}):
+        assert (await erase(client, tokens["writer"], **given))["code"] == "FORBIDDEN"
+    assert (await erase(client, tokens["owner"], tenant="default"))["code"] == "NOT_FOUND"
+    done = await erase(client, tokens["owner"], tenant="acme")
+    assert done["__typename"] == "EraseSuccess", done
+    counts = {entry["name"]: entry["count"] for entry in done["receipt"]["counts"]}
+    assert (counts["credential"], counts["records.episodic"]) == (2, 1)
+    refused = await client("{ health { ok } records { nodes { id } } }", tokens["owner"])
+    assert "errors" in refused
+
+
+async def test_the_command_shows_what_goes_and_asks(client: Client, service: Service) -> None:
+    env = service.environment
+    id_ = await remember(client, "Zorblax was here", scope="project:a")
+    await remember(client, "so was Quux", scope="project:a")
+    kept = await remember(client, "and Grue")
+    status, out, _ = await run_command("erase", "record", id_, "--why", "ticket", env=env)  # nobody answers
+    assert status == 1
+    assert "takes 1 records" in out
+    status, _, err = await run_command("erase", "record", id_, "--why", "ticket", "--json", env=env)
+    assert status == 1
+    assert "--yes" in err
+    status, out, err = await run_command("erase", "record", id_, "--why", "ticket", "--yes", "--json", env=env)
+    assert status == 0, err
+    assert json.loads(out)["counts"]["records.episodic"] == 1
+    status, out, err = await run_command("erase", "scope", "project:a", "--why", "ticket", "--yes", env=env)
+    assert status == 0, err
+    assert "Erased. Receipt" in out
+    status, _, err = await run_command("erase", "scope", "project:a", "--why", "ticket", "--yes", env=env)
+    assert status == 1
+    assert "not found" in err
+    left = await client.data("{ records { nodes { id } } }")
+    assert kept in {node["id"] for node in left["records"]["nodes"]}
+    status, out, err = await run_command("erase", "tenant", "default", "--why", "ticket", "--yes", "--json", env=env)
+    assert status == 0, err
+    receipt = json.loads(out)
+    assert receipt["kind"] == "tenant"
+    status, out, err = await run_command("erase", "receipts", "--json", env=env)
+    assert status == 0, err
+    assert {one["kind"] for one in json.loads(out)} == {"record", "scope", "tenant"}
+    assert "Zorblax" not in out
