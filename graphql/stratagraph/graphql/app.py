@@ -24,10 +24,11 @@ from strawberry.types import ExecutionResult
 from stratagraph.graphql.artifacts import PATH as ARTIFACTS
 from stratagraph.graphql.artifacts import artifact_routes
 from stratagraph.graphql.authentication import Authentication
-from stratagraph.graphql.context import Context, Services
+from stratagraph.graphql.context import Context
 from stratagraph.graphql.failure import failure
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import build_schema
+from stratagraph.graphql.services import Services
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.store.errors import StratagraphError
 

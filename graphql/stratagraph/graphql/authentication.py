@@ -9,13 +9,11 @@ from starlette.requests import Request
 
 from stratagraph.graphql.oidc import ACTOR_PREFIX
 from stratagraph.store.credentials import PREFIX
-from stratagraph.store.enums import Access, Sensitivity
 from stratagraph.store.errors import Unauthenticated
-from stratagraph.store.trust import Trust
+from stratagraph.store.trust import SINGLE_USER, Trust
 
 Authenticate = Callable[[str], Awaitable[Trust]]
 
-SINGLE_USER = Trust(tenant="default", actor="single-user", access=Access.ADMIN, ceiling=Sensitivity.HYPER, scopes=None)
 _log = structlog.get_logger(__name__)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -10,38 +10,10 @@ from uuid import UUID
 import strawberry
 from strawberry.dataloader import DataLoader
 
-from stratagraph.memory.capture.service import Capture
-from stratagraph.memory.erase import Erasure
-from stratagraph.memory.forgetting import Forgetting
-from stratagraph.memory.lookup import Lookup
-from stratagraph.memory.retrieve.service import Retrieve
-from stratagraph.memory.revise.service import Revision
+from stratagraph.graphql.services import Services
 from stratagraph.store.enums import Sensitivity
 from stratagraph.store.records import AuditEntry, MemoryRecord, Relation
 from stratagraph.store.trust import Trust
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """The state of one part of the service, in words for people."""
-
-    name: str
-    ok: bool
-    detail: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
-    """What the API asks. `health` never raises."""
-
-    capture: Capture
-    retrieve: Retrieve
-    lookup: Lookup
-    revision: Revision
-    erasure: Erasure
-    forgetting: Forgetting
-    health: Callable[[], Awaitable[list[Report]]]
-    version: str
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingCon
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker
-from stratagraph.graphql.context import Report, Services
+from stratagraph.graphql.services import Report, Services
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.service import Capture

@@ -8,7 +8,6 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
 
 import structlog
 import uvicorn
@@ -19,11 +18,9 @@ from stratagraph.graphql.authentication import Authenticate, Authentication
 from stratagraph.graphql.oidc import IssuerKeys, OidcTokens
 from stratagraph.service.holder import hold, tell
 from stratagraph.service.runtime import Runtime, open_runtime
-from stratagraph.service.settings import Settings
+from stratagraph.service.settings import Part, Settings
 from stratagraph.store.errors import Misconfigured
 
-Part = Literal["api", "sync", "jobs"]
-PARTS: tuple[Part, ...] = ("api", "sync", "jobs")
 GRACE_S = 20  # requests under way may take this long to finish after a stop is asked for
 _log = structlog.get_logger(__name__)
 

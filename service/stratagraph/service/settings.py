@@ -18,6 +18,8 @@ from stratagraph.store.enums import Sensitivity
 from stratagraph.store.errors import Misconfigured
 
 PREFIX = "STRATAGRAPH_"
+Part = Literal["api", "sync", "jobs"]
+PARTS: tuple[Part, ...] = ("api", "sync", "jobs")  # of one service; each may run in a process of its own
 _OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
 
 

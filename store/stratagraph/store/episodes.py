@@ -81,6 +81,8 @@ async def lock_episodes(
         return {}, []
     changes: list[Change] = []
     episodes = await _open(connection, tenant, sorted(threads), now)
+    if len(episodes) < len(threads):  # the one we waited for was closed meanwhile: another is in its place, or ours
+        episodes = await _open(connection, tenant, sorted(threads), now)
     silent = [row for row in episodes if row.closes_at <= now]
     if silent:
         changes += await close_episodes(connection, directory, tenant, [row.id for row in silent], at=now)

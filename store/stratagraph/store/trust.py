@@ -87,6 +87,10 @@ class Trust:
         return sensitivity
 
 
+# Whoever stands at the machine itself: the command line, and the explicit single-user mode.
+SINGLE_USER = Trust(tenant="default", actor="single-user", access=Access.ADMIN, ceiling=Sensitivity.HYPER, scopes=None)
+
+
 def acl(scope_number: int, sensitivity: int) -> int:
     """Scope and sensitivity as one integer, by which both engines filter (design decision 25)."""
     return scope_number * 8 + sensitivity

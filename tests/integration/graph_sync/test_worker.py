@@ -274,7 +274,8 @@ async def test_names_and_what_they_tell_are_mirrored_only_up_to_the_configured_l
     await house.sync()
     dump = "\n".join(await house.dump()).lower()
     for level, of_level in ids.items():
-        told = level <= names_up_to and level < Sensitivity.HIGH  # from there on it is sealed, and the mirror has no key
+        # From HIGH on it is sealed, and the mirror has no key.
+        told = level <= names_up_to and level < Sensitivity.HIGH
         assert (f"w{level.label}w" in dump) is told, level
         for id_ in of_level:
             assert ("name" in (await house.seen_node(id_))[1]) is told

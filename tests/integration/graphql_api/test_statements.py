@@ -6,9 +6,10 @@ import pytest
 from fix_memory import Memory
 from graphql import GraphQLError
 
-from stratagraph.graphql.context import Context, Report, Services
+from stratagraph.graphql.context import Context
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import build_schema
+from stratagraph.graphql.services import Report, Services
 from stratagraph.store.enums import SourceKind
 from stratagraph.store.errors import InvalidInput, StoreUnavailable
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +11,8 @@ import pytest
 from fix_memory import Memory
 from sqlalchemy import text
 
+from stratagraph.memory import propagation
+from stratagraph.memory.reevaluating import reevaluate_due
 from stratagraph.memory.revise.request import (
     Contest,
     Delete,
@@ -21,7 +24,7 @@ from stratagraph.memory.revise.request import (
     Supersede,
 )
 from stratagraph.memory.revise.service import Revised
-from stratagraph.store.enums import RecordState, SourceKind
+from stratagraph.store.enums import MemoryType, RecordState, SourceKind
 from stratagraph.store.errors import ConditionsOverlap, StratagraphError
 
 EXTERNAL = {"kind": "human", "ref": "ticket-7"}
@@ -300,3 +303,44 @@ async def test_a_retry_that_overtakes_its_first_attempt_is_answered_with_what_th
         request = kind(record_id=fact.id, rationale="wrong", idempotency_key=f"k{number}")
         done = await asyncio.gather(revise(memory, request), revise(memory, request))
         assert sorted(one.replayed for one in done) == [False, True]
+
+
+async def test_two_turns_at_once_open_one_episode_after_a_silence(memory: Memory) -> None:
+    """The one that waits finds the episode closed that it waited for, and looks for the one opened in its place."""
+    await asyncio.gather(memory.turn("hello", thread="t"), memory.turn("there", thread="t"))
+    for number in range(6):
+        memory.clock.forward(timedelta(hours=1))
+        turns = await asyncio.gather(memory.turn(f"one {number}", thread="t"), memory.turn(f"two {number}", thread="t"))
+        opened = [record for turn in turns for record in turn.created if record.id != turn.primary.id]
+        assert len({record.id for record in opened if record.type is MemoryType.EPISODIC}) == 1
+
+
+async def test_deleting_queues_what_one_transaction_has_no_room_for(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(propagation, "BUDGET", 1)
+    source = (await memory.observe("a", "p", 1)).primary
+    derived = [(await memory.observe(f"b{number}", "p", 1, evidence=on(source.id))).primary for number in range(3)]
+    await revise(memory, Delete(record_id=source.id, rationale="never said"))
+    later = memory.clock.now() + timedelta(seconds=1)
+    while await reevaluate_due(memory.database, memory.directory, now=later, batch=100):
+        pass
+    assert {await state(memory, one.id) for one in derived} == {RecordState.CONTESTED}
+
+
+async def test_a_correction_on_the_evidence_of_the_fact_that_contested_holds(memory: Memory) -> None:
+    """The contest ends with the correction; what it rests on holds again, and so does the correction."""
+    wrong = (await memory.observe("a", "p", 1)).primary
+    right = (await memory.observe("b", "p", 1)).primary
+    await revise(memory, Contest(record_id=wrong.id, contesting_id=right.id, rationale="cannot both be"))
+    done = await revise(
+        memory,
+        Supersede(
+            record_id=wrong.id,
+            payload={"subject": "a", "predicate": "p", "object": 2, "validity": {"mode": "global"}},
+            evidence=tuple(on(right.id)),
+            rationale="corrected",
+        ),
+    )
+    assert await state(memory, right.id) is RecordState.ACTIVE
+    assert await state(memory, done.record.id) is RecordState.ACTIVE

@@ -20,12 +20,12 @@ from starlette.requests import Request
 from structlog.testing import capture_logs
 
 from stratagraph.graphql import oidc
-from stratagraph.graphql.authentication import SINGLE_USER, Authentication
+from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.oidc import ClaimNames, IssuerKeys, OidcTokens, Refused, is_safe_url, trust_of
 from stratagraph.service.settings import Settings
 from stratagraph.store.enums import Access, Sensitivity
 from stratagraph.store.errors import Misconfigured, Unauthenticated
-from stratagraph.store.trust import Trust
+from stratagraph.store.trust import SINGLE_USER, Trust
 
 NAMES = ClaimNames()
 EXAMPLES = settings(max_examples=300, deadline=None)

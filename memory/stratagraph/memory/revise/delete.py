@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from stratagraph.memory.propagation import reachable
+from stratagraph.memory import propagation
 from stratagraph.memory.revise.request import Delete
 from stratagraph.memory.revise.work import Work, refuse_episodes, require_version
 from stratagraph.store.enums import DeletionPolicy
 from stratagraph.store.errors import DeletionForbidden
+from stratagraph.store.reevaluations import queue_dependents
 from stratagraph.store.removal import remove_records
+from stratagraph.store.support import direct_dependents
 from stratagraph.store.tombstones import Cause
 
 
@@ -24,7 +26,11 @@ async def delete(work: Work, request: Delete) -> UUID:
         )
     rows = await work.lock([record.id])
     require_version(rows[record.id], request.expected_version)
-    rested = await reachable(work.connection, work.reach, [record.id])
+    most, tenant = propagation.BUDGET, work.reach.tenant
+    rested = await direct_dependents(work.connection, tenant, [record.id], known=[], limit=most + 1)
+    if len(rested) > most:  # while the relations tell which they are
+        work.queued += await queue_dependents(work.connection, tenant, [record.id], known=[], at=work.at)
+        rested = []
     await work.end_disputes([record.id])
     removed = await remove_records(
         work.connection,

@@ -12,13 +12,12 @@ from typing import Annotated
 
 import typer
 
-from stratagraph.graphql.authentication import SINGLE_USER
 from stratagraph.memory.artifacts import Fetched, Uploaded
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.artifacts import uri_of
 from stratagraph.store.errors import InvalidInput
-from stratagraph.store.trust import Trust
+from stratagraph.store.trust import SINGLE_USER, Trust
 
 CHUNK_BYTES = 1 << 20
 app = typer.Typer(

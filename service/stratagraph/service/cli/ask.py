@@ -10,7 +10,6 @@ from rich.markup import escape
 from rich.text import Text
 from rich.tree import Tree
 
-from stratagraph.graphql.authentication import SINGLE_USER
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Node, Retrieved
 from stratagraph.service.cli.output import people, print_json, with_runtime
@@ -20,6 +19,7 @@ from stratagraph.store.clock import rfc3339
 from stratagraph.store.enums import MemoryType
 from stratagraph.store.predicates import inverse
 from stratagraph.store.records import Relation
+from stratagraph.store.trust import SINGLE_USER
 
 NEIGHBOURS = 6  # shown below a root; the rest is counted
 

@@ -10,7 +10,6 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from stratagraph.graphql.authentication import SINGLE_USER
 from stratagraph.memory.erase import Erase, Erasing
 from stratagraph.service.cli.output import errors, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
@@ -18,6 +17,7 @@ from stratagraph.store.clock import rfc3339
 from stratagraph.store.erasures import Erased, Receipt
 from stratagraph.store.errors import InvalidInput
 from stratagraph.store.ids import parse_id
+from stratagraph.store.trust import SINGLE_USER
 
 app = typer.Typer(
     help="Let something go for good, with every trace of it; nothing brings it back. docs/erasing.md says what goes and"

@@ -12,7 +12,6 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from stratagraph.graphql.authentication import SINGLE_USER
 from stratagraph.memory.capture.request import Retention
 from stratagraph.memory.imports.git_history import import_history, open_repository
 from stratagraph.memory.imports.progress import Advance, ImportSummary
@@ -21,7 +20,7 @@ from stratagraph.service.cli.output import errors, people, print_json, with_runt
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.enums import DeletionPolicy
 from stratagraph.store.errors import InvalidInput
-from stratagraph.store.trust import Trust
+from stratagraph.store.trust import SINGLE_USER, Trust
 
 app = typer.Typer(
     help="Bring in what already happened. An import may be interrupted and run again: nothing is stored twice. What it"

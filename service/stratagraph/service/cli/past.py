@@ -10,7 +10,6 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from stratagraph.graphql.authentication import SINGLE_USER
 from stratagraph.memory.forgetting import Preview
 from stratagraph.memory.lookup import History
 from stratagraph.service.cli.output import people, print_json, with_runtime
@@ -20,6 +19,7 @@ from stratagraph.store.clock import rfc3339
 from stratagraph.store.errors import InvalidInput, RecordNotFound
 from stratagraph.store.ids import parse_id
 from stratagraph.store.records import AuditEntry
+from stratagraph.store.trust import SINGLE_USER
 
 
 def instant(text: str, name: str) -> datetime:

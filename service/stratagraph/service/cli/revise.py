@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from stratagraph.graphql.authentication import SINGLE_USER
 from stratagraph.memory.propagation import Impact
 from stratagraph.memory.revise.request import (
     Contest,
@@ -32,6 +31,7 @@ from stratagraph.service.runtime import Runtime
 from stratagraph.store.enums import RecordState
 from stratagraph.store.errors import InvalidInput
 from stratagraph.store.ids import parse_id
+from stratagraph.store.trust import SINGLE_USER
 
 app = typer.Typer(
     help="Change what is remembered. Every change takes a reason (--why), is one transaction, and stays in the audit"

@@ -8,13 +8,10 @@ from typing import Annotated
 import typer
 from rich.panel import Panel
 
-from stratagraph.graphql.app import sdl
 from stratagraph.service.cli.output import people
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime
-from stratagraph.service.serving import PARTS, Part
-from stratagraph.service.serving import serve as run_service
-from stratagraph.service.settings import Settings
+from stratagraph.service.settings import PARTS, Part, Settings
 from stratagraph.store.errors import InvalidInput
 
 
@@ -28,6 +25,8 @@ def serve(
     Without STRATAGRAPH_DATABASE_URL it brings its own Postgres, in STRATAGRAPH_DATA_DIR (.stratagraph). Neo4j is used
     when STRATAGRAPH_NEO4J_URI is set or a local one runs (`stratagraph neo4j start`).
     """
+    from stratagraph.service.serving import serve as run_service
+
     settings = Settings.load()
     set_up_logs(settings.log_level)
     asyncio.run(run_service(settings, _parts(only), on_ready=welcome))
@@ -35,6 +34,8 @@ def serve(
 
 def schema() -> None:
     """Print the GraphQL schema."""
+    from stratagraph.graphql.app import sdl
+
     typer.echo(sdl(), nl=False)
 
 

@@ -12,7 +12,6 @@ from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.serve import welcome
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime, open_runtime
-from stratagraph.service.serving import serve
 from stratagraph.service.settings import Settings
 from stratagraph.store.errors import MirrorUnavailable
 from stratagraph.store.mirror_source import MirrorSource
@@ -53,6 +52,8 @@ def run(
 async def _follow(settings: Settings) -> None:
     """Beside a running service, in a process of its own; or as the whole service where there is none."""
     if settings.database_url is not None:
+        from stratagraph.service.serving import serve
+
         await serve(settings, ("sync",), on_ready=welcome)
         return
     async with open_runtime(settings) as runtime:

@@ -1,0 +1,36 @@
+"""What the API asks: the rooms behind it, and how they are."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.erase import Erasure
+from stratagraph.memory.forgetting import Forgetting
+from stratagraph.memory.lookup import Lookup
+from stratagraph.memory.retrieve.service import Retrieve
+from stratagraph.memory.revise.service import Revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The state of one part of the service, in words for people."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What the API asks. `health` never raises."""
+
+    capture: Capture
+    retrieve: Retrieve
+    lookup: Lookup
+    revision: Revision
+    erasure: Erasure
+    forgetting: Forgetting
+    health: Callable[[], Awaitable[list[Report]]]
+    version: str
