@@ -29,7 +29,7 @@ from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.classify import classify, is_outcome
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.collisions import ATTEMPTS, collided, step_aside
-from stratagraph.memory.propagation import reconsider
+from stratagraph.memory.propagation import reevaluate
 from stratagraph.memory.revise.work import Work
 from stratagraph.store.artifacts import release_all
 from stratagraph.store.candidates import hashed_request
@@ -335,7 +335,9 @@ class Erasure:
             if names:
                 says = _says(names)
                 traces["audit_notes"] += await erase_notes_naming(connection, tenant, stay | left, says)
-            done = await reconsider(connection, self._directory, everything, doubtful, actor=reach.trust.actor, at=at)
+            done = await reevaluate(
+                connection, self._directory, everything, doubtful=doubtful, actor=reach.trust.actor, at=at
+            )
             changes += done.changes
             await finish(connection, tenant, changes)
         tally.add(counts)

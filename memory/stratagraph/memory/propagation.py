@@ -50,97 +50,124 @@ async def reachable(connection: AsyncConnection, reach: Reach, causes: Collectio
     return sorted(await downstream(connection, reach.tenant, causes))[:BUDGET]
 
 
-async def propagate(
+async def reevaluate(
     connection: AsyncConnection,
     directory: Directory,
     reach: Reach,
-    causes: Collection[UUID],
     *,
+    doubtful: Collection[UUID] = (),
+    causes: Collection[UUID] = (),
     actor: str,
     at: datetime,
 ) -> Propagated:
-    """Re-evaluate all that was derived from `causes`, whose rows have been changed already."""
-    done = Propagated()
-    tenant = reach.tenant
-    frontier: set[UUID] = set(causes)
-    left = BUDGET
-    while frontier:
-        # A record may come up again, by another way. Support only falls from here, or only grows: this comes to rest.
-        level = await direct_dependents(connection, tenant, frontier, known=causes, limit=left + 1)
-        if len(level) > left:
-            done.queued += await queue_dependents(connection, tenant, frontier, known=causes, at=at)
-            break
-        left -= len(level)
-        frontier = await _reconsider(connection, directory, reach.everything(), level, done, actor=actor, at=at)
-    return done
+    """Look again at the records that are `doubtful`, at what was derived from `causes`, whose rows have been changed
+    already, and at all that follows from it. Once in a transaction, so that a record changes at most once by it."""
+    spread = _Spread(connection, directory, reach.everything(), actor, at)
+    await spread.run({*doubtful, *await spread.derived_from(causes)})
+    return spread.done
 
 
-async def reconsider(
-    connection: AsyncConnection, directory: Directory, reach: Reach, ids: Collection[UUID], *, actor: str, at: datetime
-) -> Propagated:
-    """Re-evaluate `ids` themselves, and then what was derived from those that changed."""
-    done = Propagated()
-    moved = await _reconsider(connection, directory, reach.everything(), sorted(ids), done, actor=actor, at=at)
-    if moved:
-        further = await propagate(connection, directory, reach, moved, actor=actor, at=at)
-        done.moved |= further.moved
-        done.changes += further.changes
-        done.queued += further.queued
-    return done
+@dataclass(slots=True)
+class _Spread:
+    """One re-evaluation on its way: decided in memory, then written, so that each record changes at most once.
 
+    First all that falls, however far, then all that may rise again: in either half support only changes one way, so
+    it comes to rest whatever rests on what.
+    """
 
-async def _reconsider(
-    connection: AsyncConnection,
-    directory: Directory,
-    everything: Reach,
-    ids: Collection[UUID],
-    done: Propagated,
-    *,
-    actor: str,
-    at: datetime,
-) -> set[UUID]:
-    if not ids:
-        return set()
-    moved = set()
-    async with beyond(connection, everything.bounds):
-        records = await Reader(connection, directory, everything, at).records(ids)
-        found = await standings(connection, everything.tenant, records)
-        for id_, standing in found.items():
-            state = standing.verdict(records[id_].state)
-            if state is records[id_].state:
-                continue
-            changes = await _move(connection, directory, everything, id_, standing, state=state, actor=actor, at=at)
-            if changes:
-                done.changes += changes
-                done.moved[id_] = state
-                moved.add(id_)
-    return moved
+    connection: AsyncConnection
+    directory: Directory
+    everything: Reach
+    actor: str
+    at: datetime
+    done: Propagated = field(default_factory=Propagated)
+    left: int = field(default_factory=lambda: BUDGET)
+    records: dict[UUID, MemoryRecord] = field(default_factory=dict)
+    standings: dict[UUID, Standing] = field(default_factory=dict)
+    decided: dict[UUID, RecordState] = field(default_factory=dict)  # what differs from the rows as they are
 
+    async def run(self, ids: Collection[UUID]) -> None:
+        if not ids:
+            return
+        async with beyond(self.connection, self.everything.bounds):
+            touched = await self._look_at(ids)
+            frontier = touched
+            while frontier:
+                fallen = {id_ for id_ in frontier if self._would_be(id_, RecordState.CONTESTED)}
+                self.decided |= dict.fromkeys(fallen, RecordState.CONTESTED)
+                frontier = await self._look_at(await self.derived_from(fallen))
+                touched |= frontier
+            frontier = touched
+            while frontier:
+                risen = {id_ for id_ in sorted(frontier) if await self._rises(id_)}
+                frontier = await self._look_at(await self.derived_from(risen))
+            await self._write()
 
-async def _move(
-    connection: AsyncConnection,
-    directory: Directory,
-    everything: Reach,
-    id_: UUID,
-    standing: Standing,
-    *,
-    state: RecordState,
-    actor: str,
-    at: datetime,
-) -> list[Change]:
-    """Change one record's state. A fact whose place another one has taken meanwhile stays contested."""
-    tenant = everything.tenant
-    if state is RecordState.ACTIVE and await in_the_way(connection, tenant, id_) is not None:
-        return []
-    changes = await update_records(connection, directory, tenant, [Edit(id=id_, state=int(state))], at=at)
-    if state is RecordState.CONTESTED:
-        why = "another record contests it" if standing.disputed else "nothing that it was derived from still holds"
-        deed = Deed(record=id_, action=AuditAction.CONTEST, rationale=why)
-    else:
-        held = len(standing.holding)
-        deed = Deed(record=id_, action=AuditAction.REVISE, rationale=f"held again, by {held} of its sources")
-    await write_audit(connection, tenant, [deed], actor=actor, at=at)
-    return changes
+    async def derived_from(self, causes: Collection[UUID]) -> list[UUID]:
+        """What rests on `causes` directly; with no budget left it is queued instead."""
+        tenant = self.everything.tenant
+        level = await direct_dependents(self.connection, tenant, causes, known=(), limit=self.left + 1)
+        if len(level) > self.left:
+            self.done.queued += await queue_dependents(self.connection, tenant, causes, known=(), at=self.at)
+            return []
+        self.left -= len(level)
+        return level
+
+    async def _look_at(self, ids: Collection[UUID]) -> set[UUID]:
+        """Read those of `ids` that were not looked at yet; those that are there."""
+        new = sorted(set(ids) - self.records.keys())
+        found = await Reader(self.connection, self.directory, self.everything, self.at).records(new)
+        self.records |= found
+        self.standings |= await standings(self.connection, self.everything.tenant, found)
+        return {id_ for id_ in ids if id_ in self.records}
+
+    def _state(self, id_: UUID) -> RecordState:
+        return self.decided.get(id_, self.records[id_].state)
+
+    def _is_held(self, id_: UUID) -> bool:
+        standing = self.standings[id_]
+        return any(
+            self._state(ref) is RecordState.ACTIVE
+            if isinstance(ref, UUID) and ref in self.records
+            else ref not in standing.lapsed
+            for ref in standing.grounds
+        )
+
+    def _would_be(self, id_: UUID, state: RecordState) -> bool:
+        now = self._state(id_)
+        return now is not state and self.standings[id_].verdict(now, is_held=self._is_held(id_)) is state
+
+    async def _rises(self, id_: UUID) -> bool:
+        """Whether it is active again. A fact whose place another one has taken meanwhile stays contested."""
+        if not self._would_be(id_, RecordState.ACTIVE):
+            return False
+        if self.records[id_].state is RecordState.ACTIVE:
+            del self.decided[id_]
+            return True
+        leaving = [one for one, state in self.decided.items() if state is RecordState.CONTESTED]
+        joining = [one for one, state in self.decided.items() if state is RecordState.ACTIVE]
+        tenant = self.everything.tenant
+        if await in_the_way(self.connection, tenant, id_, leaving=leaving, joining=joining) is not None:
+            return False
+        self.decided[id_] = RecordState.ACTIVE
+        return True
+
+    async def _write(self) -> None:
+        """Falls before rises: a slot must be free before it is taken."""
+        order = sorted(self.decided, key=lambda id_: (self.decided[id_] is RecordState.ACTIVE, id_))
+        tenant = self.everything.tenant
+        edits = [Edit(id=id_, state=int(self.decided[id_])) for id_ in order]
+        self.done.changes += await update_records(self.connection, self.directory, tenant, edits, at=self.at)
+        deeds = [self._deed(id_) for id_ in order]
+        await write_audit(self.connection, tenant, deeds, actor=self.actor, at=self.at)
+        self.done.moved |= self.decided
+
+    def _deed(self, id_: UUID) -> Deed:
+        if self.decided[id_] is RecordState.ACTIVE:
+            return Deed(record=id_, action=AuditAction.REVISE, rationale="what it rests on holds again")
+        disputed = self.standings[id_].disputed
+        why = "another record contests it" if disputed else "nothing that it was derived from still holds"
+        return Deed(record=id_, action=AuditAction.CONTEST, rationale=why)
 
 
 async def impact(
@@ -156,7 +183,9 @@ async def impact(
         while True:  # each round takes away what the round before left without support
             found = await standings(connection, everything.tenant, records, without=gone)
             fallen = {
-                one for one, standing in found.items() if standing.verdict(records[one].state) is not RecordState.ACTIVE
+                one
+                for one, standing in found.items()
+                if standing.verdict(records[one].state, is_held=bool(standing.holding)) is not RecordState.ACTIVE
             }
             if fallen <= gone:
                 break
@@ -164,7 +193,7 @@ async def impact(
     return [
         Impact(
             record=records[one],
-            becomes=found[one].verdict(records[one].state),
+            becomes=found[one].verdict(records[one].state, is_held=bool(found[one].holding)),
             sources_left=len(found[one].holding),
         )
         for one in order

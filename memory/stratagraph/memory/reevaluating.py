@@ -9,7 +9,7 @@ from uuid import UUID
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from stratagraph.memory.propagation import reachable, reconsider
+from stratagraph.memory.propagation import reachable, reevaluate
 from stratagraph.store.clock import TICK
 from stratagraph.store.database import Database, Role, beyond
 from stratagraph.store.enums import Access, Sensitivity
@@ -53,7 +53,7 @@ async def reevaluate_due(database: Database, directory: Directory, *, now: datet
                         connection, reach.tenant, {*ids, *await reachable(connection, reach, ids)}
                     )
                     at = max([now, *(row.updated_at + TICK for row in rows.values())])
-                    done = await reconsider(connection, directory, reach, ids, actor=ACTOR, at=at)
+                    done = await reevaluate(connection, directory, reach, doubtful=ids, actor=ACTOR, at=at)
                     await settle_reevaluations(connection, reach.tenant, ids)
                     await finish(connection, reach.tenant, done.changes)
             except StoreUnavailable:

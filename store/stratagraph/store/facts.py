@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import combinations
 from typing import Any
 from uuid import UUID
 
@@ -198,10 +199,25 @@ def slot_of(scope: int, sensitivity: Sensitivity, keys: FactKeys) -> Slot:
     return Slot(scope, int(sensitivity), keys.slot)
 
 
+def crowded(facts: Iterable[Fact]) -> tuple[UUID, UUID] | None:
+    """Two active facts that hold at the same time, if there are any: a slot with such has more than one value."""
+    active = [fact for fact in facts if fact.state is RecordState.ACTIVE]
+    for one, other in combinations(active, 2):
+        if not disjoint(one.validity, other.validity):
+            return one.id, other.id
+    return None
+
+
 async def in_the_way(
-    connection: AsyncConnection, tenant: Tenant, id_: UUID, *, leaving: Collection[UUID] = ()
+    connection: AsyncConnection,
+    tenant: Tenant,
+    id_: UUID,
+    *,
+    leaving: Collection[UUID] = (),
+    joining: Collection[UUID] = (),
 ) -> UUID | None:
-    """The active fact, if any, beside which the fact `id_` cannot be active; `leaving` are about to go.
+    """The active fact, if any, beside which the fact `id_` cannot be active; `leaving` and `joining` are about to
+    cease to be, and to be.
 
     Decided under the slot's lock, since the database's own constraints cannot tell that unequal conditions overlap.
     What is not a fact is in nobody's way.
@@ -216,7 +232,8 @@ async def in_the_way(
     if fact is None:
         return None
     for other in facts:
-        if other.id == id_ or other.id in leaving or other.state is not RecordState.ACTIVE:
+        is_active = other.id in joining or (other.state is RecordState.ACTIVE and other.id not in leaving)
+        if other.id == id_ or not is_active:
             continue
         overlaps = row["single_valued"] and not disjoint(other.validity, fact.validity)
         if other.fact_key == fact.fact_key or overlaps:

@@ -25,16 +25,21 @@ MAX_DOWNSTREAM = 1_000  # derivations looked at in one transaction; the rest is 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How a record stands: what still holds it, and whether another record contests it."""
+    """How a record stands: all it rests on, what of that holds nothing any more, and whether it is disputed."""
 
-    holding: frozenset[UUID | str]
+    grounds: frozenset[UUID | str]
+    lapsed: frozenset[UUID | str]
     disputed: bool
 
-    def verdict(self, state: RecordState) -> RecordState:
+    @property
+    def holding(self) -> frozenset[UUID | str]:
+        return self.grounds - self.lapsed
+
+    def verdict(self, state: RecordState, *, is_held: bool) -> RecordState:
         """The state it should have. Only doubt comes and goes by itself: what was withdrawn stays withdrawn."""
-        if state is RecordState.ACTIVE and (self.disputed or not self.holding):
+        if state is RecordState.ACTIVE and (self.disputed or not is_held):
             return RecordState.CONTESTED
-        if state is RecordState.CONTESTED and self.holding and not self.disputed:
+        if state is RecordState.CONTESTED and is_held and not self.disputed:
             return RecordState.ACTIVE
         return state
 
@@ -70,17 +75,15 @@ async def standings(
     if not records:
         return {}
     ids = list(records)
-    live = {
-        row["id"]: set(row["sources"]) for row in await fetch(connection, "live_sources", tenant=tenant.id, ids=ids)
-    }
-    named = {id_: references(record.provenance) for id_, record in records.items()}
-    inside = [ref for refs in named.values() for ref in refs if isinstance(ref, UUID)]
-    lapsed = {row["id"] for row in await fetch(connection, "lapsed_references", tenant=tenant.id, ids=inside)}
+    above = {row["id"]: set(row["sources"]) for row in await fetch(connection, "sources_of", tenant=tenant.id, ids=ids)}
+    grounds = {id_: (references(record.provenance) | above.get(id_, set())) - {id_} for id_, record in records.items()}
+    inside = {ref for refs in grounds.values() for ref in refs if isinstance(ref, UUID)}
+    rows = await fetch(connection, "lapsed_references", tenant=tenant.id, ids=list(inside))
+    lapsed = {row["id"] for row in rows} | set(without)
     disputed = {row["id"] for row in await fetch(connection, "disputed", tenant=tenant.id, ids=ids)}
-    gone = lapsed | set(without)
     return {
-        id_: Standing(holding=frozenset((named[id_] | live.get(id_, set())) - gone - {id_}), disputed=id_ in disputed)
-        for id_ in ids
+        id_: Standing(grounds=frozenset(refs), lapsed=frozenset(refs & lapsed), disputed=id_ in disputed)
+        for id_, refs in grounds.items()
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
@@ -19,6 +19,7 @@ from stratagraph.store.errors import ConditionsOverlap
 from stratagraph.store.facts import (
     Fact,
     Slot,
+    crowded,
     disjoint,
     fact_keys,
     fetch_facts,
@@ -109,8 +110,20 @@ async def _settle(plan: Plan, draft: Draft, slot: Slot, held: HeldFacts) -> None
     elif conflicts:
         await _supersede(plan, draft, conflicts)
     if not held.single_valued[slot]:
+        require_one_value([fact for fact in known if fact not in conflicts], f"#{draft.position}", "content")
         await make_single_valued(plan.connection, plan.reach.tenant, slot)
         held.single_valued[slot] = True
+
+
+def require_one_value(facts: Iterable[Fact], *path: str) -> None:
+    """Raises ConditionsOverlap where a slot about to have one value at a time has two."""
+    both = crowded(facts)
+    if both is not None:
+        raise ConditionsOverlap(
+            f"content.revision_policy: facts {both[0]} and {both[1]} of this subject and predicate hold at the same"
+            " time; supersede, retract or merge one of them first",
+            path=[*path, "revision_policy"],
+        )
 
 
 async def add_evidence(plan: Plan, draft: Draft, fact: Fact) -> None:
@@ -119,7 +132,8 @@ async def add_evidence(plan: Plan, draft: Draft, fact: Fact) -> None:
     if fact.state is RecordState.CONTESTED or draft.position in plan.rests_on:
         plan.doubtful.add(fact.id)
     added = [source for source in sources_of(plan, draft) if source["ref"] != str(fact.id)]
-    sources = [*fact.provenance.get("sources", []), *added][-MAX_SOURCES:]
+    known = {source["ref"]: source for source in [*fact.provenance.get("sources", []), *added]}
+    sources = list(known.values())[-MAX_SOURCES:]
     tenant = plan.reach.tenant
     plan.changes += await update_records(
         plan.connection,

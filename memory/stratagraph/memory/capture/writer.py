@@ -22,7 +22,7 @@ from stratagraph.memory.capture.plan import Plan, capture_source, provenance
 from stratagraph.memory.capture.policy import entity_decay
 from stratagraph.memory.capture.threads import close_with_outcomes, join_threads, lock_threads
 from stratagraph.memory.capture.workings import update_workings
-from stratagraph.memory.propagation import propagate, reachable, reconsider
+from stratagraph.memory.propagation import reachable, reevaluate
 from stratagraph.store.clock import TICK
 from stratagraph.store.database import beyond
 from stratagraph.store.entities import Mention, Resolution, resolve
@@ -35,6 +35,7 @@ from stratagraph.store.locking import lock_records
 from stratagraph.store.predicates import DERIVATIONS, stored_direction
 from stratagraph.store.reading import Reader
 from stratagraph.store.records import MemoryRecord, Relation
+from stratagraph.store.support import references
 from stratagraph.store.tenancy import Directory, Reach
 from stratagraph.store.trust import UNSCOPED
 from stratagraph.store.words import record_terms
@@ -99,14 +100,28 @@ async def _lock_consequences(plan: Plan, displaced: Sequence[UUID]) -> list[date
 
 async def _propagate(plan: Plan) -> None:
     """What was displaced no longer holds what was derived from it; what rests on something may find that it fell."""
-    plan.doubtful |= {draft.id for draft, _ in plan.records if draft.position in plan.rests_on}
-    connection, directory, reach = plan.connection, plan.directory, plan.reach
-    if plan.withdrawn:
-        done = await propagate(connection, directory, reach, plan.withdrawn, actor=reach.trust.actor, at=plan.at)
+    plan.doubtful |= resting(plan.records)
+    if plan.withdrawn or plan.doubtful:
+        done = await reevaluate(
+            plan.connection,
+            plan.directory,
+            plan.reach,
+            doubtful=plan.doubtful,
+            causes=plan.withdrawn,
+            actor=plan.reach.trust.actor,
+            at=plan.at,
+        )
         plan.changes += done.changes
-    if plan.doubtful:
-        done = await reconsider(connection, directory, reach, plan.doubtful, actor=reach.trust.actor, at=plan.at)
-        plan.changes += done.changes
+
+
+def resting(records: Sequence[tuple[Draft, NewRecord]]) -> set[UUID]:
+    """New records that rest on others by id, which may have been withdrawn, deleted or never there."""
+    return {
+        record.id
+        for _, record in records
+        if record.type is not MemoryType.EPISODIC
+        and any(isinstance(reference, UUID) for reference in references(record.provenance))
+    }
 
 
 async def resolve_names(plan: Plan) -> None:

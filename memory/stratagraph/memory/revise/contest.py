@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+import orjson
+
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.classify import classify
 from stratagraph.memory.capture.interpret import interpret
@@ -15,11 +17,15 @@ from stratagraph.memory.revise.request import Contest, ResolveContest, Retract
 from stratagraph.memory.revise.successor import inherit
 from stratagraph.memory.revise.work import Work, refuse_episodes, require_current, require_version
 from stratagraph.store.audit import Deed
+from stratagraph.store.clock import rfc3339
+from stratagraph.store.database import beyond
 from stratagraph.store.enums import AuditAction, MemoryType, RecordState, SourceKind
 from stratagraph.store.errors import ConditionsOverlap, EvidenceRequired, InvalidInput
 from stratagraph.store.facts import in_the_way
+from stratagraph.store.reading import Reader
 from stratagraph.store.records import MemoryRecord
 from stratagraph.store.relations import disputes_of
+from stratagraph.store.support import standings
 from stratagraph.store.writing import Edit, NewRelation, update_records
 
 CONTESTED_BY = "contested_by"
@@ -50,7 +56,7 @@ async def contest(work: Work, request: Contest) -> UUID:
     await work.relate(
         [NewRelation(source=request.record_id, target=other, predicate=CONTESTED_BY, weight=1.0) for other in by]
     )
-    await work.propagate(in_doubt)
+    work.causes |= set(in_doubt)
     return request.record_id
 
 
@@ -125,7 +131,7 @@ async def resolve_contest(work: Work, request: ResolveContest) -> UUID:
         )
     if winner is not None and rows[winner].state is RecordState.CONTESTED:
         await _uphold(work, winner)
-    await work.propagate([party.id for party in parties])
+    work.causes |= {party.id for party in parties}
     return winner or record.id
 
 
@@ -140,7 +146,23 @@ async def _uphold(work: Work, winner: UUID) -> None:
             " merge it first",
             path=["winnerId"],
         )
+    await _hold_by_decision(work, winner)
     await _move(work, [winner], RecordState.ACTIVE, action=AuditAction.REVISE)
+
+
+async def _hold_by_decision(work: Work, winner: UUID) -> None:
+    """Where nothing else holds the winner any more, whoever decided for it does: the decision is its source."""
+    everything = work.reach.everything()
+    async with beyond(work.connection, everything.bounds):
+        record = (await Reader(work.connection, work.directory, everything, work.at).records([winner]))[winner]
+        standing = (await standings(work.connection, work.reach.tenant, {winner: record}))[winner]
+    if standing.holding:
+        return
+    actor = work.reach.trust.actor
+    source = {"kind": "outcome", "ref": f"decision by {actor}", "created_by": actor, "timestamp": rfc3339(work.at)}
+    provenance = {**(record.provenance or {}), "sources": [*(record.provenance or {}).get("sources", ()), source]}
+    edit = Edit(id=winner, provenance=orjson.dumps(provenance).decode(), is_revision=False)
+    work.changes += await update_records(work.connection, work.directory, work.reach.tenant, [edit], at=work.at)
 
 
 async def _parties(work: Work, record: MemoryRecord, others: set[UUID], request: ResolveContest) -> list[MemoryRecord]:
@@ -167,5 +189,5 @@ async def retract(work: Work, request: Retract) -> UUID:
     require_version(rows[record.id], request.expected_version)
     require_current(rows)
     await work.replace([record.id], RecordState.RETRACTED)
-    await work.propagate([record.id])
+    work.causes.add(record.id)
     return record.id

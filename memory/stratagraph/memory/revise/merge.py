@@ -39,7 +39,7 @@ async def merge(work: Work, request: Merge) -> UUID:
         current = await _unite(work, ordered, request, expected)
     gone = [record.id for record in records if record.id != current]
     await _repoint(work, gone, current)
-    await work.propagate([*gone, current])
+    work.causes |= {*gone, current}
     work.doubtful.add(current)
     return current
 

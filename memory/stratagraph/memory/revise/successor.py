@@ -47,10 +47,10 @@ def successor(
     references = [item.get("source_id") or item.get("ref") for item in evidence] if evidence else []
     request = CaptureRequest(
         source=actor,
-        source_kind=SourceKind.OBSERVATION,
+        source_kind=SourceKind.WORKING_STATE if old.type is MemoryType.WORKING else SourceKind.OBSERVATION,
         content=content,
         context={"references": [{"ref": ref, "predicate": "derived_from"} for ref in references if ref]},
-        proposed_type=None if old.type is MemoryType.SEMANTIC else old.type,
+        proposed_type=None if old.type in (MemoryType.SEMANTIC, MemoryType.WORKING) else old.type,
         reason_to_remember=rationale,
         tags=old.tags,
         scope=old.scope,

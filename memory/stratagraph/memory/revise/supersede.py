@@ -41,7 +41,7 @@ async def supersede(work: Work, request: Supersede) -> UUID:
     plan = await work.plan(draft)
     await resolve_names(plan)
     current = await put_in_place(work, plan, draft, [old], expected={old.id: request.expected_version})
-    await work.propagate([old.id])
+    work.causes.add(old.id)
     return current
 
 
@@ -195,6 +195,7 @@ async def fork(work: Work, request: Fork) -> UUID:
         same = await _room(work, draft, slot, facts, leaving=set())
         if same is not None:
             raise ConditionsOverlap(f"payload: fact {same.id} says just this already", path=["payload"])
+        capture_facts.require_one_value(facts, "payload")
         await make_single_valued(work.connection, work.reach.tenant, slot)
     plan.records.append((draft, new_record(plan, draft)))
     plan.relate(draft, draft.id, old.id, FORKED_FROM, 0.8)

@@ -12,9 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.memory.capture.attachments import attach
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.plan import Plan
-from stratagraph.memory.capture.writer import insert_plan
+from stratagraph.memory.capture.writer import insert_plan, resting
 from stratagraph.memory.collisions import Crossed
-from stratagraph.memory.propagation import propagate, reachable, reconsider
+from stratagraph.memory.propagation import reachable, reevaluate
 from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit import Deed, write_audit
 from stratagraph.store.clock import TICK
@@ -45,7 +45,8 @@ class Work:
     touched: list[UUID] = field(default_factory=list)
     edges: list[NewRelation] = field(default_factory=list)
     queued: int = 0
-    doubtful: set[UUID] = field(default_factory=set)  # looked at again at the end of this revision
+    doubtful: set[UUID] = field(default_factory=set)  # looked at again at the end of this revision,
+    causes: set[UUID] = field(default_factory=set)  # and so is what rests on these
     _read: dict[UUID, datetime] = field(default_factory=dict)
 
     async def targets(self, ids: Sequence[UUID], *, path: list[str]) -> list[MemoryRecord]:
@@ -71,15 +72,12 @@ class Work:
     async def lock(self, ids: Collection[UUID], *, with_derived: bool = True) -> dict[UUID, Locked]:
         """Lock records, and with them what was derived from them; then take the instant of this revision.
 
-        Raises Crossed where one of them has changed since `targets` read it.
+        Raises Crossed where one of them has changed or gone since `targets` read it.
         """
         derived = await reachable(self.connection, self.reach, ids) if with_derived else []
         rows = await lock_records(self.connection, self.reach.tenant, {*ids, *derived})
         self.after(*(row.updated_at for row in rows.values()))
-        missing = [id_ for id_ in ids if id_ not in rows]
-        if missing:
-            raise RecordNotFound(missing[0])
-        if any(rows[id_].updated_at != read for id_, read in self._read.items() if id_ in rows):
+        if any(id_ not in rows or rows[id_].updated_at != self._read.get(id_, rows[id_].updated_at) for id_ in ids):
             raise Crossed
         return {id_: rows[id_] for id_ in ids}
 
@@ -115,22 +113,18 @@ class Work:
     async def audit(self, deeds: Sequence[Deed]) -> None:
         await write_audit(self.connection, self.reach.tenant, deeds, actor=self.reach.trust.actor, at=self.at)
 
-    async def propagate(self, causes: Collection[UUID]) -> None:
-        """Re-evaluate what was derived from `causes`."""
-        done = await propagate(
-            self.connection, self.directory, self.reach, causes, actor=self.reach.trust.actor, at=self.at
-        )
-        self.changes += done.changes
-        self.touched += sorted(done.moved)
-        self.queued += done.queued
-
     async def settle(self) -> None:
-        """Re-evaluate the records that are doubtful, as far as they are still part of the current truth."""
-        if not self.doubtful:
+        """Re-evaluate the records that are doubtful, and what rests on those that were changed."""
+        if not self.doubtful and not self.causes:
             return
-        ids, self.doubtful = self.doubtful, set()
-        done = await reconsider(
-            self.connection, self.directory, self.reach, ids, actor=self.reach.trust.actor, at=self.at
+        done = await reevaluate(
+            self.connection,
+            self.directory,
+            self.reach,
+            doubtful=self.doubtful,
+            causes=self.causes,
+            actor=self.reach.trust.actor,
+            at=self.at,
         )
         self.changes += done.changes
         self.touched += sorted(done.moved)
@@ -150,7 +144,7 @@ class Work:
             records = await Reader(self.connection, self.directory, self.reach, plan.at).records(current.values())
             await attach(plan, {position: records[id_] for position, id_ in current.items()})
         self.changes += plan.changes
-        self.doubtful |= plan.doubtful | {draft.id for draft, _ in plan.records if draft.position in plan.rests_on}
+        self.doubtful |= plan.doubtful | resting(plan.records)
         self.touched += [record.id for _, record in plan.records]
         self.edges += [relation for _, relation in plan.relations]
 
