@@ -10,8 +10,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import networkx as nx
-
 from stratagraph.store.audit import fetch_audit
 from stratagraph.store.clock import Clock
 from stratagraph.store.database import Database
@@ -221,6 +219,8 @@ def _check_first(first: int) -> None:
 
 
 def _drawn(record: MemoryRecord, payload: dict[str, Any]) -> Plan:
+    import networkx as nx  # takes a third of a second, and most processes draw no graph
+
     graph: nx.DiGraph[str] = nx.DiGraph()
     nodes = {node["id"]: node for node in payload["nodes"]}
     graph.add_nodes_from(nodes)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
@@ -16,16 +12,9 @@ from stratagraph.store.database import sqlalchemy_url
 from stratagraph.store.errors import Misconfigured, StoreUnavailable
 from stratagraph.store.roles import admit
 
+MIGRATIONS = Path(__file__).parent / "migrations"
 MIGRATION_LOCK = 7_000  # advisory: servers that start together migrate one after the other
 MINIMUM_VERSION = 160_000
-
-
-def alembic_config(connection: Connection) -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
-    return config
 
 
 def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = None) -> str:
@@ -74,18 +63,27 @@ def _migrate(engine: Engine, *, api: str, worker: str) -> str:
             raise Misconfigured(f"PostgreSQL 16 or newer is needed; this server is {int(version) // 10_000}.")
         connection.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": MIGRATION_LOCK})
         connection.commit()
-        config = alembic_config(connection)
-        script = ScriptDirectory.from_config(config)
-        current = MigrationContext.configure(connection).get_current_revision()
-        connection.commit()
-        if current is not None and current not in {revision.revision for revision in script.walk_revisions()}:
+        known = sorted(path.stem.split("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+        current = _revision(connection)
+        if current is not None and current not in known:
             raise Misconfigured(
                 f"The database is at revision {current}, which this version of Stratagraph does not know;"
                 " it was written by a newer one. Upgrade Stratagraph."
             )
-        command.upgrade(config, "head")
+        if current != known[-1]:
+            from stratagraph.store.migrations.upgrade import upgrade  # which most starts do not need
+
+            upgrade(connection)
         admit(connection, api=api, worker=worker)
         connection.commit()
         connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": MIGRATION_LOCK})
         connection.commit()
-        return str(script.get_current_head())
+        return known[-1]
+
+
+def _revision(connection: Connection) -> str | None:
+    """The revision the database is at; None for one that has never been migrated."""
+    there = connection.execute(text("SELECT to_regclass('alembic_version') IS NOT NULL")).scalar_one()
+    found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none() if there else None
+    connection.commit()
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-import networkx as nx
 from pydantic import Field, model_validator
 
 from stratagraph.store.payloads.base import Count, Instant, Name, Number, Part, Payload, Share
@@ -51,6 +50,8 @@ class PlanGraphPayload(Payload):
             for end, side in ((edge.source, "from"), (edge.target, "to")):
                 if end not in ids:
                     raise ValueError(f"edges.{position}.{side}: there is no node {end!r}")
+        import networkx as nx  # takes a third of a second, and most processes draw no graph
+
         graph: nx.DiGraph[str] = nx.DiGraph((edge.source, edge.target) for edge in self.edges)
         if not nx.is_directed_acyclic_graph(graph):
             loop = " -> ".join([*(edge[0] for edge in nx.find_cycle(graph)), nx.find_cycle(graph)[0][0]])
