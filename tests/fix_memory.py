@@ -26,7 +26,7 @@ from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture, Captured
-from stratagraph.memory.erase import Erasure
+from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.engine import Engines

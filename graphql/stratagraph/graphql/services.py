@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from stratagraph.memory.capture.service import Capture
-from stratagraph.memory.erase import Erasure
+from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.service import Retrieve

@@ -16,7 +16,7 @@ from stratagraph.graphql.services import Report, Services
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.service import Capture
-from stratagraph.memory.erase import Erasure
+from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.engine import Engines

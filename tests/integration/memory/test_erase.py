@@ -23,7 +23,8 @@ from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Captured
-from stratagraph.memory.erase import Erase, Erasing, Erasure
+from stratagraph.memory.erase.request import Erase, Erasing
+from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Contest, Delete, Merge, Pin, Supersede
 from stratagraph.service.embedded_postgres import postgres_binaries
@@ -756,7 +757,7 @@ async def test_a_scope_is_erased_and_another_with_the_same_words_stays(house: Ho
 
 async def test_an_interrupted_scope_goes_on_where_it_was(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = house.memory
-    monkeypatch.setattr("stratagraph.memory.erase.BATCH", 3)
+    monkeypatch.setattr("stratagraph.memory.erase.service.BATCH", 3)
     await fill(memory, "Zorblax", house, scope="project:a")
     before = sum((await house.erasure.preview(memory.trust, Erase(scope="project:a"))).values())
     request = Erase(scope="project:a", rationale=WHY, idempotency_key="k")
@@ -826,7 +827,7 @@ async def test_a_tenant_is_erased_and_another_with_the_same_words_stays(house: H
 
 async def test_an_interrupted_tenant_goes_on_where_it_was(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = house.memory
-    monkeypatch.setattr("stratagraph.memory.erase.BATCH", 3)
+    monkeypatch.setattr("stratagraph.memory.erase.service.BATCH", 3)
     await fill(memory, "Zorblax", house)
 
     def crash(_: int) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Self
 import strawberry
 
 from stratagraph.graphql.types.errors import Forbidden, IdempotencyMismatch, InvalidInput, NotFound, Unavailable
-from stratagraph.memory.erase import Erase, Erasing
+from stratagraph.memory.erase.request import Erase, Erasing
 from stratagraph.store import erasures
 from stratagraph.store.ids import parse_id
 

@@ -10,7 +10,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from stratagraph.memory.erase import Erase, Erasing
+from stratagraph.memory.erase.request import Erase, Erasing
 from stratagraph.service.cli.output import errors, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.clock import rfc3339

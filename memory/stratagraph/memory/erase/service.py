@@ -10,33 +10,28 @@ linked to it, whatever their scope and sensitivity, so it needs a caller who may
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
-import orjson
 import psycopg
 import structlog
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.memory.artifacts import Artifacts
-from stratagraph.memory.capture.caption import caption
-from stratagraph.memory.capture.classify import classify, is_outcome
-from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.collisions import ATTEMPTS, collided, step_aside
+from stratagraph.memory.erase.request import Erase, Erasing, check_rights, request_hashes
+from stratagraph.memory.erase.wording import names_in, saying, texts, would_become
 from stratagraph.memory.propagation import reevaluate
 from stratagraph.memory.revise.work import Work
 from stratagraph.store.artifacts import release_all
-from stratagraph.store.candidates import hashed_request
-from stratagraph.store.canonical import check_json, keyed_hash, normalised_name
 from stratagraph.store.clock import TICK, Clock
 from stratagraph.store.database import Database, Role, beyond, fetch
-from stratagraph.store.enums import Access, MemoryType, Sensitivity, SourceKind
+from stratagraph.store.enums import Sensitivity
 from stratagraph.store.episodes import close_episodes
 from stratagraph.store.erasing import (
     Spread,
@@ -82,7 +77,6 @@ from stratagraph.store.erasures import (
     update_erasure,
 )
 from stratagraph.store.errors import (
-    Forbidden,
     IdempotencyMismatch,
     InvalidInput,
     RecordNotFound,
@@ -98,73 +92,14 @@ from stratagraph.store.removal import remove_records
 from stratagraph.store.sealing.shredding import shred
 from stratagraph.store.tenancy import Directory, Reach, Tenant
 from stratagraph.store.tombstones import Cause, find_tombstones
-from stratagraph.store.trust import UNSCOPED, Sight, Trust
+from stratagraph.store.trust import Sight, Trust
 from stratagraph.store.writing import finish
 
 BATCH = 500  # records of a scope or tenant that go in one transaction
 MAX_HASHES = 1_000  # of a receipt; all are in its digest
 MAX_ELSEWHERE = 200  # records looked at for each name of an erased entity, and listed
-MAX_RATIONALE = 10_000  # letters
-MAX_LABEL = 256  # letters of an idempotency key
 T = TypeVar("T")
 _log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Erase:
-    """What is to be erased: just one of the four. `rationale` stays in the receipt, so it must not tell what went."""
-
-    record_id: UUID | None = None
-    entity_id: UUID | None = None
-    scope: str | None = None
-    tenant: str | None = None
-    rationale: str = ""
-    idempotency_key: str | None = None
-
-    @property
-    def kind(self) -> Erased:
-        return self._target[0]
-
-    @property
-    def target(self) -> str:
-        return self._target[1]
-
-    @property
-    def _target(self) -> tuple[Erased, str]:
-        given = {
-            Erased.RECORD: self.record_id,
-            Erased.ENTITY: self.entity_id,
-            Erased.SCOPE: self.scope,
-            Erased.TENANT: self.tenant,
-        }
-        found = [(kind, str(value)) for kind, value in given.items() if value is not None]
-        if len(found) != 1:
-            raise InvalidInput("input: give just one of recordId, entityId, scope and tenant", path=["input"])
-        return found[0]
-
-    def check(self) -> None:
-        """Raises InvalidInput naming the field that is wrong."""
-        check_json(self.target, path=[self.kind.label])
-        check_json(self.rationale, path=["rationale"])
-        if not self.rationale.strip():
-            raise InvalidInput("rationale: say why; it is kept in the receipt", path=["rationale"])
-        if len(self.rationale) > MAX_RATIONALE:
-            raise InvalidInput(
-                f"rationale: {len(self.rationale)} letters; at most {MAX_RATIONALE} are kept", path=["rationale"]
-            )
-        if self.idempotency_key is not None and not 0 < len(self.idempotency_key) <= MAX_LABEL:
-            raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} letters", path=["idempotencyKey"])
-
-    def as_json(self) -> dict[str, Any]:
-        return {"kind": self.kind.label, "target": self.target, "rationale": self.rationale}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Erasing:
-    """An answer: the receipt, and whether it is that of an earlier request with the same key."""
-
-    receipt: Receipt
-    replayed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +136,7 @@ class Erasure:
         request.check()
         if request.kind is Erased.TENANT:
             return await self._tenant(trust, request, advance)
-        _may(trust, request)
+        check_rights(trust, request)
         reach = await self._directory.reach(trust)
         if request.kind is Erased.SCOPE:
             return await self._scope(reach, request, advance)
@@ -213,7 +148,7 @@ class Erasure:
         Raises as `erase` does.
         """
         replace(request, rationale=request.rationale or "preview").check()
-        _may(trust, request)
+        check_rights(trust, request)
         if request.kind is Erased.TENANT:
             tenant = await self._known_tenant(trust, request.target)
             async with self._database.working(Role.ERASE) as connection:
@@ -333,7 +268,7 @@ class Erasure:
                 await retell_episodes(connection, tenant, told)
             doubtful = (found.survivors | disputed) & stay
             if names:
-                says = _says(names)
+                says = saying(names)
                 traces["audit_notes"] += await erase_notes_naming(connection, tenant, stay | left, says)
             done = await reevaluate(
                 connection, self._directory, everything, doubtful=doubtful, actor=reach.trust.actor, at=at
@@ -380,9 +315,9 @@ class Erasure:
             return set()
         same = await identities(connection, tenant, request.entity_id)
         names = {
-            name for _, content in (await contents_of(connection, tenant, same)).values() for name in _names_in(content)
+            name for _, content in (await contents_of(connection, tenant, same)).values() for name in names_in(content)
         }
-        if _says(names)(request.rationale):
+        if saying(names)(request.rationale):
             raise InvalidInput(
                 "rationale: it stays in the receipt, and it names what is to be forgotten; name a ticket instead",
                 path=["rationale"],
@@ -406,12 +341,12 @@ class Erasure:
             (scopes[rows[id_].scope], kind, content["text"])
             for id_, (kind, content) in (await contents_of(connection, tenant, going)).items()
         }
-        says = _says(names)
+        says = saying(names)
         return {
             one.id
             for one in kept
-            if (one.scope, *_would_become(one.input, self._clock.now())) in said
-            or any(says(text) for text in _texts(one.input))
+            if (one.scope, *would_become(one.input, self._clock.now())) in said
+            or any(says(text) for text in texts(one.input))
         }
 
     async def _visible(self, connection: AsyncConnection, reach: Reach, ids: Collection[UUID]) -> set[UUID]:
@@ -426,8 +361,8 @@ class Erasure:
         """List the records that still say one of `names`, found by the index of words and checked on what they say."""
         async with beyond(connection, reach.everything().bounds):
             found = await said_elsewhere(connection, reach.tenant, names, limit=MAX_ELSEWHERE)
-        says = _says(names)
-        where = [id_ for id_, content in found.records if any(says(text) for text in _texts(content))]
+        says = saying(names)
+        where = [id_ for id_, content in found.records if any(says(text) for text in texts(content))]
         complete = found.complete and len(where) <= MAX_ELSEWHERE
         return replace(receipt, elsewhere=tuple(where[:MAX_ELSEWHERE]), elsewhere_complete=complete)
 
@@ -490,7 +425,7 @@ class Erasure:
     # A tenant
 
     async def _tenant(self, trust: Trust, request: Erase, advance: Callable[[int], None]) -> Erasing:
-        _may(trust, request)
+        check_rights(trust, request)
         async with self._database.working(Role.ERASE) as connection:
             known = await self._replayed(connection, None, trust.actor, request)
         if known is not None and known.receipt.finished_at is not None:
@@ -580,7 +515,7 @@ class Erasure:
         self, connection: AsyncConnection, tenant: Tenant | None, actor: str, request: Erase
     ) -> Erasing | None:
         """What the same key left before; also what was begun on a scope and not finished, under whatever key."""
-        key_hash, request_hash = _keys(tenant, actor, request)
+        key_hash, request_hash = request_hashes(tenant, actor, request)
         known = await find_erasure(connection, key_hash=key_hash) if key_hash is not None else None
         if known is not None:
             if known.request_hash != request_hash:
@@ -604,7 +539,7 @@ class Erasure:
 
     def _receipt(self, tenant: Tenant, actor: str, request: Erase, tally: Tally, *, at: datetime | None) -> Receipt:
         keyed = None if request.kind is Erased.TENANT else tenant
-        key_hash, request_hash = _keys(keyed, actor, request)
+        key_hash, request_hash = request_hashes(keyed, actor, request)
         return Receipt(
             id=new_id(),
             tenant=tenant.id,
@@ -631,48 +566,12 @@ class Erasure:
             _log.warning("artifacts of what was erased are left for housekeeping", code=error.code)
 
 
-def _may(trust: Trust, request: Erase) -> None:
-    """Raises Forbidden; nothing has been looked at, so nothing is told."""
-    if request.kind is Erased.RECORD:
-        trust.require(Access.WRITE)
-        return
-    trust.require(Access.ADMIN)
-    if trust.ceiling is not Sensitivity.HYPER:
-        raise Forbidden(
-            f"Erasing {_A[request.kind]} takes what is most sensitive, too; this credential's ceiling is"
-            f" {trust.ceiling.label}, not hyper.",
-            path=[_FIELD[request.kind]],
-        )
-    covered = request.kind is Erased.SCOPE and request.scope != UNSCOPED and request.scope in (trust.scopes or ())
-    if trust.scopes is not None and not covered:
-        raise Forbidden(
-            f"Erasing {_A[request.kind]} needs a credential for "
-            + ("that scope, or for all." if request.kind is Erased.SCOPE else "all scopes."),
-            path=[_FIELD[request.kind]],
-        )
-
-
-_A = {Erased.ENTITY: "an entity", Erased.SCOPE: "a scope", Erased.TENANT: "a tenant"}
-_FIELD = {Erased.ENTITY: "entityId", Erased.SCOPE: "scope", Erased.TENANT: "tenant"}
-
-
 def _sees_all(reach: Reach) -> bool:
     return reach.scopes is None and reach.ceiling is Sensitivity.HYPER
 
 
 def _no_tenant(name: str) -> RecordNotFound:
     return RecordNotFound(name, f"There is no tenant {name!r} that this credential may erase.", path=["tenant"])
-
-
-def _keys(tenant: Tenant | None, actor: str, request: Erase) -> tuple[bytes | None, bytes | None]:
-    """Hashes of the idempotency key and the request. Those of a tenant outlive its key, so they are plain."""
-    if request.idempotency_key is None:
-        return None, None
-    key = f"{actor}\x00{request.idempotency_key}".encode()
-    said = orjson.dumps(request.as_json(), option=orjson.OPT_SORT_KEYS)
-    if tenant is None:
-        return hashlib.sha256(f"{request.target}\x00".encode() + key).digest(), hashlib.sha256(said).digest()
-    return keyed_hash(tenant.index_key, "erasure", key), hashed_request(tenant, said)
 
 
 def _tally(receipt: Receipt) -> Tally:
@@ -683,47 +582,3 @@ def _with(receipt: Receipt, tally: Tally, *, finished_at: datetime | None) -> Re
     return replace(
         receipt, counts=tally.counts, hashes=tuple(tally.hashes), digest=tally.digest, finished_at=finished_at
     )
-
-
-def _names_in(content: Mapping[str, Any]) -> set[str]:
-    payload = content["payload"]
-    aliases = [alias["value"] for alias in payload.get("aliases") or ()]
-    identifiers = [entry["value"] for entry in payload.get("identifiers") or ()]
-    return {payload["canonical_name"], *aliases, *identifiers}
-
-
-def _says(names: Collection[str]) -> Callable[[str], bool]:
-    """Whether a text has one of the names in it, as names are compared."""
-    wanted = [normalised_name(name) for name in names if normalised_name(name)]
-    return lambda text: any(name in said for said in (normalised_name(text),) for name in wanted)
-
-
-def _texts(value: object) -> list[str]:
-    """All strings in a JSON value, its keys included."""
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, Mapping):
-        return [text for key, item in value.items() for text in (str(key), *_texts(item))]
-    if isinstance(value, list | tuple):
-        return [text for item in value for text in _texts(item)]
-    return []
-
-
-def _would_become(sent: Mapping[str, Any], now: datetime) -> tuple[MemoryType, str] | tuple[()]:
-    """The type and text of the record that a failed capture would have become; nothing for an outcome."""
-    proposed = sent.get("proposed_type")
-    try:
-        request = CaptureRequest(
-            source=sent["source"],
-            source_kind=SourceKind(sent["source_kind"]),
-            content=sent["content"],
-            proposed_type=MemoryType.parse(proposed, path=["proposed_type"]) if proposed else None,
-            summary=sent.get("summary"),
-        )
-        draft = classify(request, 0, now)
-        if is_outcome(draft):
-            return ()
-        caption(draft)
-    except (StratagraphError, KeyError, ValueError):
-        return ()
-    return draft.type, draft.text

@@ -1,0 +1,1 @@
+"""The right to be forgotten (SPEC §2)."""
