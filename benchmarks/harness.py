@@ -33,6 +33,8 @@ from stratagraph.store.database import Database
 from stratagraph.store.enums import Access, Sensitivity
 from stratagraph.store.partitions import make_days
 from stratagraph.store.schema import migrate
+from stratagraph.store.sealing.master import LocalMasterKey
+from stratagraph.store.sealing.vault import Vault
 from stratagraph.store.tenancy import Directory
 from stratagraph.store.trust import Trust
 
@@ -90,7 +92,8 @@ async def store(server_url: str, name: str) -> AsyncIterator[Store]:
     await asyncio.to_thread(migrate, url)
     async with Database(url) as database:
         await make_days(database, datetime.now(UTC).date())
-        yield Store(url=url, database=database, directory=Directory(database))
+        vault = Vault(database, LocalMasterKey(bytes(32)))  # some of what is measured is sealed
+        yield Store(url=url, database=database, directory=Directory(database, vault))
 
 
 def trust(*, scopes: Sequence[str] | None = None, ceiling: Sensitivity = Sensitivity.HYPER) -> Trust:
