@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, Protocol, Self, TypedDict, cast
 from uuid import UUID
 
 import strawberry
@@ -36,6 +36,30 @@ EXPECTED = "Refuses the change where the record's version is another one by now.
 KEY = "The same key and request again answers with what the first one left."
 
 
+class _Given(Protocol):
+    record_id: strawberry.ID
+    rationale: str
+    expected_version: int | None
+    idempotency_key: str | None
+
+
+class _Common(TypedDict):
+    record_id: UUID
+    rationale: str
+    expected_version: int | None
+    idempotency_key: str | None
+
+
+def _common(given: _Given) -> _Common:
+    """What every revision says."""
+    return {
+        "record_id": parse_id(given.record_id, path=["recordId"]),
+        "rationale": given.rationale,
+        "expected_version": given.expected_version,
+        "idempotency_key": given.idempotency_key,
+    }
+
+
 def _evidence(given: list[JSON] | None) -> tuple[dict[str, Any], ...]:
     return tuple(cast(list[dict[str, Any]], given or []))
 
@@ -51,12 +75,9 @@ class SupersedeInput:
 
     def as_request(self) -> domain.Supersede:
         return domain.Supersede(
-            record_id=parse_id(self.record_id, path=["recordId"]),
+            **_common(self),
             payload=cast(dict[str, Any], self.payload),
             evidence=_evidence(self.evidence),
-            rationale=self.rationale,
-            expected_version=self.expected_version,
-            idempotency_key=self.idempotency_key,
         )
 
 
@@ -72,13 +93,10 @@ class ForkInput:
 
     def as_request(self) -> domain.Fork:
         return domain.Fork(
-            record_id=parse_id(self.record_id, path=["recordId"]),
+            **_common(self),
             payload=cast(dict[str, Any], self.payload),
             conditions=cast(dict[str, Any], self.conditions),
             evidence=_evidence(self.evidence),
-            rationale=self.rationale,
-            expected_version=self.expected_version,
-            idempotency_key=self.idempotency_key,
         )
 
 
@@ -95,12 +113,9 @@ class ContestInput:
 
     def as_request(self) -> domain.Contest:
         return domain.Contest(
-            record_id=parse_id(self.record_id, path=["recordId"]),
+            **_common(self),
             contesting_id=_maybe_id(self.contesting_id, "contestingId"),
             evidence=_evidence(self.evidence),
-            rationale=self.rationale,
-            expected_version=self.expected_version,
-            idempotency_key=self.idempotency_key,
         )
 
 
@@ -117,11 +132,8 @@ class ResolveContestInput:
 
     def as_request(self) -> domain.ResolveContest:
         return domain.ResolveContest(
-            record_id=parse_id(self.record_id, path=["recordId"]),
+            **_common(self),
             winner_id=_maybe_id(self.winner_id, "winnerId"),
-            rationale=self.rationale,
-            expected_version=self.expected_version,
-            idempotency_key=self.idempotency_key,
         )
 
 
@@ -134,10 +146,7 @@ class RetractInput:
 
     def as_request(self) -> domain.Retract:
         return domain.Retract(
-            record_id=parse_id(self.record_id, path=["recordId"]),
-            rationale=self.rationale,
-            expected_version=self.expected_version,
-            idempotency_key=self.idempotency_key,
+            **_common(self),
         )
 
 
@@ -174,10 +183,7 @@ class DeleteRecordInput:
 
     def as_request(self) -> domain.Delete:
         return domain.Delete(
-            record_id=parse_id(self.record_id, path=["recordId"]),
-            rationale=self.rationale,
-            expected_version=self.expected_version,
-            idempotency_key=self.idempotency_key,
+            **_common(self),
         )
 
 
@@ -190,10 +196,7 @@ class ReinforceInput:
 
     def as_request(self) -> domain.Reinforce:
         return domain.Reinforce(
-            record_id=parse_id(self.record_id, path=["recordId"]),
-            rationale=self.rationale,
-            expected_version=self.expected_version,
-            idempotency_key=self.idempotency_key,
+            **_common(self),
         )
 
 
@@ -207,11 +210,8 @@ class PenalizeInput:
 
     def as_request(self) -> domain.Penalize:
         return domain.Penalize(
-            record_id=parse_id(self.record_id, path=["recordId"]),
+            **_common(self),
             amount=self.amount,
-            rationale=self.rationale,
-            expected_version=self.expected_version,
-            idempotency_key=self.idempotency_key,
         )
 
 
@@ -225,11 +225,8 @@ class PinInput:
 
     def as_request(self) -> domain.Pin:
         return domain.Pin(
-            record_id=parse_id(self.record_id, path=["recordId"]),
+            **_common(self),
             pinned=self.pinned,
-            rationale=self.rationale,
-            expected_version=self.expected_version,
-            idempotency_key=self.idempotency_key,
         )
 
 

@@ -154,7 +154,6 @@ class Revision:
                     return await self._replayed(connection, reach, known.committed)
             sequence = await self._sequences.current(connection)
             work = Work(connection, self._directory, reach, self._clock.now(), request.rationale)
-            last = await self._last_seen(connection, reach, request)
             current = await _APPLY[type(request)](work, request)
             await work.settle()
             touched = list(dict.fromkeys([*work.touched, current]))
@@ -182,8 +181,7 @@ class Revision:
             reader = Reader(connection, self._directory, reach, work.at)
             records = await reader.records(touched)
             edges = await reader.relations([edge.id for edge in work.edges])
-        record = records.get(current) or last
-        assert record is not None  # what a caller may revise, the caller may see
+        record = records.get(current) or work.known[current]  # what was deleted, as it was last
         return Revised(
             record=record,
             records=tuple(records[id_] for id_ in touched if id_ in records),
@@ -202,13 +200,6 @@ class Revision:
         else:
             async with self._database.writing(reach.bounds) as connection:
                 yield connection
-
-    async def _last_seen(self, connection: AsyncConnection, reach: Reach, request: Revise) -> MemoryRecord | None:
-        """What is about to be deleted, since it cannot be read afterwards."""
-        if not isinstance(request, Delete):
-            return None
-        reader = Reader(connection, self._directory, reach, self._clock.now())
-        return (await reader.records([request.record_id])).get(request.record_id)
 
     async def _replayed(self, connection: AsyncConnection, reach: Reach, committed: Committed) -> Revised:
         """What the first request left, as the caller may see it now."""

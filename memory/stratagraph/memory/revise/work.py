@@ -47,7 +47,7 @@ class Work:
     queued: int = 0
     doubtful: set[UUID] = field(default_factory=set)  # looked at again at the end of this revision,
     causes: set[UUID] = field(default_factory=set)  # and so is what rests on these
-    _read: dict[UUID, datetime] = field(default_factory=dict)
+    known: dict[UUID, MemoryRecord] = field(default_factory=dict)  # as they were before this revision
 
     async def targets(self, ids: Sequence[UUID], *, path: list[str]) -> list[MemoryRecord]:
         """The records to be revised, in the order of `ids`. Raises NotFound for what does not exist for the caller,
@@ -60,7 +60,7 @@ class Work:
             if record.redacted:
                 raise Forbidden(f"{path[0]}: record {id_} is above the credential's ceiling", path=path)
             self._may_write(record, path)
-        self._read |= {id_: found[id_].updated_at for id_ in ids}
+        self.known |= found
         return [found[id_] for id_ in ids]
 
     def _may_write(self, record: MemoryRecord, path: list[str]) -> None:
@@ -77,7 +77,7 @@ class Work:
         derived = await reachable(self.connection, self.reach, ids) if with_derived else []
         rows = await lock_records(self.connection, self.reach.tenant, {*ids, *derived})
         self.after(*(row.updated_at for row in rows.values()))
-        if any(id_ not in rows or rows[id_].updated_at != self._read.get(id_, rows[id_].updated_at) for id_ in ids):
+        if any(id_ not in rows or rows[id_].updated_at != self.known[id_].updated_at for id_ in ids):
             raise Crossed
         return {id_: rows[id_] for id_ in ids}
 
