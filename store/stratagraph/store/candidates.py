@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store import tables
 from stratagraph.store.bulk import insert_rows
 from stratagraph.store.canonical import keyed_hash
+from stratagraph.store.errors import IdempotencyMismatch
 from stratagraph.store.sealing.contents import CANDIDATE
 from stratagraph.store.tenancy import Tenant
 
@@ -40,8 +41,30 @@ class Keyed:
     committed: Committed
 
 
-def idempotency_key_hash(tenant: Tenant, key: str) -> bytes:
-    return keyed_hash(tenant.index_key, "idempotency", key.encode())
+@dataclass(frozen=True, slots=True)
+class RequestKey:
+    """An idempotency key and the request it is used for, as hashes; both None without a key."""
+
+    key_hash: bytes | None
+    request_hash: bytes | None
+
+    @classmethod
+    def of(cls, tenant: Tenant, key: str | None, request: Mapping[str, Any]) -> RequestKey:
+        if key is None:
+            return cls(None, None)
+        body = orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
+        return cls(keyed_hash(tenant.index_key, "idempotency", key.encode()), hashed_request(tenant, body))
+
+    def replay(self, used: Mapping[bytes, Keyed], *, path: list[str]) -> Committed | None:
+        """What the key stands for among those `used`, or None. Raises IdempotencyMismatch for another request."""
+        known = used.get(self.key_hash) if self.key_hash is not None else None
+        if known is None:
+            return None
+        if known.request_hash != self.request_hash:
+            raise IdempotencyMismatch(
+                "idempotencyKey: this key was used for another request; choose a new one", path=path
+            )
+        return known.committed
 
 
 def hashed_request(tenant: Tenant, request: bytes) -> bytes:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-import orjson
 import psycopg
 import structlog
 from sqlalchemy.exc import IntegrityError
@@ -21,9 +20,8 @@ from stratagraph.memory.capture.writer import Written, write_round
 from stratagraph.memory.collisions import ATTEMPTS, collided, step_aside
 from stratagraph.store.candidates import (
     Committed,
+    RequestKey,
     find_keyed,
-    hashed_request,
-    idempotency_key_hash,
     insert_candidates,
     insert_failed,
 )
@@ -57,12 +55,6 @@ class Captured:
     candidate: UUID
     sequence: str
     replayed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Keyed:
-    key_hash: bytes | None
-    request_hash: bytes | None
 
 
 class Capture:
@@ -106,19 +98,14 @@ class Capture:
                     raise _located(error, position) from error
                 raise
             drafts.append(draft)
-        keys = [self._keys(reach, draft) for draft in drafts]
+        keys = [RequestKey.of(reach.tenant, draft.request.idempotency_key, draft.request.as_json()) for draft in drafts]
         _refuse_twice(keys)
         await self._directory.scopes(reach.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
         return await self._persist(reach, drafts, keys, batch=batch)
 
-    def _keys(self, reach: Reach, draft: Draft) -> _Keyed:
-        key = draft.request.idempotency_key
-        if key is None:
-            return _Keyed(None, None)
-        body = orjson.dumps(draft.request.as_json(), option=orjson.OPT_SORT_KEYS)
-        return _Keyed(idempotency_key_hash(reach.tenant, key), hashed_request(reach.tenant, body))
-
-    async def _persist(self, reach: Reach, drafts: list[Draft], keys: list[_Keyed], *, batch: bool) -> list[Captured]:
+    async def _persist(
+        self, reach: Reach, drafts: list[Draft], keys: list[RequestKey], *, batch: bool
+    ) -> list[Captured]:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 # Writing fills the drafts in, so each attempt begins with its own.
@@ -155,7 +142,7 @@ class Capture:
             " and can be tried again."
         )
 
-    async def _commit(self, reach: Reach, drafts: list[Draft], keys: list[_Keyed]) -> list[Captured]:
+    async def _commit(self, reach: Reach, drafts: list[Draft], keys: list[RequestKey]) -> list[Captured]:
         async with self._database.writing(reach.bounds) as connection:
             used = await find_keyed(
                 connection, reach.tenant, reach.trust.actor, [key.key_hash for key in keys if key.key_hash is not None]
@@ -163,16 +150,11 @@ class Capture:
             replays: dict[int, Committed] = {}
             fresh: list[Draft] = []
             for draft, key in zip(drafts, keys, strict=True):
-                known = used.get(key.key_hash) if key.key_hash is not None else None
+                known = key.replay(used, path=[f"#{draft.position}", "idempotencyKey"])
                 if known is None:
                     fresh.append(draft)
-                elif known.request_hash != key.request_hash:
-                    raise IdempotencyMismatch(
-                        "idempotencyKey: this key was used for another request; choose a new one",
-                        path=[f"#{draft.position}", "idempotencyKey"],
-                    )
                 else:
-                    replays[draft.position] = known.committed
+                    replays[draft.position] = known
             written: dict[int, Written] = {}
             if fresh:
                 sequence = await self._sequences.current(connection)
@@ -247,7 +229,7 @@ class Capture:
             )
 
 
-def _candidate_row(draft: Draft, key: _Keyed, written: Written) -> dict[str, object]:
+def _candidate_row(draft: Draft, key: RequestKey, written: Written) -> dict[str, object]:
     return {
         "id": draft.candidate,
         "source": draft.request.source,
@@ -325,7 +307,7 @@ def _leaves(draft: Draft) -> list[tuple[object, ...]]:
     return leaves
 
 
-def _refuse_twice(keys: Sequence[_Keyed]) -> None:
+def _refuse_twice(keys: Sequence[RequestKey]) -> None:
     seen: set[bytes] = set()
     for position, key in enumerate(keys):
         if key.key_hash is None:

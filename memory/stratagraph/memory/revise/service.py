@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import orjson
 import psycopg
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -37,9 +36,8 @@ from stratagraph.memory.revise.supersede import fork, supersede
 from stratagraph.memory.revise.work import Work
 from stratagraph.store.candidates import (
     Committed,
+    RequestKey,
     find_keyed,
-    hashed_request,
-    idempotency_key_hash,
     insert_candidates,
 )
 from stratagraph.store.clock import Clock
@@ -136,22 +134,12 @@ class Revision:
 
     async def _commit(self, reach: Reach, request: Revise) -> Revised:
         tenant, actor = reach.tenant, reach.trust.actor
-        key_hash = request_hash = None
-        if request.idempotency_key is not None:
-            key_hash = idempotency_key_hash(tenant, request.idempotency_key)
-            request_hash = hashed_request(
-                tenant, orjson.dumps(request.as_json(), option=orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME)
-            )
+        key = RequestKey.of(tenant, request.idempotency_key, request.as_json())
         async with self._transaction(reach, request) as connection:
-            if key_hash is not None:
-                known = (await find_keyed(connection, tenant, actor, [key_hash])).get(key_hash)
-                if known is not None:
-                    if known.request_hash != request_hash:
-                        raise IdempotencyMismatch(
-                            "idempotencyKey: this key was used for another request; choose a new one",
-                            path=["idempotencyKey"],
-                        )
-                    return await self._replayed(connection, reach, known.committed)
+            used = await find_keyed(connection, tenant, actor, [key.key_hash] if key.key_hash is not None else [])
+            known = key.replay(used, path=["idempotencyKey"])
+            if known is not None:
+                return await self._replayed(connection, reach, known)
             sequence = await self._sequences.current(connection)
             work = Work(connection, self._directory, reach, self._clock.now(), request.rationale)
             current = await _APPLY[type(request)](work, request)
@@ -170,8 +158,8 @@ class Revision:
                         "record": current,
                         "created": touched,
                         "edges": [edge.id for edge in work.edges],
-                        "key_hash": key_hash,
-                        "request_hash": request_hash,
+                        "key_hash": key.key_hash,
+                        "request_hash": key.request_hash,
                     }
                 ],
                 actor=actor,
