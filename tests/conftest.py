@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["fix_memory", "fix_neo4j", "fix_service"]
+pytest_plugins = ["fix_memory", "fix_mirror", "fix_neo4j", "fix_service", "fix_faults"]
 
 # `make soak`: 100 histories of 100 steps, other ones each time.
 settings.register_profile("soak", max_examples=100, stateful_step_count=100, deadline=None, derandomize=False)

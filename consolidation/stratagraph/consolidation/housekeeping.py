@@ -13,7 +13,7 @@ import secrets
 import socket
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
@@ -24,11 +24,11 @@ from stratagraph.store.clock import Clock
 from stratagraph.store.database import Database, Role
 from stratagraph.store.episodes import close_episodes, fetch_due
 from stratagraph.store.errors import StoreUnavailable
-from stratagraph.store.feed import trim_ticks
 from stratagraph.store.forgetting import prune_due
-from stratagraph.store.partitions import make_days
+from stratagraph.store.partitions import drop_days, make_days
 from stratagraph.store.retrievals import KEPT, forget_retrievals
 from stratagraph.store.tenancy import Directory
+from stratagraph.store.ticks import trim_ticks
 from stratagraph.store.word_counts import WordCounter
 from stratagraph.store.writing import finish
 
@@ -43,6 +43,7 @@ class HousekeepingConfig:
     jitter: float = 0.2  # share of `every_s`, so that servers do not step in time
     batch: int = 100  # episodes closed in one transaction
     trim: int = 5_000  # retrievals and ticks dropped in one pass
+    days_every_s: float = 3_600.0  # the log's days: what could not be made or dropped is tried again
     prune_every_s: float = 3_600.0  # what fades, fades slowly
     prune_batch: int = 200  # records pruned in one transaction
     prune_batches: int = 50  # in one pass, so that the other chores are not kept waiting; the next pass goes on
@@ -80,7 +81,7 @@ class Housekeeping:
         self._config = config
         self._artifacts = artifacts
         self._words = WordCounter(database, owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}")
-        self._days_made_on: date | None = None
+        self._next_days: datetime | None = None
         self._next_prune: datetime | None = None
 
     async def run(self) -> None:
@@ -101,10 +102,7 @@ class Housekeeping:
 
     async def run_once(self, now: datetime) -> HousekeepingResult:
         """One pass. Raises StoreUnavailable; what was done by then is done."""
-        days = 0
-        if self._days_made_on != now.date():
-            days = await make_days(self._database, now.date())
-            self._days_made_on = now.date()
+        days = await self._days(now)
         closed = await self._close_silent(now)
         reevaluated = await self._reevaluate(now)
         pruned = await self._prune(now)
@@ -122,6 +120,15 @@ class Housekeeping:
             forgotten=forgotten,
             removed=removed,
         )
+
+    async def _days(self, now: datetime) -> int:
+        """Make the days of the change log that are to come, drop those that everybody has read; how many were made."""
+        if self._next_days is not None and now < self._next_days:
+            return 0
+        made = await make_days(self._database, now.date())
+        await drop_days(self._database, now.date())
+        self._next_days = now + timedelta(seconds=self._config.days_every_s)
+        return made
 
     async def _reevaluate(self, now: datetime) -> int:
         """Look at derived records whose support has changed and that one write had no room for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from stratagraph.store.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.store.trust import acl
@@ -19,13 +20,18 @@ TYPE_LABELS = {
     MemoryType.PLAN_GRAPH: "PlanGraph",
 }
 RESERVED = frozenset(
-    {"Memory", "Mirrored", "Past", "RelTomb", "SyncCheckpoint", "MirrorInfo", "PlanStep", "Tool", *TYPE_LABELS.values()}
+    {
+        *("Memory", "Mirrored", "Past", "Tomb", "RelTomb", "PlanStep", "Tool"),
+        *("MirrorInfo", "SyncCheckpoint", "SyncGeneration", "SyncRebuild"),
+        *TYPE_LABELS.values(),
+    }
 )
 MAX_ENTITY_LABELS = 4
 
 
-def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity) -> dict[str, Any]:
-    """A record as a node: its key, version, labels and properties."""
+def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity, upto: int = 0) -> dict[str, Any]:
+    """A record as a node: its key, labels and properties. It replaces what the mirror has of an older generation, or
+    of this one in an older version; a repair also what is there up to version `upto`."""
     memory_type = MemoryType(row["type"])
     live = RecordState(row["state"]) in (RecordState.ACTIVE, RecordState.CONTESTED)
     labels = ["Memory" if live else "Past", TYPE_LABELS[memory_type]]
@@ -42,11 +48,20 @@ def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity) -
         "occurred_at": row["occurred_at"],
         "ver": row["row_version"],
         "gen": generation,
-        "bkt": bucket(row["id"].int),
+        "d": row["digest"],
     }
     if row["name"] is not None and row["sensitivity"] <= names_up_to:  # a sealed record has none to show
         properties["name"] = caption(row["name"])
-    return {"ten": row["tenant"], "id": str(row["id"]), "ver": row["row_version"], "labels": labels, "p": properties}
+    return {**_guard(row["tenant"], row["id"], row["row_version"], generation, upto), "labels": labels, "p": properties}
+
+
+def dead(tenant: int, id_: UUID, version: int, *, generation: int) -> dict[str, Any]:
+    """What takes the place of a record or relation that is gone."""
+    return {**_guard(tenant, id_, version, generation, version), "ver": version}
+
+
+def _guard(tenant: int, id_: UUID, version: int, generation: int, upto: int) -> dict[str, Any]:
+    return {"ten": tenant, "id": str(id_), "gen": generation, "upto": max(version - 1, upto)}
 
 
 def plan(row: Mapping[str, Any], *, names_up_to: Sensitivity) -> dict[str, Any] | None:
@@ -78,11 +93,10 @@ def _links(row: Mapping[str, Any], kind: str) -> list[dict[str, str]]:
     ]
 
 
-def relation(row: Mapping[str, Any], *, generation: int) -> dict[str, Any]:
+def relation(row: Mapping[str, Any], *, generation: int, upto: int = 0) -> dict[str, Any]:
+    """A relation as a relationship, guarded as a node is."""
     return {
-        "ten": row["tenant"],
-        "id": str(row["id"]),
-        "ver": row["row_version"],
+        **_guard(row["tenant"], row["id"], row["row_version"], generation, upto),
         "src": str(row["source"]),
         "dst": str(row["target"]),
         "p": {
@@ -92,7 +106,7 @@ def relation(row: Mapping[str, Any], *, generation: int) -> dict[str, Any]:
             "created_at": row["created_at"],
             "ver": row["row_version"],
             "gen": generation,
-            "bkt": bucket(row["id"].int),
+            "d": row["digest"],
         },
     }
 
@@ -120,8 +134,3 @@ def entity_labels(types: list[str | None]) -> list[str]:
 def caption(name: str) -> str:
     line = " ".join(name.split())
     return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1] + "…"
-
-
-def bucket(number: int) -> int:
-    """One of 1,024 by the random end of a UUIDv7, for comparing the two stores piece by piece."""
-    return number & 1023

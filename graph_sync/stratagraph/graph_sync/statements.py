@@ -11,7 +11,10 @@ SCHEMA: tuple[str, ...] = (
     "CREATE CONSTRAINT checkpoint_key IF NOT EXISTS FOR (c:SyncCheckpoint) REQUIRE c.k IS UNIQUE",
     "CREATE CONSTRAINT plan_step_key IF NOT EXISTS FOR (s:PlanStep) REQUIRE (s.ten, s.id) IS UNIQUE",
     "CREATE CONSTRAINT tool_key IF NOT EXISTS FOR (t:Tool) REQUIRE (t.ten, t.name) IS UNIQUE",
-    "CREATE INDEX mirrored_bucket IF NOT EXISTS FOR (n:Mirrored) ON (n.bkt)",
+    "CREATE CONSTRAINT generation_key IF NOT EXISTS FOR (g:SyncGeneration) REQUIRE g.ten IS UNIQUE",
+    "CREATE CONSTRAINT rebuild_key IF NOT EXISTS FOR (s:SyncRebuild) REQUIRE s.gen IS UNIQUE",
+    "CREATE CONSTRAINT mirror_info_key IF NOT EXISTS FOR (i:MirrorInfo) REQUIRE i.k IS UNIQUE",
+    "DROP INDEX mirrored_bucket IF EXISTS",  # of mirrors that an earlier version made
     "CREATE INDEX memory_name IF NOT EXISTS FOR (n:Memory) ON (n.ten, n.name)",
 )
 
@@ -29,9 +32,19 @@ def of_type(name: str, relationship_type: str) -> str:
 
 
 @lru_cache
-def edges_of(*, all_scopes: bool, history: bool) -> str:
-    """The level statement for callers with listed scopes or with all, with or without the past."""
-    sight = "m.ten = $ten AND m.acl % 8 <= $leaf" if all_scopes else "m.acl IN $acls"
+def of_each_type(name: str, relationship_types: tuple[str, ...], **columns: str) -> str:
+    """The statement for each of some types, its columns brought together: `columns` says how, by name."""
+    united = "\n  UNION ALL\n".join(of_type(name, one) for one in relationship_types)
+    together = ", ".join(f"{how}({column}) AS {column}" for column, how in columns.items())
+    return f"CALL () {{\n{united}\n}}\nRETURN {together}"
+
+
+@lru_cache
+def edges_of(*, all_scopes: bool, all_levels: bool, history: bool) -> str:
+    """The level statement for callers with listed scopes or with all, who may see some sensitivities or all, with or
+    without the past. What is read of the far ends is most of the work, so each statement reads no more than it must;
+    relations do not leave their tenant."""
+    sight = "m.acl IN $acls" if not all_scopes else "true" if all_levels else "m.acl % 8 <= $leaf"
     text = statement("edges_of").replace("SIGHT", sight)
     return text.replace("|HISTORY", "|Past" if history else "")
 

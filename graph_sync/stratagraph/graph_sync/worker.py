@@ -1,35 +1,49 @@
 """The worker that keeps the mirror in step with the truth: follow the feed, apply, check-point, again.
 
 State transfer: the log says which rows changed, the worker reads them as they are now and writes them guarded by
-version. A crash at any instant repeats work and loses none; a zombie past its lease does no harm.
+version. A crash at any instant repeats work and loses none; a zombie past its lease does no harm. Workers share the
+feed's shards, and one of them keeps the mirror as a whole.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import secrets
 import socket
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
 from neo4j.exceptions import Neo4jError
 
-from stratagraph.graph_sync.mapping import bucket, node, plan, relation
-from stratagraph.graph_sync.mirror import Checkpoint, Mirror, MirrorBatch
+from stratagraph.graph_sync.applying import Applier, Work
+from stratagraph.graph_sync.checking import Checker
+from stratagraph.graph_sync.history import checkpoint_key, mismatch
+from stratagraph.graph_sync.keeping import LOOK_S, Keeper
+from stratagraph.graph_sync.mirror import Checkpoint, Mirror
 from stratagraph.store.database import Database
 from stratagraph.store.enums import Sensitivity
 from stratagraph.store.errors import MirrorUnavailable, StoreUnavailable, StratagraphError
-from stratagraph.store.feed import LEASE_S, Feed, Kind, Lease, Logged, Page
+from stratagraph.store.feed import LEASE_S, Feed, Lease, Page
+from stratagraph.store.generations import Generations
 from stratagraph.store.mirror_source import MirrorSource
+from stratagraph.store.parking import Parking
+from stratagraph.store.rounds import Rounds
 from stratagraph.store.tenancy import Directory
+from stratagraph.store.ticks import SHARDS
 
 CONSUMER = "neo4j"
-CHECKPOINT = "neo4j:0"
+WAIT_S = 0.2  # between looks at whether the mirror has been healed
 _log = structlog.get_logger(__name__)
+
+
+def mirror_feed(database: Database) -> Feed:
+    """The mirror's way through the log: a cursor per shard, so that as many workers may share it."""
+    return Feed(database, CONSUMER, cursors=SHARDS, rereads=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,246 +51,227 @@ class SyncConfig:
     """How the worker runs. Names of records above `names_up_to` stay out of the mirror."""
 
     names_up_to: Sensitivity = Sensitivity.LOW
-    idle_s: float = 0.1  # between looks when nothing is waiting
+    idle_s: float = 0.05  # between looks when nothing is waiting
+    look_s: float = LOOK_S  # between the keeper's looks
     back_off_s: float = 5.0  # the longest pause while a database is away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncResult:
-    """What one pass did. `idle` is True when nothing was waiting."""
+    """What one pass did. `idle` tells that nothing was waiting; not `ready`, that the mirror must be healed first."""
 
     applied: int = 0
     parked: int = 0
     rebuilt: bool = False
     idle: bool = True
+    ready: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """A page and the rows behind it."""
+
+    page: Page
+    work: Work
 
 
 class SyncWorker:
-    """One worker. Any number may run; the lease lets one of them apply."""
+    """One worker. Any number may run: they share the shards."""
 
     def __init__(self, database: Database, directory: Directory, mirror: Mirror, config: SyncConfig) -> None:
-        self._source = MirrorSource(database)
-        self._feed = Feed(database, CONSUMER)
-        self._directory = directory
+        self._feed = mirror_feed(database)
+        self._source = MirrorSource(database, names_up_to=config.names_up_to)
+        self._generations = Generations(database, CONSUMER)
+        self._parking = Parking(database, CONSUMER)
         self._mirror = mirror
         self._config = config
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        self._lease: Lease | None = None
-        self._leased_at = 0.0
-        self._generation = 0
+        self._leases: list[Lease] = []
+        self._tended_at = -float(LEASE_S)
         self._incarnation = ""
+        self._applier = self._new_applier(directory)
+        self.checker = Checker(self._source, mirror, self._feed, directory)
+        self.keeper = Keeper(
+            self._source,
+            self._generations,
+            self._feed,
+            self._new_applier(directory),
+            self.checker,
+            Rounds(database, CONSUMER),
+            mirror,
+            owner=self._owner,
+        )
 
-    async def run(self, *, on_pass: Callable[[SyncResult], None] | None = None) -> None:
-        """Follow the feed until cancelled. Outages of either database are logged once and waited out."""
-        pause, away = 0.0, False
+    def _new_applier(self, directory: Directory) -> Applier:
+        return Applier(self._source, self._generations, self._parking, directory, self._mirror)
+
+    async def run(self) -> None:
+        """Follow the feed, and keep the mirror if no other worker does, until cancelled. Outages of either database are
+        logged once and waited out."""
         try:
-            while True:
-                try:
-                    result = await self.run_once()
-                    if away:
-                        _log.info("mirror is back", uri=self._mirror.uri)
-                    away, pause = False, self._config.idle_s if result.idle else 0.0
-                    if on_pass is not None:
-                        on_pass(result)
-                except (MirrorUnavailable, StoreUnavailable, Neo4jError) as error:
-                    await self.hand_back()  # whoever goes on looks first at what the mirror holds
-                    self._lease = None
-                    if not away:
-                        reason = error.message if isinstance(error, StratagraphError) else error.code
-                        _log.warning("mirror is waiting", reason=reason)
-                    away, pause = True, min(self._config.back_off_s, max(0.1, pause * 2))
-                except Exception as error:  # whatever it is, it must not take the API down with it
-                    await self.hand_back()
-                    _log.error("mirror worker failed", error=type(error).__name__, code=getattr(error, "code", None))
-                    pause = self._config.back_off_s
-                await asyncio.sleep(pause)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._again_and_again("follow", self._follow_pass, self._step_back))
+                group.create_task(self._again_and_again("keep", self._keep_pass, self.keeper.hand_back))
         finally:
             await self.hand_back()
 
+    async def _follow_pass(self) -> float:
+        result = await self.follow_once()
+        if not result.ready or not self._leases:
+            return WAIT_S
+        return self._config.idle_s if result.idle else 0.0
+
+    async def _keep_pass(self) -> float:
+        await self.keeper.run_once(check=True)
+        return self._config.look_s
+
+    async def _again_and_again(
+        self, what: str, one_pass: Callable[[], Awaitable[float]], step_back: Callable[[], Awaitable[None]]
+    ) -> None:
+        pause, away = 0.0, False
+        while True:
+            try:
+                pause = await one_pass()
+                if away:
+                    _log.info("mirror is back", task=what, uri=self._mirror.uri)
+                away = False
+            except (MirrorUnavailable, StoreUnavailable, Neo4jError) as error:
+                await step_back()  # whoever goes on looks first at what the mirror holds
+                if not away:
+                    reason = error.message if isinstance(error, StratagraphError) else error.code
+                    _log.warning("mirror is waiting", task=what, reason=reason)
+                away, pause = True, min(self._config.back_off_s, max(0.1, pause * 2))
+            except Exception as error:  # whatever it is, it must not take the API down with it
+                await step_back()
+                _log.error("mirror worker failed", task=what, error=type(error).__name__, told=str(error)[:200])
+                away, pause = True, self._config.back_off_s
+            await asyncio.sleep(pause)
+
     async def run_once(self) -> SyncResult:
-        """One pass: take the lease if it is free, then apply everything up to now, page by page.
+        """One pass: keep the mirror if no other worker does, then apply everything up to now, page by page.
 
         Raises MirrorUnavailable or StoreUnavailable, with nothing half done that a later pass would not repeat.
         """
+        kept = await self.keeper.run_once()
+        result = await self.follow_once()
+        if kept.keeps:
+            await self.keeper.tell()
+        return SyncResult(
+            applied=result.applied,
+            parked=result.parked,
+            rebuilt=kept.rebuilt,
+            idle=result.idle and not kept.rebuilt,
+            ready=result.ready,
+        )
+
+    async def follow_once(self) -> SyncResult:
+        """Apply everything up to now that lies in this worker's shards."""
         await self._feed.tick()
-        rebuilt = False
-        if self._lease is None:
-            await self._feed.register()
-            self._lease = await self._feed.lease(self._owner)
-            self._leased_at = time.monotonic()
-            if self._lease is None:
-                return SyncResult()
-            rebuilt = await self._take_over()
+        overdue = time.monotonic() - self._tended_at > LEASE_S / 3
+        if (overdue or not self._leases) and not await self._tend_leases():
+            return SyncResult(ready=False)
         applied = parked = 0
-        while self._lease is not None:
-            page = await self._feed.page(self._lease)
-            if page is None:
-                break
-            parked += await self._apply_page(self._lease, page)
-            applied += len(page.changes)
-            await self._advance(self._lease, page)
-        if self._lease is not None:
-            await self._retry_parked()
-            if time.monotonic() - self._leased_at > LEASE_S / 3:
-                await self._keep_lease()
-        return SyncResult(applied=applied, parked=parked, rebuilt=rebuilt, idle=not applied and not rebuilt)
+        for lease in [*self._leases]:
+            done, refused = await self._follow(lease)
+            applied, parked = applied + done, parked + refused
+        self._join_leases()
+        return SyncResult(applied=applied, parked=parked, idle=not applied)
 
-    async def _advance(self, lease: Lease, page: Page) -> None:
-        self._lease = await self._feed.advance(lease, page)
-        self._leased_at = time.monotonic()
-        if self._lease is None:
-            _log.warning("lease lost", owner=self._owner, epoch=lease.epoch)
-
-    async def _keep_lease(self) -> bool:
-        if self._lease is not None and not await self._feed.renew(self._lease):
-            self._lease = None
-        self._leased_at = time.monotonic()
-        return self._lease is not None
-
-    async def hand_back(self) -> None:
-        lease, self._lease = self._lease, None
-        if lease is None:
-            return
+    async def _follow(self, lease: Lease) -> tuple[int, int]:
+        """Page after page, the next one read while one is written."""
+        applied = parked = 0
+        ahead = asyncio.create_task(self._read(lease))
         try:
-            await asyncio.shield(self._feed.release(lease))
-        except StoreUnavailable:
-            return  # it runs out by itself
+            while (step := await ahead) is not None:
+                ahead = asyncio.create_task(self._read(lease.past(step.page)))
+                parked += await self._applier.write(
+                    step.work, _keys(lease), checkpoint=self._checkpoint(lease, step.page)
+                )
+                applied += len(step.page.changes)
+                advanced = await self._feed.advance(lease, step.page)
+                if advanced is None:
+                    self._lose(lease)
+                    break
+                self._leases[self._leases.index(lease)] = advanced
+                lease = advanced
+        finally:
+            ahead.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):  # read for nothing, whatever came of it
+                await ahead
+        return applied, parked
 
-    async def _take_over(self) -> bool:
-        """Compare the mirror's checkpoint with ours; where they are not of one history, read everything afresh."""
-        assert self._lease is not None
-        await self._mirror.prepare()
-        self._incarnation = await self._source.incarnation()
-        generation = await self._source.active_generation(CONSUMER)
-        found = await self._mirror.checkpoint(CHECKPOINT)
-        if (
-            generation is not None
-            and found is not None
-            and found.incarnation == self._incarnation
-            and found.generation == generation
-            and found.tick >= self._lease.tick
-            and await self._source.tick_nonce(found.tick) == found.nonce
-        ):
-            self._generation = generation
-            return False
-        await self._rebuild()
+    async def _read(self, lease: Lease) -> _Step | None:
+        page = await self._feed.page(lease, most=self._applier.size.now)
+        return _Step(page=page, work=await self._applier.read(page.changes)) if page is not None else None
+
+    def _checkpoint(self, lease: Lease, page: Page) -> Checkpoint:
+        """It names a tick only when all of its window is in; until then, the one before holds."""
+        tick: int = page.win_tick if page.last else lease.tick
+        nonce: UUID = page.nonce if page.last else page.earlier_nonce
+        return Checkpoint(tick=tick, nonce=nonce, incarnation=self._incarnation, generation=self._applier.numbers.whole)
+
+    async def _tend_leases(self) -> bool:
+        """Keep what is held, give away what is too much, take what is free. False while the mirror must be healed."""
+        fair = await self._feed.join(self._owner)
+        self._leases = [kept for lease in self._leases if (kept := await self._feed.renew(lease)) is not None]
+        await self._give_away(sum(len(lease.cursors) for lease in self._leases) - fair)
+        while (room := fair - sum(len(lease.cursors) for lease in self._leases)) > 0:
+            lease = await self._feed.lease(self._owner, most=room)
+            if lease is None:
+                break
+            if not await self._take_over(lease):
+                return False
+            self._leases.append(lease)
+        self._tended_at = time.monotonic()
         return True
 
-    async def _rebuild(self) -> None:
-        """Write everything under a new generation in place, then sweep what is left of the old one."""
-        started = time.monotonic()
-        self._generation = await self._source.begin_generation(
-            CONSUMER, self._incarnation, at_least=await self._mirror.newest_generation()
-        )
-        _log.info("mirror rebuild begins", generation=self._generation)
-        await self._mirror.begin_generation(CHECKPOINT, self._generation)
-        tick, nonce = await self._source.newest_tick(consumer=CONSUMER)
-        count = 0
-        for kind in (Kind.RECORD, Kind.RELATION):
-            async for changes in self._source.scan(kind):
-                await self._apply(changes, None)
-                count += len(changes)
-                if time.monotonic() - self._leased_at > LEASE_S / 3 and not await self._keep_lease():
-                    raise MirrorUnavailable("The lease was lost during a rebuild; its new holder starts again.")
-        await self._mirror.sweep(self._generation)
-        await self._source.activate_generation(CONSUMER, self._generation)
-        await self._mirror.apply(
-            MirrorBatch(),
-            generation=self._generation,
-            checkpoint=self._checkpoint(tick, nonce),
-            key=CHECKPOINT,
-        )
-        assert self._lease is not None
-        self._lease = replace(self._lease, tick=tick, win_tick=None, win_seq=0)
-        _log.info(
-            "mirror rebuild done",
-            generation=self._generation,
-            rows=count,
-            seconds=round(time.monotonic() - started, 1),
-        )
+    async def _give_away(self, surplus: int) -> None:
+        while surplus > 0:
+            lease = self._leases.pop()
+            kept, given = lease.split(max(0, len(lease.cursors) - surplus))
+            surplus -= len(given.cursors)
+            if kept.cursors:
+                self._leases.append(kept)
+            await self._feed.release(given)
 
-    def _checkpoint(self, tick: int, nonce: UUID) -> Checkpoint:
-        return Checkpoint(tick=tick, nonce=nonce, incarnation=self._incarnation, generation=self._generation)
+    async def _take_over(self, lease: Lease) -> bool:
+        """Whether the mirror can go on from where these cursors stand; if not, they are handed back until it can."""
+        await self._applier.look()
+        self._incarnation = await self._generations.incarnation()
+        places = dict.fromkeys(lease.cursors, lease.tick)
+        found = await self._mirror.checkpoints()
+        why = await mismatch(places, found, self._source, self._generations, generation=self._applier.numbers.whole)
+        if why is None:
+            return True
+        await self._feed.release(lease)
+        return False
 
-    async def _apply_page(self, lease: Lease, page: Page) -> int:
-        """Apply a page and return how many of its changes had to be parked."""
-        # The checkpoint names a tick only when all of its window is in; until then, the one before holds.
-        tick = page.win_tick if page.last else lease.tick
-        nonce = page.nonce if page.last else page.earlier_nonce
-        return await self._apply(page.changes, self._checkpoint(tick, nonce))
+    def _join_leases(self) -> None:
+        """Cursors that have come to one place go on together."""
+        joined: dict[tuple[int, int | None, int], Lease] = {}
+        for lease in self._leases:
+            joined[lease.place] = joined[lease.place].joined(lease) if lease.place in joined else lease
+        self._leases = list(joined.values())
 
-    async def _apply(self, changes: Sequence[Logged], checkpoint: Checkpoint | None) -> int:
-        batch = await self._batch(changes)
-        try:
-            await self._mirror.apply(batch, generation=self._generation, checkpoint=checkpoint, key=CHECKPOINT)
-        except Neo4jError:
-            return await self._apply_singly(changes, checkpoint)
-        return 0
+    def _lose(self, lease: Lease) -> None:
+        """At least one of the cursors has another owner; the next pass looks which are left."""
+        _log.warning("lease lost", owner=self._owner, cursors=lease.cursors)
+        self._tended_at = -float(LEASE_S)
 
-    async def _apply_singly(self, changes: Sequence[Logged], checkpoint: Checkpoint | None) -> int:
-        """Something in the page is refused: find it by halves, set it aside, and write the rest."""
-        if len(changes) > 1:
-            middle = len(changes) // 2
-            return await self._apply(changes[:middle], None) + await self._apply(changes[middle:], checkpoint)
-        parked = 0
-        for change in changes:
-            try:
-                await self._mirror.apply(
-                    await self._batch([change]), generation=self._generation, checkpoint=None, key=CHECKPOINT
-                )
-            except Neo4jError as error:
-                _log.error("change parked", kind=change.kind.name, id=str(change.id), code=error.code)
-                await self._source.park(CONSUMER, change, f"{error.code}")
-                parked += 1
-        if checkpoint is not None:
-            await self._mirror.apply(MirrorBatch(), generation=self._generation, checkpoint=checkpoint, key=CHECKPOINT)
-        return parked
+    async def _step_back(self) -> None:
+        """Hand back the shards, after an error."""
+        leases, self._leases, self._tended_at = self._leases, [], -float(LEASE_S)
+        for lease in leases:
+            with contextlib.suppress(StoreUnavailable):  # it runs out by itself
+                await asyncio.shield(self._feed.release(lease))
 
-    async def _retry_parked(self) -> None:
-        due = await self._source.due_parked(CONSUMER)
-        for change in due:
-            try:
-                await self._mirror.apply(
-                    await self._batch([change]), generation=self._generation, checkpoint=None, key=CHECKPOINT
-                )
-            except Neo4jError as error:
-                await self._source.park(CONSUMER, change, f"{error.code}")
-            else:
-                await self._source.unpark(CONSUMER, [change])
+    async def hand_back(self) -> None:
+        """Leave: the others take over at once."""
+        await self._step_back()
+        with contextlib.suppress(StoreUnavailable):
+            await asyncio.shield(self._feed.leave(self._owner))
+        await self.keeper.hand_back()
 
-    async def _batch(self, changes: Sequence[Logged]) -> MirrorBatch:
-        """The rows behind the changes as they are now; what is gone becomes a deletion."""
-        newest: dict[tuple[int, Kind, object], Logged] = {}
-        for change in changes:
-            key = (change.tenant, change.kind, change.id)
-            if key not in newest or newest[key].version < change.version:
-                newest[key] = change
-        records = [change for change in newest.values() if change.kind is Kind.RECORD]
-        relations = [change for change in newest.values() if change.kind is Kind.RELATION]
-        batch = MirrorBatch()
-        await self._add_records(batch, records)
-        await self._add_relations(batch, relations)
-        return batch
 
-    async def _add_records(self, batch: MirrorBatch, changes: Sequence[Logged]) -> None:
-        rows = await self._source.nodes(changes)
-        found = {(row["tenant"], row["id"]) for row in rows}
-        for row in rows:
-            batch.nodes.append(node(row, generation=self._generation, names_up_to=self._config.names_up_to))
-            steps = plan(row, names_up_to=self._config.names_up_to)
-            if steps is not None:
-                batch.plans.append(steps)
-        batch.dead_nodes = [
-            {"ten": change.tenant, "id": str(change.id), "ver": change.version, "bkt": bucket(change.id.int)}
-            for change in changes
-            if (change.tenant, change.id) not in found
-        ]
-
-    async def _add_relations(self, batch: MirrorBatch, changes: Sequence[Logged]) -> None:
-        rows = await self._source.relations(changes)
-        names = await self._directory.predicate_names({(row["tenant"], row["predicate"]) for row in rows})
-        for row in rows:
-            predicate = names[row["tenant"], row["predicate"]]
-            mapped = relation(row, generation=self._generation)
-            groups = batch.relations if row["ended_at"] is None else batch.dead_relations
-            groups.setdefault(predicate, []).append(mapped)
+def _keys(lease: Lease) -> tuple[str, ...]:
+    return tuple(checkpoint_key(cursor) for cursor in lease.cursors)

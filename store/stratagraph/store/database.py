@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ _PASSING = (
     "57",
 )  # connection, rollback, resources, lock wait, operator intervention
 _INSUFFICIENT_PRIVILEGE = "42501"
+_PART = re.compile(r"\{([a-z_]+)\}")
 
 
 # One statement before the first of each transaction. A setting that ended with its transaction reads '' afterwards.
@@ -255,10 +257,12 @@ def passing(error: DBAPIError) -> bool:
 def query(name: str) -> TextClause:
     """The statement in `queries/<name>.sql`, named after the function that runs it.
 
-    `{record_columns}` and `{head_columns}` stand for the files of those names: redaction is written once.
+    `{name}` in it stands for the file of that name: what several statements say alike is written once.
     """
-    whole = _sql(name).replace("{record_columns}", _sql("record_columns"))
-    return text(whole.replace("{head_columns}", _sql("head_columns")))
+    whole = _sql(name)
+    while (filled := _PART.sub(lambda part: _sql(part[1]).strip(), whole)) != whole:
+        whole = filled
+    return text(whole)
 
 
 def _sql(name: str) -> str:

@@ -1,159 +1,159 @@
-"""What the mirror reads: rows as they are now, across tenants, by the worker that keeps the mirror and nobody else."""
+"""What the mirror reads: rows as they are now, across tenants, by whoever keeps the mirror and nobody else."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, select, text, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import select
 
 from stratagraph.store import tables
-from stratagraph.store.database import Database, Role, fetch, run
-from stratagraph.store.feed import Kind, Logged, incarnation
+from stratagraph.store.database import Database, Role, fetch
+from stratagraph.store.enums import Sensitivity
+from stratagraph.store.feed import Change, Kind, Logged, log_changes
 
-SCAN_PAGE = 1_000
-_FIRST = (0, UUID(int=0))
+FIRST_ID = UUID(int=0)
+_LAST_TENANT = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A row's key in the order of a scan; the next page begins after it."""
+
+    tenant: int
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """A bucket in one number each: rows, their versions, digests of all that the mirror shows of them.
+
+    `last` is the bucket's last key, None where it holds the last rows there are, and so has no end.
+    """
+
+    count: int
+    versions: int
+    digests: int
+    last: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What one side says of a row: its version, and the digest of what the mirror shows of it."""
+
+    version: int
+    digest: int
 
 
 class MirrorSource:
-    """The truth, as the mirror's worker sees it."""
+    """The truth, as the mirror's keepers see it. `names_up_to` is the highest level whose names it shows."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, names_up_to: Sensitivity) -> None:
         self._database = database
+        self.names_up_to = names_up_to
 
-    async def nodes(self, changes: Sequence[Logged]) -> list[dict[str, Any]]:
-        return await self._rows("mirror_nodes", changes)
-
-    async def relations(self, changes: Sequence[Logged]) -> list[dict[str, Any]]:
-        return await self._rows("mirror_relations", changes)
-
-    async def _rows(self, statement: str, changes: Sequence[Logged]) -> list[dict[str, Any]]:
-        if not changes:
+    async def rows(self, kind: Kind, keys: Sequence[tuple[int, UUID]]) -> list[dict[str, Any]]:
+        """The rows with these keys (tenant, id) that are still there, in one snapshot."""
+        if not keys:
             return []
         async with self._database.surveying(Role.FEED) as connection:
             rows = await fetch(
                 connection,
-                statement,
-                tenants=[change.tenant for change in changes],
-                ids=[change.id for change in changes],
+                "mirror_nodes" if kind is Kind.RECORD else "mirror_relations",
+                tenants=[tenant for tenant, _ in keys],
+                ids=[id_ for _, id_ in keys],
+                **self._names(kind),
             )
             return [dict(row) for row in rows]
 
-    async def scan(self, kind: Kind) -> AsyncIterator[list[Logged]]:
-        """Everything of one kind in key order, page by page, each page as it is when it is read."""
-        statement = "scan_records" if kind is Kind.RECORD else "scan_relations"
-        tenant, id_ = _FIRST
-        while True:
-            async with self._database.surveying(Role.FEED) as connection:
-                rows = await fetch(connection, statement, tenant=tenant, id=id_, page=SCAN_PAGE)
-            if not rows:
-                return
-            yield [
-                Logged(seq=0, tenant=row["tenant"], kind=kind, id=row["id"], version=row["version"], op="U")
-                for row in rows
-            ]
-            tenant, id_ = rows[-1]["tenant"], rows[-1]["id"]
+    async def scan(
+        self, kind: Kind, after: Place | None, *, tenant: int | None, page: int
+    ) -> tuple[list[dict[str, Any]], Place | None]:
+        """The next rows in key order, of one tenant or of all, and where the page after them begins; None at the
+        end."""
+        place = after or Place(tenant=tenant or 0, id=FIRST_ID)
+        async with self._database.surveying(Role.FEED) as connection:
+            rows = await fetch(
+                connection,
+                "scan_nodes" if kind is Kind.RECORD else "scan_relations",
+                tenant=place.tenant,
+                id=place.id,
+                last_tenant=_LAST_TENANT if tenant is None else tenant,
+                page=page,
+                **self._names(kind),
+            )
+        end = Place(tenant=rows[-1]["tenant"], id=rows[-1]["id"]) if len(rows) == page else None
+        return [dict(row) for row in rows], end
 
-    async def counts(self) -> tuple[int, int]:
+    async def counts(self, tenant: int | None = None) -> tuple[int, int]:
         """Records and live relations there are."""
         async with self._database.surveying(Role.FEED) as connection:
-            row = (await fetch(connection, "mirror_counts"))[0]
+            row = (await fetch(connection, "mirror_counts", tenant=tenant))[0]
         return row["records"], row["relations"]
 
-    async def incarnation(self) -> str:
-        async with self._database.working(Role.FEED) as connection:
-            return await incarnation(connection)
+    async def estimate(self, tenant: int | None) -> int:
+        """About how many rows a scan will meet: counted for one tenant, the planner's figure for all."""
+        if tenant is not None:
+            return sum(await self.counts(tenant))
+        async with self._database.surveying(Role.FEED) as connection:
+            return int((await fetch(connection, "estimate_rows"))[0]["rows"])
 
-    async def tick_nonce(self, tick: int) -> UUID | None:
+    async def next_tenant(self, after: int) -> int | None:
+        """The next number of a tenant that has anything to show."""
+        async with self._database.surveying(Role.FEED) as connection:
+            found: int | None = (await fetch(connection, "next_mirrored_tenant", after=after))[0]["tenant"]
+        return found
+
+    async def sums(self, kind: Kind, tenant: int, after: UUID, *, size: int) -> Sums:
+        """The next bucket of a tenant, in key order."""
+        async with self._database.surveying(Role.FEED) as connection:
+            row = (
+                await fetch(
+                    connection,
+                    "sum_nodes" if kind is Kind.RECORD else "sum_relations",
+                    tenant=tenant,
+                    after=after,
+                    size=size,
+                    **self._names(kind),
+                )
+            )[0]
+        return Sums(
+            count=row["count"],
+            versions=row["versions"],
+            digests=row["digests"],
+            last=row["last"] if row["count"] == size else None,
+        )
+
+    async def told(self, kind: Kind, tenant: int, after: UUID, upto: UUID | None) -> dict[UUID, Told]:
+        """A bucket's rows one by one."""
+        async with self._database.surveying(Role.FEED) as connection:
+            rows = await fetch(
+                connection,
+                "list_nodes" if kind is Kind.RECORD else "list_relations",
+                tenant=tenant,
+                after=after,
+                upto=upto,
+                **self._names(kind),
+            )
+        return {row["id"]: Told(version=row["version"], digest=row["digest"]) for row in rows}
+
+    async def tick_nonces(self, ticks: Collection[int]) -> dict[int, UUID]:
+        """The nonces of those ticks that there are."""
         table = tables.sync_tick
         async with self._database.working(Role.FEED) as connection:
-            return (await connection.execute(select(table.c.nonce).where(table.c.id == tick))).scalar_one_or_none()
+            rows = await connection.execute(select(table.c.id, table.c.nonce).where(table.c.id.in_(ticks)))
+            return {row.id: row.nonce for row in rows}
 
-    async def newest_tick(self, *, consumer: str) -> tuple[int, UUID]:
-        """The tick a consumer that has read everything may continue from; its cursors are put there."""
+    async def ask_again(self, tenant: int, changes: Sequence[Change]) -> None:
+        """Log repairs: the mirror is written by whoever follows the feed, and by nobody else."""
         async with self._database.working(Role.FEED) as connection:
-            row = (
-                await connection.execute(
-                    text("INSERT INTO sync_tick (snap) VALUES (pg_current_snapshot()) RETURNING id, nonce")
-                )
-            ).one()
-            await connection.execute(
-                update(tables.sync_cursor)
-                .where(tables.sync_cursor.c.consumer == consumer)
-                .values(tick=row.id, win_tick=None, win_seq=0)
-            )
-        return row.id, row.nonce
+            await log_changes(connection, tenant, changes)
 
-    async def active_generation(self, mirror: str) -> int | None:
-        table = tables.mirror_generation
-        async with self._database.working(Role.FEED) as connection:
-            newest: int | None = (
-                await connection.execute(
-                    select(func.max(table.c.generation)).where(table.c.mirror == mirror, table.c.state == "active")
-                )
-            ).scalar_one_or_none()
-        return newest
+    def _names(self, kind: Kind) -> dict[str, int]:
+        return {"names_up_to": int(self.names_up_to)} if kind is Kind.RECORD else {}
 
-    async def begin_generation(self, mirror: str, incarnation: str, *, at_least: int) -> int:
-        """A new generation, higher than any that this database or the mirror itself has seen."""
-        table = tables.mirror_generation
-        async with self._database.working(Role.FEED) as connection:
-            newest = (
-                await connection.execute(select(func.max(table.c.generation)).where(table.c.mirror == mirror))
-            ).scalar_one_or_none()
-            generation = max(newest or 0, at_least) + 1
-            await connection.execute(
-                insert(table).values(mirror=mirror, generation=generation, state="building", incarnation=incarnation)
-            )
-        return generation
 
-    async def activate_generation(self, mirror: str, generation: int) -> None:
-        table = tables.mirror_generation
-        async with self._database.working(Role.FEED) as connection:
-            await connection.execute(
-                update(table).where(table.c.mirror == mirror, table.c.generation < generation).values(state="retired")
-            )
-            await connection.execute(
-                update(table)
-                .where(table.c.mirror == mirror, table.c.generation == generation)
-                .values(state="active", completed_at=func.clock_timestamp())
-            )
-
-    async def park(self, consumer: str, change: Logged, error: str) -> None:
-        """Set aside a change that the mirror refuses, so that it does not hold up the others."""
-        async with self._database.working(Role.FEED) as connection:
-            await run(
-                connection,
-                "park_change",
-                consumer=consumer,
-                tenant=change.tenant,
-                kind=int(change.kind),
-                id=change.id,
-                version=change.version,
-                error=error[:500],
-            )
-
-    async def due_parked(self, consumer: str) -> list[Logged]:
-        async with self._database.working(Role.FEED) as connection:
-            rows = await fetch(connection, "due_parked", consumer=consumer)
-        return [Logged(**{**row, "kind": Kind(row["kind"]), "seq": 0, "op": "U"}) for row in rows]
-
-    async def unpark(self, consumer: str, changes: Sequence[Logged]) -> None:
-        """Forget set-aside changes whose rows have been applied."""
-        if not changes:
-            return
-        async with self._database.working(Role.FEED) as connection:
-            await connection.execute(
-                text(
-                    "DELETE FROM sync_parked p"
-                    " USING unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)"
-                    " WHERE p.consumer = :consumer AND p.tenant = a.tenant AND p.id = a.id"
-                ),
-                {
-                    "consumer": consumer,
-                    "tenants": [change.tenant for change in changes],
-                    "ids": [change.id for change in changes],
-                },
-            )
+def keys_of(changes: Sequence[Logged], kind: Kind) -> list[tuple[int, UUID]]:
+    return [(change.tenant, change.id) for change in changes if change.kind is kind]

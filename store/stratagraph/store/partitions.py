@@ -1,17 +1,26 @@
-"""The change log's days: made well ahead, each with a short lock, so that no writer ever waits for one."""
+"""The change log's days: made well ahead, dropped once everybody has read them, each with a short lock, so that no
+writer ever waits for one."""
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 
 import structlog
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from stratagraph.store.database import Database, Role
+from stratagraph.store.database import Database, Role, fetch
 
 DAYS_AHEAD = 7
+KEPT = timedelta(days=7)  # for how long a consumer may stay away and still find its place
+_DAY = re.compile(r"sync_log_(\d{8})$")
 LOCK_TIMEOUT_MS = 1_000
+# Everything below it, every consumer has seen.
+_HORIZON = (
+    "SELECT coalesce(min(pg_snapshot_xmin(t.snap)), '0'::xid8) FROM sync_cursor c JOIN sync_tick t ON t.id = c.tick"
+)
 _log = structlog.get_logger(__name__)
 
 
@@ -44,3 +53,53 @@ async def _make(database: Database, name: str, day: date) -> int:
         _log.warning("day of the change log not made", day=day.isoformat(), error=type(error.orig).__name__)
         return 0
     return 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """What went: days of the log, rows that had no day, consumers that had stayed away for too long."""
+
+    days: int = 0
+    strays: int = 0
+    stale: tuple[str, ...] = ()
+
+
+async def drop_days(database: Database, today: date) -> Dropped:
+    """Drop the days before yesterday that every consumer has read. What a long transaction still writes into such a
+    day goes to the default partition, and is read from there."""
+    async with database.working(Role.MAINTENANCE) as connection:
+        before = datetime.combine(today, time(), UTC) - KEPT
+        stale = tuple(
+            sorted({row["consumer"] for row in await fetch(connection, "forget_stale_cursors", before=before)})
+        )
+        if stale:
+            _log.warning("consumers stayed away for too long and will read everything afresh", consumers=stale)
+        strays = len(await fetch(connection, "drop_strays", day=today - timedelta(days=1)))
+        rows = await fetch(connection, "read_days")
+    days = [
+        row["name"]
+        for row in rows
+        if (found := _DAY.match(row["name"]))
+        and datetime.strptime(found[1], "%Y%m%d").date() < today - timedelta(days=1)  # noqa: DTZ007 - a day's name, of no zone
+    ]
+    return Dropped(days=sum([await _drop(database, name) for name in days]), strays=strays, stale=stale)
+
+
+async def _drop(database: Database, name: str) -> int:
+    try:
+        async with database.working(Role.MAINTENANCE) as connection:
+            unread = text(f"SELECT EXISTS (SELECT FROM {name} WHERE xid >= ({_HORIZON}))")  # noqa: S608 - a name of ours
+            if (await connection.execute(unread)).scalar_one():
+                return 0
+            await connection.execute(text(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}"))
+            await connection.execute(text(f"DROP TABLE {name}"))
+    except DBAPIError as error:
+        _log.warning("day of the change log not dropped", name=name, error=type(error.orig).__name__)
+        return 0
+    return 1
+
+
+async def count_strays(database: Database) -> int:
+    """Rows of the log that found no day, to 1,000: more than none says that days are not made in time."""
+    async with database.working(Role.MAINTENANCE) as connection:
+        return int((await fetch(connection, "count_strays"))[0]["strays"])

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.errors import InvalidInput
-from stratagraph.store.feed import incarnation
+from stratagraph.store.ticks import incarnation
 
 
 class Sequences:

@@ -2,9 +2,10 @@
 UNWIND $rows AS row
 MATCH (p:Mirrored {ten: row.ten, id: row.id})
 CALL (p) {
-  MATCH (p)-[:HAS_STEP]->(old:PlanStep)-[:USES_TOOL]->(t)
+  MATCH (p)-[:HAS_STEP]->(old:PlanStep)
+  OPTIONAL MATCH (old)-[:USES_TOOL]->(t)
   DETACH DELETE old
-  WITH DISTINCT t WHERE NOT EXISTS { (t)<-[:USES_TOOL]-() }
+  WITH DISTINCT t WHERE t IS NOT NULL AND NOT EXISTS { (t)<-[:USES_TOOL]-() }
   DELETE t
 }
 CALL (p, row) {

@@ -1,5 +1,5 @@
 // What the new generation could not write, though it wrote relations there: a stub, until it can.
-MATCH (n:Mirrored) WHERE coalesce(n.gen, -1) < $gen AND EXISTS { (n)-[r]-() WHERE r.gen = $gen }
+MATCH (n:Mirrored) WHERE n.ten = $ten AND n.id >= '' AND coalesce(n.gen, -1) < $gen AND EXISTS { (n)-[r]-() WHERE r.gen = $gen }
 CALL (n) {
   OPTIONAL MATCH (n)-[:HAS_STEP]->(step:PlanStep)
   DETACH DELETE step

@@ -1,5 +1,5 @@
-// What an older generation left and the new one did not write.
-MATCH (n:Mirrored) WHERE coalesce(n.gen, -1) < $gen
+// What an older generation left of one tenant and the new one did not write.
+MATCH (n:Mirrored) WHERE n.ten = $ten AND n.id >= '' AND coalesce(n.gen, -1) < $gen
 CALL (n) {
   OPTIONAL MATCH (n)-[:HAS_STEP]->(step:PlanStep)
   OPTIONAL MATCH (step)-[:USES_TOOL]->(t)

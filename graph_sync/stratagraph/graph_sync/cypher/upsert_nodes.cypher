@@ -2,7 +2,7 @@
 UNWIND $rows AS row
 MERGE (n:Mirrored {ten: row.ten, id: row.id})
 WITH n, row
-WHERE coalesce(n.gen, -1) < $gen OR (n.gen = $gen AND coalesce(n.ver, -1) < row.ver)
+WHERE coalesce(n.gen, -1) < row.gen OR (n.gen = row.gen AND coalesce(n.ver, -1) <= row.upto)
 WITH n, row, [label IN labels(n) WHERE label <> 'Mirrored' AND NOT label IN row.labels] AS old
 REMOVE n:$(old)
 SET n = row.p

@@ -3,7 +3,7 @@
 UNWIND $rows AS row
 OPTIONAL MATCH (t:RelTomb {ten: row.ten, id: row.id})
 WITH row, t
-WHERE t IS NULL OR t.gen < $gen OR t.ver < row.ver
+WHERE t IS NULL OR t.gen < row.gen OR t.ver <= row.upto
 MERGE (a:Mirrored {ten: row.ten, id: row.src})
 MERGE (b:Mirrored {ten: row.ten, id: row.dst})
 WITH row, a, b
@@ -11,5 +11,5 @@ WHERE a.dead IS NULL AND b.dead IS NULL
 OPTIONAL MATCH ()-[x:`TYPE` {ten: row.ten, id: row.id}]->()
 FOREACH (_ IN CASE WHEN x IS NULL THEN [1] ELSE [] END |
   CREATE (a)-[r:`TYPE`]->(b) SET r = row.p)
-FOREACH (_ IN CASE WHEN x IS NOT NULL AND (x.gen < $gen OR (x.gen = $gen AND x.ver < row.ver)) THEN [1] ELSE [] END |
+FOREACH (_ IN CASE WHEN x IS NOT NULL AND (x.gen < row.gen OR (x.gen = row.gen AND x.ver <= row.upto)) THEN [1] ELSE [] END |
   SET x = row.p)

@@ -1,2 +1,5 @@
-SELECT tenant, id, row_version AS version FROM relation
-WHERE (tenant, id) > (:tenant, CAST(:id AS uuid)) ORDER BY tenant, id LIMIT :page
+-- The next live relations in key order.
+SELECT {relation_columns}
+FROM relation e
+WHERE (e.tenant, e.id) > (:tenant, CAST(:id AS uuid)) AND e.tenant <= :last_tenant AND e.ended_at IS NULL
+ORDER BY e.tenant, e.id LIMIT :page

@@ -12,7 +12,16 @@ from stratagraph.store.tables.entities import entity_term
 from stratagraph.store.tables.episodes import episode, episode_event
 from stratagraph.store.tables.erasure import erasure
 from stratagraph.store.tables.facts import fact_predicate, fact_slot
-from stratagraph.store.tables.feed import mirror_generation, sync_cursor, sync_log, sync_parked, sync_tick
+from stratagraph.store.tables.feed import (
+    mirror_generation,
+    mirror_keeper,
+    sync_cursor,
+    sync_feed,
+    sync_log,
+    sync_parked,
+    sync_tick,
+    sync_worker,
+)
 from stratagraph.store.tables.propagation import reevaluation
 from stratagraph.store.tables.records import lifecycle_history, record, record_history, relation, salience
 from stratagraph.store.tables.search import doc_counter, lex_df, lex_scope, lex_stat
@@ -43,6 +52,7 @@ __all__ = [
     "lifecycle_history",
     "metadata",
     "mirror_generation",
+    "mirror_keeper",
     "predicate",
     "record",
     "record_history",
@@ -52,9 +62,11 @@ __all__ = [
     "salience",
     "scope",
     "sync_cursor",
+    "sync_feed",
     "sync_log",
     "sync_parked",
     "sync_tick",
+    "sync_worker",
     "tenant",
     "tombstone",
 ]

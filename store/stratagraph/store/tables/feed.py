@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     Date,
@@ -17,7 +18,7 @@ from sqlalchemy import (
     func,
     text,
 )
-from sqlalchemy.dialects.postgresql import CHAR
+from sqlalchemy.dialects.postgresql import CHAR, JSONB
 
 from stratagraph.store.tables.base import Instant, PgSnapshot, Xid8, metadata
 
@@ -52,14 +53,42 @@ sync_cursor = Table(
     "sync_cursor",
     metadata,
     Column("consumer", Text, primary_key=True),
-    Column("shard", SmallInteger, primary_key=True, autoincrement=False),
+    Column(
+        "shard",
+        SmallInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="the first of the shards that this cursor reads",
+    ),
     Column("tick", BigInteger, nullable=False, comment="everything this tick's snapshot saw is applied"),
     Column("win_tick", BigInteger, comment="the end of the window being read"),
     Column("win_seq", BigInteger, nullable=False, server_default=text("0")),
     Column("owner", Text),
     Column("epoch", BigInteger, nullable=False, server_default=text("0")),
     Column("lease_until", Instant, nullable=False, server_default=text("'-infinity'")),
-    Column("fails", Integer, nullable=False, server_default=text("0")),
+    Column(
+        "rereads",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="may be forgotten: its consumer would read everything afresh",
+    ),
+)
+
+sync_feed = Table(
+    "sync_feed",
+    metadata,
+    Column("one", Boolean, primary_key=True, server_default=text("true")),
+    Column("incarnation", Text, comment="system identifier, timeline, database oid"),
+    CheckConstraint("one", name="one"),
+)
+
+sync_worker = Table(
+    "sync_worker",
+    metadata,
+    Column("consumer", Text, primary_key=True),
+    Column("owner", Text, primary_key=True),
+    Column("alive_until", Instant, nullable=False),
 )
 
 sync_parked = Table(
@@ -84,5 +113,31 @@ mirror_generation = Table(
     Column("incarnation", Text, nullable=False, comment="system identifier, timeline, database oid"),
     Column("started_at", Instant, nullable=False, server_default=func.clock_timestamp()),
     Column("completed_at", Instant),
-    CheckConstraint("state IN ('building', 'active', 'retired')", name="state"),
+    Column("tenant", BigInteger, comment="whose rows are written afresh; null for all"),
+    Column("reason", Text, nullable=False, server_default=text("''")),
+    Column("done", BigInteger, nullable=False, server_default=text("0"), comment="rows written"),
+    Column("total", BigInteger, comment="rows there were, about, when it began"),
+    CheckConstraint("state IN ('building', 'refreshing', 'active', 'retired')", name="state"),
+)
+
+mirror_keeper = Table(
+    "mirror_keeper",
+    metadata,
+    Column("mirror", Text, primary_key=True),
+    Column("owner", Text),
+    Column("epoch", BigInteger, nullable=False, server_default=text("0")),
+    Column("lease_until", Instant, nullable=False, server_default=text("'-infinity'")),
+    Column("checked_kind", SmallInteger, nullable=False, server_default=text("1")),
+    Column("checked_tenant", BigInteger, nullable=False, server_default=text("0")),
+    Column("checked_id", Uuid, comment="up to where the round of checks has come"),
+    Column("check_began_at", Instant),
+    Column(
+        "drift",
+        JSONB,
+        nullable=False,
+        server_default=text("'{}'"),
+        comment="differences found in this round, by class",
+    ),
+    Column("last_checked_at", Instant),
+    Column("last_drift", JSONB, comment="differences found in the last whole round, by class"),
 )

@@ -1,0 +1,1 @@
+MATCH (s:SyncRebuild) WHERE s.gen <= $gen DELETE s

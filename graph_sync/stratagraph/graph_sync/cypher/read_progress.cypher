@@ -1,0 +1,1 @@
+MATCH (s:SyncRebuild {gen: $gen}) RETURN s.kind AS kind, s.ten AS ten, s.id AS id, s.done AS done

@@ -1,0 +1,45 @@
+"""Whether a mirror is what we have made of it: of this database, of this generation, and not an older copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stratagraph.graph_sync.mirror import Checkpoint
+from stratagraph.store.generations import Generations
+from stratagraph.store.mirror_source import MirrorSource
+
+KEEPER_KEY = "neo4j:keeper"  # the checkpoint that whoever rebuilds holds, as those who follow the feed hold theirs
+
+
+def checkpoint_key(cursor: int) -> str:
+    """Under which key the mirror keeps how far it is in a cursor's shards."""
+    return f"neo4j:{cursor}"
+
+
+async def mismatch(
+    places: Mapping[int, int],
+    found: Mapping[str, Checkpoint],
+    source: MirrorSource,
+    generations: Generations,
+    *,
+    generation: int,
+) -> str | None:
+    """Why the mirror cannot go on from where the cursors stand, None if it can.
+
+    `places` are the cursors' ticks, read before the checkpoints that were `found`, which a healthy mirror has ahead of
+    them; `generation` is the whole mirror's.
+    """
+    if any(checkpoint_key(cursor) not in found for cursor in places):
+        return "it is new, was emptied or replaced"
+    checkpoints = {cursor: found[checkpoint_key(cursor)] for cursor in places}
+    if any(checkpoint.generation != generation for checkpoint in checkpoints.values()):
+        return "it is of another generation"
+    incarnation = await generations.incarnation()
+    if any(checkpoint.incarnation != incarnation for checkpoint in checkpoints.values()):
+        return "it is of another incarnation of the database"
+    if any(checkpoint.tick < places[cursor] for cursor, checkpoint in checkpoints.items()):
+        return "it is an old copy"
+    nonces = await source.tick_nonces({checkpoint.tick for checkpoint in checkpoints.values()})
+    if any(nonces.get(checkpoint.tick) != checkpoint.nonce for checkpoint in checkpoints.values()):
+        return "it is of another history than the database"
+    return None

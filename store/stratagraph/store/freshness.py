@@ -1,0 +1,49 @@
+"""How fresh the mirror is, as readers ask on every request: one statement, remembered for a moment."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from stratagraph.store.database import Database, Role, fetch
+from stratagraph.store.ticks import SHARDS
+
+REMEMBERED_S = 0.25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freshness:
+    """What the truth knows of its mirror, for one tenant.
+
+    `whole` is False while the mirror is being filled, and then it must not answer. `generation` and `tick` are the
+    least that the mirror itself must show: one that shows less was emptied or is an old copy. `changes` is counted
+    to 10,000; `seconds` is the age of the oldest change that is not applied, 0 when none waits.
+    """
+
+    whole: bool
+    generation: int
+    tick: int
+    changes: int
+    seconds: float
+
+
+class MirrorFreshness:
+    """Answers from memory for REMEMBERED_S. One per process."""
+
+    def __init__(self, database: Database, mirror: str) -> None:
+        self._database = database
+        self._mirror = mirror
+        self._known: dict[int, tuple[float, Freshness | None]] = {}
+
+    async def of(self, tenant: int) -> Freshness | None:
+        """None where no worker has ever begun. Raises StoreUnavailable."""
+        known = self._known.get(tenant)
+        if known is not None and time.monotonic() - known[0] < REMEMBERED_S:
+            return known[1]
+        async with self._database.working(Role.FEED) as connection:
+            rows = await fetch(
+                connection, "mirror_freshness", mirror=self._mirror, tenant=tenant, shards=list(range(SHARDS))
+            )
+        found = Freshness(**rows[0]) if rows and rows[0]["tick"] is not None else None
+        self._known[tenant] = (time.monotonic(), found)
+        return found

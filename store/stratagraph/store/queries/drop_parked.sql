@@ -1,0 +1,1 @@
+DELETE FROM sync_parked WHERE consumer = :consumer AND (:everything OR id = ANY(CAST(:ids AS uuid[]))) RETURNING id

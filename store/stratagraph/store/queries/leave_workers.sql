@@ -1,0 +1,1 @@
+DELETE FROM sync_worker WHERE consumer = :consumer AND owner = :owner

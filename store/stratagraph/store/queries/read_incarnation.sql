@@ -1,0 +1,1 @@
+SELECT {incarnation} AS incarnation

@@ -1,0 +1,1 @@
+SELECT done FROM mirror_generation WHERE mirror = :mirror AND generation = :generation

@@ -1,0 +1,1 @@
+UPDATE sync_feed SET incarnation = :incarnation

@@ -1,0 +1,1 @@
+INSERT INTO sync_tick (snap) VALUES (CAST(:snap AS pg_snapshot))
