@@ -175,8 +175,8 @@ class Memory:
         return await self.remember(SourceKind.AGENT_TURN, content, **more)
 
 
-@pytest.fixture
-def memory(database: Database, directory: Directory) -> Memory:
+def memory_of(database: Database, directory: Directory) -> Memory:
+    """The rooms on top of a database."""
     clock = HandClock()
     engines = Engines(mirror=None, feed=None)
     return Memory(
@@ -190,6 +190,11 @@ def memory(database: Database, directory: Directory) -> Memory:
         erasure=Erasure(database, directory, clock, Artifacts(database, directory, clock, Blobs(MemoryStore()))),
         forgetting=Forgetting(database, directory, clock),
     )
+
+
+@pytest.fixture
+def memory(database: Database, directory: Directory) -> Memory:
+    return memory_of(database, directory)
 
 
 async def until(condition: Any, *, within_s: float = 30.0) -> None:

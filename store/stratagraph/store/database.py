@@ -39,11 +39,12 @@ _SESSION = (
 )
 _PASSING = (
     "08",
+    "25006",
     "40",
     "53",
     "55P03",
     "57",
-)  # connection, rollback, resources, lock wait, operator intervention
+)  # connection, still a standby, rollback, resources, lock wait, operator intervention
 _INSUFFICIENT_PRIVILEGE = "42501"
 _PART = re.compile(r"\{([a-z_]+)\}")
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
 
 import psycopg
@@ -18,9 +19,11 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.database import Database
+from stratagraph.store.errors import StoreUnavailable
 from stratagraph.store.feed import WINDOW_TICKS, Change, Feed, Kind, Lease, Logged, append_changes
 from stratagraph.store.ids import new_id
 from stratagraph.store.parking import Parking
+from stratagraph.store.partitions import count_strays, drop_days, make_days
 from stratagraph.store.tenancy import Directory, Tenant
 
 LOG = "INSERT INTO sync_log (shard, tenant, kind, id, version, op) VALUES (0, 1, 1, %s, %s, 'U')"
@@ -454,3 +457,184 @@ async def test_a_capture_tells_the_feed_every_row_it_wrote_and_its_token_is_seen
     assert {change.id for change in seen if change.kind is Kind.RECORD} == {record.id for record in kept.created}
     assert {change.id for change in seen if change.kind is Kind.RELATION} == {edge.id for edge in kept.edges}
     assert await feed.seen(kept.sequence.rpartition(":")[2])
+
+
+class Prepared:
+    """A stand-in for the workers of a Citus: two-phase commits whose rows cannot be read yet stand in a table."""
+
+    async def in_doubt(self, connection: AsyncConnection) -> frozenset[str]:
+        return frozenset((await connection.execute(text("SELECT name FROM prepared"))).scalars())
+
+
+class TwoPhase:
+    """A commit that is in every snapshot from now on, and whose row of the log can be read only once it is finished."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.id = new_id()
+
+    def commit(self) -> None:
+        with psycopg.connect(self._url) as connection:
+            connection.execute("CREATE TABLE IF NOT EXISTS prepared (name text)")
+            connection.execute("GRANT SELECT ON prepared TO PUBLIC")
+            connection.execute("INSERT INTO prepared VALUES ('citus_0_1')")
+            row = connection.execute("SELECT pg_current_xact_id()::text").fetchone()
+        assert row is not None
+        self._xid = row[0]
+
+    def finish(self) -> None:
+        with psycopg.connect(self._url) as connection:
+            connection.execute(
+                "INSERT INTO sync_log (shard, xid, tenant, kind, id, version, op) VALUES (0, %s, 1, 1, %s, 1, 'U')",
+                (self._xid, self.id),
+            )
+            connection.execute("DELETE FROM prepared")
+
+
+async def test_a_two_phase_commit_is_lost_without_a_barrier_and_waited_for_with_one(
+    database: Database, tenant: Tenant, database_url: str
+) -> None:
+    plain = Feed(database, "plain")
+    await plain.register()
+    lease = await taken(plain)
+    unlucky = TwoPhase(database_url)
+    unlucky.commit()
+    seen_before = await log(database, tenant, 1)
+    await plain.tick()
+    assert ids((await drained(plain, lease))[0]) == seen_before
+    unlucky.finish()
+    await log(database, tenant, 1)
+
+    careful = Feed(database, "careful", barrier=Prepared())
+    await careful.register()
+    held = await taken(careful)
+    waited_for = TwoPhase(database_url)
+    waited_for.commit()
+    others = await log(database, tenant, 1)
+    before = await ticks(database)
+    ticking = asyncio.create_task(careful.tick())
+    await asyncio.sleep(0.1)  # a tick that did not wait would be stored by then
+    assert await ticks(database) == before
+    waited_for.finish()
+    await ticking
+    assert await ticks(database) == before + 1
+    assert set(ids((await drained(careful, held))[0])) == {waited_for.id, *others}
+
+    everything = ids((await drained(plain, await renewed(plain, database)))[0])
+    assert waited_for.id in everything
+    assert unlucky.id not in everything, "the stand-in shows nothing if this is not lost"
+
+
+async def renewed(feed: Feed, database: Database) -> Lease:
+    await expire(database)
+    return await taken(feed)
+
+
+async def test_a_two_phase_commit_that_stays_in_doubt_holds_ticks_up_and_says_so(
+    database: Database, tenant: Tenant, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stratagraph.store.ticks.BARRIER_S", 0.05)
+    feed = Feed(database, "test", barrier=Prepared())
+    await feed.tick()
+    stuck = TwoPhase(database_url)
+    stuck.commit()
+    await log(database, tenant, 1)
+    before = await ticks(database)
+    with pytest.raises(StoreUnavailable, match="in doubt"):
+        await feed.tick()
+    assert await ticks(database) == before
+    stuck.finish()
+    await feed.tick()
+    assert await ticks(database) == before + 1
+
+
+async def test_cursors_are_shared_out_handed_on_and_joined_again(database: Database, tenant: Tenant) -> None:
+    feed = Feed(database, "shared", cursors=16)
+    await feed.register()
+    assert await feed.join("one") == 16
+    assert await feed.join("two") == 8
+    first = await feed.lease("one", most=8)
+    second = await feed.lease("two", most=8)
+    assert first is not None
+    assert second is not None
+    assert sorted(first.cursors + second.cursors) == list(range(16))
+    written = await log(database, tenant, 100)
+    await feed.tick()
+    seen_first, first = await drained(feed, first)
+    seen_second, second = await drained(feed, second)
+    assert sorted(ids(seen_first) + ids(seen_second)) == sorted(written)
+    assert min(len(seen_first), len(seen_second)) > 20
+    whole = first.joined(second)
+    assert len(whole.cursors) == 16
+    kept, given = first.split(3)
+    await feed.release(given)
+    third = await feed.lease("two")
+    assert third is not None
+    assert third.cursors == given.cursors
+    renewed_first = await feed.renew(first)
+    assert renewed_first is not None
+    assert renewed_first.cursors == kept.cursors
+    await feed.leave("two")
+    assert await feed.join("one") == 16
+    assert (await feed.holders()) == {"one": 3}
+
+
+async def test_a_lease_from_before_the_clock_was_set_back_holds_nothing_up(feed: Feed, database: Database) -> None:
+    before = await taken(feed, "dead")
+    async with database.engine.begin() as connection:
+        await connection.execute(text("UPDATE sync_cursor SET lease_until = clock_timestamp() + interval '1 hour'"))
+    after = await taken(feed, "alive")
+    assert after.epochs > before.epochs
+    assert await feed.renew(before) is None
+
+
+DAY = date(2026, 6, 1)
+
+
+async def test_a_day_goes_once_everybody_has_read_it(feed: Feed, database: Database, tenant: Tenant) -> None:
+    await make_days(database, DAY)
+    lease = await taken(feed)
+    async with database.engine.begin() as connection:
+        await connection.execute(
+            text(
+                "INSERT INTO sync_log (shard, day, tenant, kind, id, version, op) VALUES (0, :day, 1, 1, :id, 1, 'U')"
+            ),
+            [{"day": DAY, "id": new_id()}, {"day": date(2020, 1, 1), "id": new_id()}],
+        )
+    later = DAY + timedelta(days=30)
+    kept = await days(database)
+    assert (await drop_days(database, later)).strays == 0
+    assert await count_strays(database) == 1
+    assert set(await days(database)) == set(kept) - {f"sync_log_202606{day:02}" for day in range(2, 9)}
+    await feed.tick()
+    for other in ("words", "test"):
+        reader = Feed(database, other)
+        seen, _ = await drained(reader, lease if other == "test" else await taken(reader))
+        assert len(seen) >= 2
+    dropped = await drop_days(database, later)
+    assert (dropped.days, dropped.strays, dropped.stale) == (1, 1, ())
+    assert "sync_log_20260601" not in await days(database)
+    assert await count_strays(database) == 0
+
+
+async def test_a_consumer_that_stays_away_is_forgotten_if_it_can_read_everything_afresh(
+    database: Database, tenant: Tenant
+) -> None:
+    lazy, needed = Feed(database, "lazy", rereads=True), Feed(database, "needed")
+    for consumer in (lazy, needed):
+        assert await consumer.register()
+    await log(database, tenant, 1)
+    await lazy.tick()
+    today = datetime.now(UTC).date()
+    assert (await drop_days(database, today)).stale == ()
+    assert (await drop_days(database, today + timedelta(days=9))).stale == ("lazy",)
+    assert await lazy.register(), "it begins anew"
+    assert not await needed.register()
+
+
+async def days(database: Database) -> list[str]:
+    async with database.engine.begin() as connection:
+        rows = await connection.execute(
+            text("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'sync_log'::regclass")
+        )
+        return sorted(rows.scalars())

@@ -4,7 +4,9 @@ WITH mine AS (
   VALUES (:consumer, :owner, clock_timestamp() + make_interval(secs => :lease_s))
   ON CONFLICT (consumer, owner) DO UPDATE SET alive_until = excluded.alive_until
 ), gone AS (
-  DELETE FROM sync_worker WHERE consumer = :consumer AND owner <> :owner AND alive_until < clock_timestamp()
+  DELETE FROM sync_worker WHERE consumer = :consumer AND owner <> :owner
+    AND (alive_until < clock_timestamp() OR alive_until > clock_timestamp() + make_interval(secs => 2 * :lease_s))
 )
 SELECT 1 + count(*) AS workers FROM sync_worker
 WHERE consumer = :consumer AND owner <> :owner AND alive_until >= clock_timestamp()
+  AND alive_until <= clock_timestamp() + make_interval(secs => 2 * :lease_s)

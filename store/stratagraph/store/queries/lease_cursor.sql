@@ -1,7 +1,9 @@
--- Take idle cursors that stand at one place, at most :most. SKIP LOCKED only ever meets these few rows.
+-- Take idle cursors that stand at one place, at most :most. SKIP LOCKED only ever meets these few rows. A lease that
+-- ends later than any can was given before the server's clock was set back.
 WITH idle AS (
   SELECT consumer, shard, tick, win_tick, win_seq FROM sync_cursor
-  WHERE consumer = :consumer AND lease_until < clock_timestamp()
+  WHERE consumer = :consumer
+    AND (lease_until < clock_timestamp() OR lease_until > clock_timestamp() + make_interval(secs => 2 * :lease_s))
   ORDER BY lease_until, shard FOR UPDATE SKIP LOCKED
 ), place AS (
   SELECT tick, win_tick, win_seq FROM idle ORDER BY tick, win_tick NULLS FIRST, win_seq LIMIT 1

@@ -5,4 +5,5 @@ ON CONFLICT (mirror) DO UPDATE
 SET owner = excluded.owner, lease_until = excluded.lease_until,
   epoch = k.epoch + CASE WHEN k.owner = excluded.owner THEN 0 ELSE 1 END
 WHERE k.owner = excluded.owner OR k.lease_until < clock_timestamp()
+  OR k.lease_until > clock_timestamp() + make_interval(secs => 2 * :lease_s)
 RETURNING k.epoch

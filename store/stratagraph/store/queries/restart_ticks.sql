@@ -1,6 +1,10 @@
--- The only tick is one of now, and everybody stands at it. Whoever held a cursor has lost it.
+-- The only tick is one of now, and everybody stands at it. Whoever held anything, held it of another database.
 WITH gone AS (
   DELETE FROM sync_tick
+), dead AS (
+  DELETE FROM sync_worker
+), unkept AS (
+  UPDATE mirror_keeper SET owner = NULL, lease_until = '-infinity'
 ), first AS (
   INSERT INTO sync_tick (snap) VALUES (pg_current_snapshot()) RETURNING id
 )

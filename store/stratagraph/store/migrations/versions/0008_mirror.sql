@@ -97,13 +97,17 @@ GRANT SELECT, INSERT, DELETE ON sync_tick TO {maintenance};
 
 GRANT SELECT, UPDATE, DELETE ON sync_cursor TO {maintenance};
 
+GRANT SELECT, DELETE ON sync_worker TO {maintenance};
+
+GRANT SELECT, UPDATE ON mirror_keeper TO {maintenance};
+
 GRANT INSERT ON sync_log TO {feed};
 
 CREATE POLICY work ON sync_feed TO {feed}, {maintenance} USING (true);
 
-CREATE POLICY work ON sync_worker TO {feed} USING (true);
+CREATE POLICY work ON sync_worker TO {feed}, {maintenance} USING (true);
 
-CREATE POLICY work ON mirror_keeper TO {feed} USING (true);
+CREATE POLICY work ON mirror_keeper TO {feed}, {maintenance} USING (true);
 
 CREATE POLICY maintain ON sync_tick TO {maintenance} USING (true);
 

@@ -1,0 +1,259 @@
+"""Everything is written afresh in place: readers never find nothing, one tenant's rebuild touches no other, and what
+was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from fix_memory import trust_of, until
+from fix_mirror import House
+
+from stratagraph.graph_sync import rebuilding
+from stratagraph.store.enums import SourceKind
+from stratagraph.store.errors import MirrorUnavailable
+from stratagraph.store.freshness import MirrorFreshness
+from stratagraph.store.generations import Generations
+
+pytestmark = pytest.mark.neo4j
+
+FACTS = 12
+GENERATIONS = "MATCH (n:Memory) RETURN n.ten AS ten, collect(DISTINCT n.gen) AS gens"
+
+
+@pytest.fixture
+async def filled(house: House) -> House:
+    for tenant in ("acme", "other"):
+        for number in range(FACTS):
+            await house.memory.remember(
+                SourceKind.OBSERVATION,
+                {"subject": f"Person {number}", "predicate": "works_at", "object": "Acme"},
+                trust=trust_of(tenant=tenant),
+            )
+    await house.sync()
+    return house
+
+
+async def generations(house: House) -> dict[int, list[int]]:
+    return {row["ten"]: sorted(row["gens"]) for row in await house.cypher(GENERATIONS)}
+
+
+async def freshness(house: House) -> bool | None:
+    found = await MirrorFreshness(house.memory.database, "neo4j").of((await house.tenant()).id)
+    return found.whole if found is not None else None
+
+
+class Stopped(Exception):
+    """Somebody stops a rebuild, as a crash would."""
+
+
+async def stop(_: int) -> None:
+    raise Stopped
+
+
+async def test_a_rebuild_goes_on_where_it_was_stopped(filled: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rebuilding, "PAGE", 5)
+    total = sum(await filled.source.counts())
+    await filled.worker.keeper.begin(None, reason="a test")
+    done: list[int] = []
+
+    async def stop_half_way(rows: int) -> None:
+        done.append(rows)
+        if rows >= total / 2:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        await filled.worker.keeper.run_once(on_page=stop_half_way)
+    await filled.memory.observe("Late", "works_at", "Acme")
+    await filled.worker.hand_back()
+    successor = House(filled.memory, filled.mirror, filled.config)
+    resumed: list[int] = []
+
+    async def page(rows: int) -> None:
+        resumed.append(rows)
+
+    assert (await successor.worker.keeper.run_once(on_page=page)).rebuilt
+    assert resumed[0] >= done[-1], "what was written is not written again"
+    assert resumed[-1] == sum(await filled.source.counts())
+    await successor.sync()
+    assert await successor.mirror_is_equal()
+    assert await successor.generation() == 2
+    assert {gen for gens in (await generations(successor)).values() for gen in gens} == {2}
+
+
+async def test_one_tenants_rebuild_touches_no_other(filled: House) -> None:
+    acme = (await filled.tenant()).id
+    before = [item for item in await filled.dump() if f'"ten": {acme},' not in item]
+    stray = "CREATE (:Mirrored:Memory {ten: $ten, id: 'stray', gen: 1, ver: 1, d: 1, acl: 8})"
+    await filled.write_cypher(stray, ten=acme)
+    number = await filled.worker.keeper.begin(acme, reason="a test")
+    assert (await filled.worker.keeper.run_once()).rebuilt
+    after = await generations(filled)
+    assert after.pop(acme) == [number]
+    assert list(after.values()) == [[1]]
+    assert [item for item in await filled.dump() if f'"ten": {acme},' not in item] == before
+    assert not any("stray" in item for item in await filled.dump())
+    for tenant in ("acme", "other"):
+        await filled.memory.observe("Late", "works_at", "Acme", trust=trust_of(tenant=tenant))
+    assert (await filled.sync()).parked == 0
+    assert await filled.mirror_is_equal()
+    assert (await generations(filled))[acme] == [number]
+    assert not (await filled.start_afresh()).rebuilt
+
+
+async def test_readers_always_find_everything_while_it_is_written_again(
+    filled: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rebuilding, "PAGE", 3)
+    counts = await filled.mirror.counts()
+    seen: list[Any] = []
+
+    async def look(_: int) -> None:
+        seen.append((await filled.mirror.counts(), await freshness(filled)))
+
+    await filled.worker.keeper.begin(None, reason="a test")
+    await filled.worker.keeper.run_once(on_page=look)
+    assert len(seen) > 10
+    assert set(seen) == {(counts, True)}
+
+
+async def test_a_mirror_that_is_being_filled_is_not_whole(filled: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rebuilding, "PAGE", 3)
+    assert await freshness(filled) is True
+    await filled.write_cypher("MATCH (n) DETACH DELETE n")
+    with pytest.raises(Stopped):
+        await filled.worker.keeper.run_once(on_page=stop)
+    assert await freshness(filled) is False
+    await filled.worker.keeper.run_once()
+    assert await freshness(filled) is True
+    assert await filled.mirror_is_equal()
+
+
+async def test_followers_go_on_while_everything_is_written_again(
+    filled: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rebuilding, "PAGE", 3)
+    follower = House(filled.memory, filled.mirror, filled.config)
+    await filled.worker.hand_back()
+
+    async def write_and_follow(_: int) -> None:
+        kept = await filled.memory.observe("Late", "works_at", "Acme")
+        await follower.worker.follow_once()
+        assert await filled.node(kept.primary.id) is not None
+
+    await follower.worker.follow_once()
+    await filled.worker.keeper.begin(None, reason="a test")
+    await filled.worker.keeper.run_once(on_page=write_and_follow)
+    await follower.worker.follow_once()
+    assert await follower.mirror_is_equal()
+
+
+async def test_a_rebuild_whose_beginner_died_between_the_two_stores_is_taken_up(filled: House) -> None:
+    await Generations(filled.memory.database, "neo4j").begin("refreshing", reason="a test", at_least=1)
+    assert (await filled.start_afresh()).rebuilt
+    assert await filled.generation() == 2
+    assert await filled.mirror_is_equal()
+    await Generations(filled.memory.database, "neo4j").begin("building", reason="a test", at_least=1)
+    assert (await filled.start_afresh()).rebuilt
+    assert await filled.mirror_is_equal()
+
+
+async def test_a_keeper_that_lost_its_lease_stops_and_another_goes_on(
+    filled: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rebuilding, "PAGE", 3)
+    monkeypatch.setattr("stratagraph.graph_sync.keeping.LEASE_S", 0)  # looks after its lease at every page
+    other = House(filled.memory, filled.mirror, filled.config)
+
+    async def lose(_: int) -> None:
+        await filled.run_sql("UPDATE mirror_keeper SET lease_until = '-infinity'")
+        assert await other.worker.keeper.keep()
+
+    await filled.worker.keeper.begin(None, reason="a test")
+    with pytest.raises(MirrorUnavailable, match="Another worker"):
+        await filled.worker.keeper.run_once(on_page=lose)
+    assert not (await filled.worker.keeper.run_once()).keeps
+    assert (await other.worker.keeper.run_once()).rebuilt
+    await filled.sync()
+    assert await filled.mirror_is_equal()
+
+
+async def test_an_idle_worker_notices_that_its_mirror_was_emptied(filled: House) -> None:
+    await filled.worker.hand_back()
+    running = asyncio.create_task(filled.another_worker().run())
+    try:
+        await filled.write_cypher("MATCH (n) DETACH DELETE n")
+
+        async def healed() -> bool:
+            return await filled.generation() == 2 and await filled.counts_are_equal()
+
+        await until(healed)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_an_old_copy_of_the_mirror_is_noticed_and_healed(filled: House) -> None:
+    copy = await whole(filled)
+    for number in range(3):
+        await filled.memory.observe(f"New {number}", "works_at", "Acme")
+    await filled.sync()
+    await put_back(filled, copy)
+    assert not await filled.counts_are_equal()
+    assert (await filled.start_afresh()).rebuilt
+    assert await filled.mirror_is_equal()
+
+
+async def whole(house: House) -> dict[str, Any]:
+    """All of the mirror, as a dump would hold it."""
+    nodes = "MATCH (n) RETURN collect({key: elementId(n), labels: labels(n), p: properties(n)}) AS found"
+    edges = (
+        "MATCH (a)-[r]->(b) RETURN collect({source: elementId(a), target: elementId(b), type: type(r),"
+        " p: properties(r)}) AS found"
+    )
+    return {
+        "nodes": (await house.cypher(nodes))[0]["found"],
+        "edges": (await house.cypher(edges))[0]["found"],
+    }
+
+
+async def put_back(house: House, copy: dict[str, Any]) -> None:
+    await house.write_cypher("MATCH (n) DETACH DELETE n")
+    await house.write_cypher(
+        "UNWIND $nodes AS row CREATE (n:Copied) SET n = row.p, n.copied = row.key SET n:$(row.labels)",
+        nodes=copy["nodes"],
+    )
+    await house.write_cypher(
+        "UNWIND $edges AS row MATCH (a:Copied {copied: row.source}), (b:Copied {copied: row.target})"
+        " CREATE (a)-[r:$(row.type)]->(b) SET r = row.p",
+        edges=copy["edges"],
+    )
+    await house.write_cypher("MATCH (n:Copied) REMOVE n:Copied, n.copied")
+
+
+async def test_the_mirror_tells_people_how_fresh_it_is(filled: House) -> None:
+    info = "MATCH (i:MirrorInfo) RETURN properties(i) AS p"
+    told = (await filled.cypher(info))[0]["p"]
+    assert (told["state"], told["changes_waiting"], told["generation"]) == ("in step", 0, 1)
+    await filled.memory.observe("Late", "works_at", "Acme")
+    await filled.worker.keeper.tell()
+    told = (await filled.cypher(info))[0]["p"]
+    assert told["state"] == "behind"
+    assert told["changes_waiting"] > 0
+    assert told["as_of"] <= told["checked_at"]
+    await filled.sync()
+    assert (await filled.cypher(info))[0]["p"]["state"] == "in step"
+
+
+async def test_tombstones_are_buried_after_a_day_and_not_before(filled: House) -> None:
+    fact = await filled.memory.observe("Gone", "works_at", "Acme")
+    await filled.sync()
+    await filled.delete(fact.primary.id)
+    await filled.sync()
+    count = "MATCH (n:Tomb) RETURN count(n) AS tombs"
+    assert (await filled.cypher(count))[0]["tombs"] == 1
+    assert await filled.mirror.bury(most=100) == 0
+    await filled.write_cypher("MATCH (n:Tomb) SET n.at = datetime() - duration('P2D')")
+    assert await filled.mirror.bury(most=100) == 1
+    assert (await filled.cypher(count))[0]["tombs"] == 0
