@@ -13,8 +13,9 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -87,6 +88,7 @@ class SyncWorker:
         self._config = config
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._leases: list[Lease] = []
+        self._owed: list[Lease] = []  # stepped back from, and not yet handed back
         self._tended_at = -float(LEASE_S)
         self._incarnation = ""
         self._applier = self._new_applier(directory)
@@ -167,25 +169,31 @@ class SyncWorker:
     async def follow_once(self) -> SyncResult:
         """Apply everything up to now that lies in this worker's shards."""
         await self._feed.tick()
-        overdue = time.monotonic() - self._tended_at > LEASE_S / 3
-        if (overdue or not self._leases) and not await self._tend_leases():
-            return SyncResult(ready=False)
         applied = parked = 0
-        for lease in [*self._leases]:
-            done, refused = await self._follow(lease)
-            applied, parked = applied + done, parked + refused
-        self._join_leases()
-        return SyncResult(applied=applied, parked=parked, idle=not applied)
+        while True:
+            if (self._overdue or not self._leases) and not await self._tend_leases():
+                return SyncResult(applied=applied, parked=parked, ready=False)
+            for lease in [*self._leases]:
+                done, refused = await self._follow(lease)
+                applied, parked = applied + done, parked + refused
+            self._join_leases()
+            if not self._overdue:
+                return SyncResult(applied=applied, parked=parked, idle=not applied)
+
+    @property
+    def _overdue(self) -> bool:
+        """Whether it is time to tell the others that this worker lives, however much there is to apply."""
+        return time.monotonic() - self._tended_at > LEASE_S / 3
 
     async def _follow(self, lease: Lease) -> tuple[int, int]:
-        """Page after page, the next one read while one is written."""
+        """Page after page, the next one read while one is written, until there is none or the leases want tending."""
         applied = parked = 0
         ahead = asyncio.create_task(self._read(lease))
         try:
-            while (step := await ahead) is not None:
+            while not self._overdue and (step := await ahead) is not None:
                 ahead = asyncio.create_task(self._read(lease.past(step.page)))
-                parked += await self._applier.write(
-                    step.work, _keys(lease), checkpoint=self._checkpoint(lease, step.page)
+                parked += await self._holding(
+                    self._applier.write(step.work, _keys(lease), checkpoint=self._checkpoint(lease, step.page))
                 )
                 applied += len(step.page.changes)
                 advanced = await self._feed.advance(lease, step.page)
@@ -200,6 +208,21 @@ class SyncWorker:
                 await ahead
         return applied, parked
 
+    async def _holding(self, writing: Coroutine[Any, Any, int]) -> int:
+        """Keep the shards for as long as a write takes: another worker would begin the same one, and each would wait
+        for the other's locks."""
+        task = asyncio.create_task(writing)
+        try:
+            while not (await asyncio.wait({task}, timeout=LEASE_S / 3))[0]:
+                await self._feed.join(self._owner)
+                for lease in self._leases:
+                    await self._feed.renew(lease)
+            return task.result()
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):  # told already, or given up
+                await task
+
     async def _read(self, lease: Lease) -> _Step | None:
         page = await self._feed.page(lease, most=self._applier.size.now)
         return _Step(page=page, work=await self._applier.read(page.changes)) if page is not None else None
@@ -212,6 +235,7 @@ class SyncWorker:
 
     async def _tend_leases(self) -> bool:
         """Keep what is held, give away what is too much, take what is free. False while the mirror must be healed."""
+        await self._release_owed()
         fair = await self._feed.join(self._owner)
         self._leases = [kept for lease in self._leases if (kept := await self._feed.renew(lease)) is not None]
         await self._give_away(sum(len(lease.cursors) for lease in self._leases) - fair)
@@ -219,9 +243,11 @@ class SyncWorker:
             lease = await self._feed.lease(self._owner, most=room)
             if lease is None:
                 break
-            if not await self._take_over(lease):
+            self._leases.append(lease)  # already: where the mirror does not answer, it is handed back with the others
+            if not await self._can_go_on(lease):
+                self._leases.remove(lease)
+                await self._feed.release(lease)
                 return False
-            self._leases.append(lease)
         self._tended_at = time.monotonic()
         return True
 
@@ -234,17 +260,14 @@ class SyncWorker:
                 self._leases.append(kept)
             await self._feed.release(given)
 
-    async def _take_over(self, lease: Lease) -> bool:
-        """Whether the mirror can go on from where these cursors stand; if not, they are handed back until it can."""
+    async def _can_go_on(self, lease: Lease) -> bool:
+        """Whether the mirror can go on from where these cursors stand."""
         await self._applier.look()
         self._incarnation = await self._generations.incarnation()
         places = dict.fromkeys(lease.cursors, lease.tick)
         found = await self._mirror.checkpoints()
         why = await mismatch(places, found, self._source, self._generations, generation=self._applier.numbers.whole)
-        if why is None:
-            return True
-        await self._feed.release(lease)
-        return False
+        return why is None
 
     def _join_leases(self) -> None:
         """Cursors that have come to one place go on together."""
@@ -259,11 +282,15 @@ class SyncWorker:
         self._tended_at = -float(LEASE_S)
 
     async def _step_back(self) -> None:
-        """Hand back the shards, after an error."""
-        leases, self._leases, self._tended_at = self._leases, [], -float(LEASE_S)
-        for lease in leases:
-            with contextlib.suppress(StoreUnavailable):  # it runs out by itself
-                await asyncio.shield(self._feed.release(lease))
+        """Hand back the shards, after an error; after an outage of the truth, as soon as it is over."""
+        self._owed, self._leases, self._tended_at = [*self._owed, *self._leases], [], -float(LEASE_S)
+        with contextlib.suppress(Exception):  # nothing worse comes of it than that the leases run out by themselves
+            await asyncio.shield(self._release_owed())
+
+    async def _release_owed(self) -> None:
+        for lease in [*self._owed]:
+            await self._feed.release(lease)
+            self._owed = [one for one in self._owed if one is not lease]
 
     async def hand_back(self) -> None:
         """Leave: the others take over at once."""

@@ -25,10 +25,8 @@ _log = structlog.get_logger(__name__)
 
 
 async def make_days(database: Database, today: date) -> int:
-    """Make the partitions of today and the week to come; returns how many were missing.
-
-    A day whose rows already lie in the default partition stays there: nothing is lost, it is only dropped later.
-    """
+    """Make the partitions of today and the week to come, with what was logged before they were there; returns how many
+    were missing."""
     days = {f"sync_log_{day:%Y%m%d}": day for day in (today + timedelta(days=ahead) for ahead in range(DAYS_AHEAD + 1))}
     async with database.working(Role.MAINTENANCE) as connection:
         rows = await connection.execute(
@@ -43,12 +41,20 @@ async def _make(database: Database, name: str, day: date) -> int:
     try:
         async with database.working(Role.MAINTENANCE) as connection:
             await connection.execute(text(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}"))
+            await connection.execute(text("LOCK TABLE sync_log_default"))
+            await connection.execute(
+                text("CREATE TEMP TABLE strays ON COMMIT DROP AS SELECT * FROM sync_log_default WHERE day = :day"),
+                {"day": day},
+            )
+            await connection.execute(text("DELETE FROM sync_log_default WHERE day = :day"), {"day": day})
             await connection.execute(
                 text(
                     f"CREATE TABLE IF NOT EXISTS {name} PARTITION OF sync_log"
                     f" FOR VALUES FROM ('{day.isoformat()}') TO ('{(day + timedelta(days=1)).isoformat()}')"
                 )
             )
+            moved = f"INSERT INTO {name} OVERRIDING SYSTEM VALUE SELECT * FROM strays"  # noqa: S608 - a name of ours
+            await connection.execute(text(moved))
     except DBAPIError as error:
         _log.warning("day of the change log not made", day=day.isoformat(), error=type(error.orig).__name__)
         return 0

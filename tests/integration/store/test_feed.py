@@ -617,6 +617,22 @@ async def test_a_day_goes_once_everybody_has_read_it(feed: Feed, database: Datab
     assert await count_strays(database) == 0
 
 
+async def test_what_was_logged_before_its_day_was_made_moves_there_and_is_read_once(
+    feed: Feed, database: Database, tenant: Tenant
+) -> None:
+    lease = await taken(feed)
+    first = await log(database, tenant, 3)
+    await feed.tick()
+    seen, lease = await drained(feed, lease)
+    second = await log(database, tenant, 2)
+    assert await count_strays(database) == 5
+    assert await make_days(database, datetime.now(UTC).date()) == 8
+    assert await count_strays(database) == 0
+    await feed.tick()
+    more, lease = await drained(feed, lease)
+    assert ids(seen + more) == first + second
+
+
 async def test_a_consumer_that_stays_away_is_forgotten_if_it_can_read_everything_afresh(
     database: Database, tenant: Tenant
 ) -> None:

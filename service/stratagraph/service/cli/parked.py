@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from stratagraph.graph_sync.worker import CONSUMER
 from stratagraph.service.cli.output import people, print_json, with_runtime
@@ -50,7 +50,7 @@ def list_(json: Json = False) -> None:
     if not found:
         people.print("Nothing is set aside.")
         return
-    table = Table("kind", "id", "version", "error", "tries", "next try")
+    table = Table("kind", Column("id", min_width=36), "version", Column("error", overflow="fold"), "tries", "next try")
     for one in found:
         table.add_row(
             one["kind"],

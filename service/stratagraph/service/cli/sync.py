@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from stratagraph.graph_sync.checking import Checked, Difference, Verified
 from stratagraph.graph_sync.worker import CONSUMER, SyncWorker
@@ -19,7 +19,6 @@ from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Settings
 from stratagraph.store.errors import InvalidInput, MirrorUnavailable
-from stratagraph.store.generations import Generations
 from stratagraph.store.mirror_source import MirrorSource
 from stratagraph.store.rounds import Rounds
 
@@ -32,6 +31,7 @@ Json = Annotated[bool, typer.Option("--json", help="For programs; no progress ba
 Tenant = Annotated[str | None, typer.Option(help="Just this tenant. Default: all.")]
 NAMED = 20  # differences told to people one by one
 LISTED = 1_000  # and to programs
+ID_WIDTH = 36  # an id is of no use when it is cut
 FOLLOWED_S = 60.0  # for which a running worker may take to apply what is on its way
 UNFOLLOWED_S = 2.0
 _POLL_S = 0.5
@@ -103,7 +103,7 @@ async def _status(runtime: Runtime) -> dict[str, Any]:
         "lag_seconds": lag.seconds if lag else None,
         "parked": lag.parked if lag else None,
         "workers": await runtime.feed.holders(),
-        "generation": await Generations(runtime.database, CONSUMER).newest(),
+        "generation": await runtime.generations.newest(),
         "last_check": {"at": checks.last_checked_at, "drift": checks.last_drift} if checks else None,
         "postgres": {"records": records, "relations": relations},
         "neo4j": {"records": nodes, "relations": edges},
@@ -216,7 +216,7 @@ async def _begin(runtime: Runtime, worker: SyncWorker, tenant: int | None) -> in
 
 async def _until_done(runtime: Runtime, worker: SyncWorker, number: int, *, quiet: bool) -> int:
     """Do it, or watch whoever keeps the mirror do it."""
-    generations, rows = Generations(runtime.database, CONSUMER), 0
+    generations, rows = runtime.generations, 0
     with _progress(quiet) as bar:
         task = bar.add_task("rows", total=None)
 
@@ -297,7 +297,7 @@ def _tell_verified(found: dict[str, Any]) -> None:
         return
     drift = ", ".join(f"{count:,} {name}" for name, count in sorted(found["drift"].items()))
     people.print(f"[red]Not equal[/]: {drift}; {compared}.")
-    table = Table("class", "kind", "id", "version", "in the mirror")
+    table = Table("class", "kind", Column("id", min_width=ID_WIDTH), "version", "in the mirror")
     for one in found["differences"][:NAMED]:
         table.add_row(
             one["class"],
