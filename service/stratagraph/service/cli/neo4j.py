@@ -1,10 +1,14 @@
-"""`stratagraph neo4j start|stop|status`: a Neo4j for the graph mirror, on this machine, without Docker."""
+"""`stratagraph neo4j start|stop|status`: a Neo4j for the graph mirror, on this machine, without Docker.
+
+`kit` writes what people take along into Neo4j Browser.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,7 +36,8 @@ app = typer.Typer(
         "line that your Java runs, and later ones stay with the line that has the data, unless --version asks for "
         "another. To use a server you have, set STRATAGRAPH_NEO4J_URI (and STRATAGRAPH_NEO4J_USER, "
         "STRATAGRAPH_NEO4J_PASSWORD) instead; in containers, `docker compose up neo4j`.\n\n"
-        "Example: stratagraph neo4j start --browser, then open the page it prints and press Connect."
+        "Example: stratagraph neo4j start --browser, then open the page it prints and press Connect; "
+        "stratagraph neo4j kit gives you colours and saved queries for it."
     ),
 )
 
@@ -105,6 +110,35 @@ def status(as_json: AsJson = False) -> None:
                 typer.echo("No local Neo4j is running. Start one with: stratagraph neo4j start")
     if not running:
         raise typer.Exit(NOT_RUNNING)
+
+
+@app.command()
+def kit(
+    to: Annotated[
+        Path, typer.Option("--to", metavar="DIR", help="The folder; what is there of it is replaced.")
+    ] = Path("neo4j-kit"),
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object: style, queries (one file for all), folder, roles.")
+    ] = False,
+) -> None:
+    """Write a style sheet and saved queries for Neo4j Browser, and role statements for Enterprise.
+
+    They are made for Neo4j Browser 5, whichever server it looks at. Needs no database.
+    """
+    from stratagraph.graph_sync.browser import BUNDLE_FOLDER, saved_queries, write_kit
+
+    with _errors_told():
+        style, queries, folder, roles = write_kit(to)
+    if as_json:
+        written = {"style": str(style), "queries": str(queries), "folder": str(folder), "roles": str(roles)}
+        typer.echo(json.dumps(written))
+        return
+    saved = saved_queries()
+    typer.echo("Open Neo4j Browser, connect, and drag these two files onto its page, one after the other:")
+    typer.echo(f"  {style}  colours and captions")
+    typer.echo(f"  {queries}  {len(saved)} saved queries; see the star at the left, folder {BUNDLE_FOLDER}")
+    typer.echo(f'Then run "{saved[0].title}".')
+    typer.echo(f"The queries one by one are in {folder}; {roles} is for Neo4j Enterprise.")
 
 
 def _local(settings: Settings) -> LocalNeo4j:

@@ -1,0 +1,10 @@
+// 00 Set the parameters: run this first
+// Chooses from what is there what the other queries look for. Change one at any time: :param name => 'Alice'
+:param ten => head(COLLECT { MATCH (t:Memory) RETURN t.ten LIMIT 1 });
+:param name => head(COLLECT { MATCH (t:Memory) WITH t.ten AS ten LIMIT 1 MATCH (n:Entity&Memory) WHERE n.ten = ten AND n.name IS NOT NULL WITH n LIMIT 20000 RETURN n.name ORDER BY COUNT { (n)<-[:MENTIONS_ENTITY|SUBJECT_ENTITY|OBJECT_ENTITY]-() } DESC LIMIT 1 });
+:param other => head(COLLECT { MATCH (t:Memory) WITH t.ten AS ten LIMIT 1 MATCH (n:Entity&Memory) WHERE n.ten = ten AND n.name IS NOT NULL WITH n LIMIT 20000 RETURN n.name ORDER BY COUNT { (n)<-[:MENTIONS_ENTITY|SUBJECT_ENTITY|OBJECT_ENTITY]-() } DESC SKIP 1 LIMIT 1 });
+:param episode => head(COLLECT { MATCH (t:Memory) WITH t.ten AS ten LIMIT 1 MATCH (n:Memory)<-[r:PART_OF]-() WHERE r.ten = ten AND n.name IS NOT NULL WITH n LIMIT 20000 RETURN n.name ORDER BY COUNT { (n)<-[:PART_OF]-() } DESC LIMIT 1 });
+:param fact => head(COLLECT { MATCH (t:Memory) WITH t.ten AS ten LIMIT 1 MATCH (n:Memory)<-[r:DERIVED_SEMANTIC]-() WHERE r.ten = ten AND n.name IS NOT NULL WITH n LIMIT 20000 RETURN n.name ORDER BY COUNT { (n)<-[:DERIVED_SEMANTIC]-() } DESC LIMIT 1 });
+:param source => head(COLLECT { MATCH (t:Memory) WITH t.ten AS ten LIMIT 1 MATCH (n:Memory)-[r:DERIVED_SEMANTIC]->() WHERE r.ten = ten AND n.name IS NOT NULL WITH n LIMIT 20000 RETURN n.name ORDER BY COUNT { (n)-[:DERIVED_SEMANTIC]->() } DESC LIMIT 1 });
+:param plan => head(COLLECT { MATCH (t:Memory) WITH t.ten AS ten LIMIT 1 MATCH (n:PlanGraph&Memory) WHERE n.ten = ten AND n.name IS NOT NULL WITH n LIMIT 20000 RETURN n.name ORDER BY COUNT { (n)-[:HAS_STEP]->() } DESC LIMIT 1 });
+:param tool => coalesce(head(COLLECT { MATCH (t:Memory) WITH t.ten AS ten LIMIT 1 MATCH (n:Tool) WHERE n.ten = ten WITH n LIMIT 20000 RETURN n.name ORDER BY COUNT { (n)<-[:USES_TOOL]-() } DESC LIMIT 1 }), head(COLLECT { MATCH (t:Memory) WITH t.ten AS ten LIMIT 1 MATCH (n:Memory)<-[r:USES]-() WHERE r.ten = ten AND n.name IS NOT NULL WITH n LIMIT 20000 RETURN n.name ORDER BY COUNT { (n)<-[:USES]-() } DESC LIMIT 1 }));

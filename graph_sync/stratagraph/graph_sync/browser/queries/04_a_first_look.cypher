@@ -1,0 +1,9 @@
+// 04 A first look
+// The newest records, and how they hang together. Double-click one to see what else it is connected to.
+// :param ten => 1
+MATCH (n:Mirrored)
+WHERE n.ten = $ten AND n.id IS NOT NULL AND n:Memory
+WITH n ORDER BY n.ten DESC, n.id DESC LIMIT 60
+OPTIONAL MATCH (n)-[r]-(m:Memory)
+RETURN n, r, m
+LIMIT 200

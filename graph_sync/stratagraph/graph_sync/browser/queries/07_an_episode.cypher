@@ -1,0 +1,9 @@
+// 07 An episode, from beginning to end
+// What $episode consists of: what followed what, which call depended on which, which tools were used.
+// :param ten => 1
+// :param episode => 'Episode login outage, success'
+MATCH (e:Memory {ten: $ten, name: $episode})<-[p:PART_OF]-(m:Memory)
+OPTIONAL MATCH (m)-[r:FOLLOWS|DEPENDS_ON|USES]->(x:Memory)
+RETURN e, p, m, r, x
+ORDER BY m.occurred_at
+LIMIT 200

@@ -1,0 +1,9 @@
+// 10 What was held true, and when?
+// The facts about the entity $name: those that hold, and those that were replaced or withdrawn.
+// :param ten => 1
+// :param name => 'Lantern'
+MATCH (e:Memory {ten: $ten, name: $name})<-[:SUBJECT_ENTITY]-(f:Semantic)
+OPTIONAL MATCH (f)<-[s:SUPERSEDES]-(next)
+RETURN f.name AS fact, f.state AS state, f.created_at AS since, s.created_at AS until, next.name AS replaced_by
+ORDER BY since
+LIMIT 200

@@ -1,0 +1,7 @@
+// 12 What does a record rest on?
+// The evidence of $fact, and what that rests on in turn. Evidence that was withdrawn is grey.
+// :param ten => 1
+// :param fact => 'Lantern runs on Redis'
+MATCH path = (f:Memory {ten: $ten, name: $fact})<-[:DERIVED_SEMANTIC|SUPPORTS*1..4]-(source)
+RETURN path
+LIMIT 100

@@ -1,0 +1,12 @@
+// 15 The steps of a plan, in order
+// A step comes after all the steps that lead to it; those with the same number before them may run side by side.
+// :param ten => 1
+// :param plan => 'Plan: deploy'
+MATCH (p:Memory {ten: $ten, name: $plan})-[:HAS_STEP]->(s:PlanStep)
+OPTIONAL MATCH (s)<-[:PRECEDES|FEEDS*1..50]-(before:PlanStep)
+WITH s, count(DISTINCT before) AS steps_before
+RETURN steps_before, s.name AS step,
+  COLLECT { MATCH (s)<-[:PRECEDES]-(b) RETURN b.name } AS comes_after,
+  COLLECT { MATCH (s)<-[:FEEDS]-(b) RETURN b.name } AS takes_the_output_of
+ORDER BY steps_before, step
+LIMIT 200
