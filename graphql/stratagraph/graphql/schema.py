@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Protocol
+from typing import Annotated, Protocol
 from uuid import UUID
 
 import strawberry
@@ -23,6 +23,7 @@ from stratagraph.graphql.types.capture import (
     CaptureMemorySuccess,
 )
 from stratagraph.graphql.types.erase import EraseInput, EraseResult, EraseSuccess
+from stratagraph.graphql.types.explore import Expansion, Impact, PathExplanation, PlanMatches, RelatedEntities
 from stratagraph.graphql.types.forgetting import ForgetPreview
 from stratagraph.graphql.types.history import RecordHistory
 from stratagraph.graphql.types.plans import Health, HealthCheck, PlanGraph
@@ -53,7 +54,7 @@ from stratagraph.graphql.types.revision import (
     SupersedeInput,
 )
 from stratagraph.memory.revise.request import Revise
-from stratagraph.store.errors import InvalidInput
+from stratagraph.store.ids import parse_id
 
 MAX_TOKENS = 2_000  # of a document; values belong into variables
 MAX_DEPTH = 12
@@ -139,6 +140,90 @@ class Query:
         context = info.context
         found, more = await context.services.revision.impact(context.trust, _uuid(id))
         return RevisionImpact(records=[ImpactedRecord.of(one) for one in found], complete=not more)
+
+    @strawberry.field(
+        description="How two records are connected: up to `k` (1 to 10) best paths of up to `maxHops` (1 to 6) through"
+        " what the caller may read in full. The shortest come first, of these the heaviest. Null where an end does not"
+        " exist for this caller."
+    )
+    async def explain_path(
+        self,
+        info: Info,
+        start: Annotated[strawberry.ID, strawberry.argument(name="from")],
+        goal: Annotated[strawberry.ID, strawberry.argument(name="to")],
+        k: int | None = 3,
+        max_hops: int | None = 4,
+    ) -> PathExplanation | None:
+        context = info.context
+        found = await context.services.explore.paths(
+            context.trust,
+            _uuid(start, "from"),
+            _uuid(goal, "to"),
+            k=3 if k is None else k,
+            max_hops=4 if max_hops is None else max_hops,
+        )
+        return PathExplanation.of(found) if found is not None else None
+
+    @strawberry.field(
+        description="What refers to a record or rests on it, within `hops` (1 to 6): counts, and the `first` (1 to 100)"
+        " most important. Null where there is no such record for this caller."
+    )
+    async def impact(
+        self,
+        info: Info,
+        id: strawberry.ID,  # noqa: A002 - the contract's name
+        hops: int | None = 2,
+        first: int | None = 25,
+    ) -> Impact | None:
+        context = info.context
+        found = await context.services.explore.impact(
+            context.trust, _uuid(id), hops=2 if hops is None else hops, first=25 if first is None else first
+        )
+        return Impact.of(found) if found is not None else None
+
+    @strawberry.field(
+        description="Plans with steps of these `ops` (1 to 8) in this order, each reached from the one before, directly"
+        " or over other steps; newest first, at most 100."
+    )
+    async def plans_containing(self, info: Info, ops: list[str], first: int | None = 20) -> PlanMatches:
+        context = info.context
+        return PlanMatches.of(
+            await context.services.explore.plans(context.trust, ops, first=20 if first is None else first)
+        )
+
+    @strawberry.field(
+        description="Entities that share memories with this one, the heaviest first, at most 100. Null where there is"
+        " no such record for this caller."
+    )
+    async def related_entities(
+        self,
+        info: Info,
+        id: strawberry.ID,  # noqa: A002 - the contract's name
+        first: int | None = 20,
+    ) -> RelatedEntities | None:
+        context = info.context
+        found = await context.services.explore.related(context.trust, _uuid(id), first=20 if first is None else first)
+        return RelatedEntities.of(found) if found is not None else None
+
+    @strawberry.field(
+        description="For drawings: the best neighbours of a record that are not among `loadedIds` (at most 500), up to"
+        " 100 a page, and what joins them. Null where there is no such record for this caller."
+    )
+    async def expand(
+        self,
+        info: Info,
+        id: strawberry.ID,  # noqa: A002 - the contract's name
+        loaded_ids: list[strawberry.ID] | None = None,
+        first: int | None = 25,
+    ) -> Expansion | None:
+        context = info.context
+        found = await context.services.explore.expand(
+            context.trust,
+            _uuid(id),
+            loaded=[_uuid(loaded, "loadedIds") for loaded in loaded_ids or ()],
+            first=25 if first is None else first,
+        )
+        return Expansion.of(found) if found is not None else None
 
     @strawberry.field(description="Derived records that wait to be looked at again, oldest first, at most 200.")
     async def reevaluations(self, info: Info) -> list[Reevaluation]:
@@ -238,11 +323,8 @@ async def _revised(info: Info, given: _Revision) -> RevisionSuccess:
     return RevisionSuccess.of(await context.services.revision.revise(context.trust, given.as_request()))
 
 
-def _uuid(id_: str) -> UUID:
-    try:
-        return UUID(id_)
-    except ValueError:
-        raise InvalidInput(f"id: {id_!r} is not a UUID", path=["id"]) from None
+def _uuid(id_: str, name: str = "id") -> UUID:
+    return parse_id(id_, path=[name])
 
 
 # Built once: rules made per request would be part of the validation cache's key and empty it (design/api.md 1.3).

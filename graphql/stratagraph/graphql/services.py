@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.erase.service import Erasure
+from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.service import Retrieve
@@ -32,5 +33,6 @@ class Services:
     revision: Revision
     erasure: Erasure
     forgetting: Forgetting
+    explore: Explore
     health: Callable[[], Awaitable[list[Report]]]
     version: str

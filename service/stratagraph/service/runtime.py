@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
-from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker
+from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirror_feed
 from stratagraph.graphql.services import Report, Services
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.erase.service import Erasure
+from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.engine import Engines
@@ -32,7 +33,9 @@ from stratagraph.store.credentials import Credentials
 from stratagraph.store.database import Database
 from stratagraph.store.errors import StratagraphError
 from stratagraph.store.feed import Feed
-from stratagraph.store.partitions import make_days
+from stratagraph.store.freshness import MirrorFreshness
+from stratagraph.store.generations import Generations
+from stratagraph.store.partitions import count_strays, make_days
 from stratagraph.store.schema import migrate
 from stratagraph.store.sealing.master import MasterKey
 from stratagraph.store.tenancy import Directory
@@ -52,10 +55,12 @@ class Runtime:
     revision: Revision
     erasure: Erasure
     forgetting: Forgetting
+    explore: Explore
     artifacts: Artifacts
     housekeeping: Housekeeping
     mirror: Mirror | None
     feed: Feed
+    generations: Generations
 
     def sync_worker(self) -> SyncWorker | None:
         if self.mirror is None:
@@ -71,13 +76,14 @@ class Runtime:
             revision=self.revision,
             erasure=self.erasure,
             forgetting=self.forgetting,
+            explore=self.explore,
             health=self.health,
             version=importlib.metadata.version("stratagraph"),
         )
 
     async def health(self) -> list[Report]:
         """One report per part; never raises."""
-        return [await self._database_health(), await self._mirror_health()]
+        return [await self._database_health(), await self._feed_health(), await self._mirror_health()]
 
     async def _database_health(self) -> Report:
         try:
@@ -86,16 +92,29 @@ class Runtime:
             return Report(name="database", ok=False, detail=error.message)
         return Report(name="database", ok=True, detail="answers")
 
+    async def _feed_health(self) -> Report:
+        try:
+            strays = await count_strays(self.database)
+        except StratagraphError as error:
+            return Report(name="feed", ok=False, detail=error.message)
+        if strays:
+            return Report(name="feed", ok=False, detail=f"{strays} changes found no day of the log; do the jobs run?")
+        return Report(name="feed", ok=True, detail="every change has its day")
+
     async def _mirror_health(self) -> Report:
         if self.mirror is None:
             return Report(name="mirror", ok=True, detail="none configured; the graph is walked in SQL")
         try:
             await self.mirror.ping()
             lag = await self.feed.lag()
+            newest = await self.generations.newest()
         except StratagraphError as error:
             return Report(name="mirror", ok=False, detail=error.message)
         if lag is None:
             return Report(name="mirror", ok=False, detail="answers, but no worker has written to it yet")
+        if newest is not None and newest["state"] == "building":
+            detail = f"is being filled: {newest['done']} of about {newest['total']} rows; the graph is walked in SQL"
+            return Report(name="mirror", ok=False, detail=detail)
         return Report(name="mirror", ok=True, detail=f"{lag.changes} changes and {lag.seconds:.1f} s behind")
 
     async def ready(self) -> bool:
@@ -141,11 +160,16 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
         mirror = mirror_of(settings)
         if mirror is not None:
             await stack.enter_async_context(mirror)
-        directory, feed = Directory(database, vault), Feed(database, CONSUMER)
-        engines = Engines(
-            mirror=Neo4jGraphReader(mirror) if mirror is not None else None,
-            feed=feed if mirror is not None else None,
-            preference=settings.traversal,
+        directory, feed = Directory(database, vault), mirror_feed(database)
+        freshness = MirrorFreshness(database, CONSUMER) if mirror is not None else None
+        engines = await stack.enter_async_context(
+            Engines(
+                mirror=Neo4jGraphReader(mirror) if mirror is not None else None,
+                feed=feed if mirror is not None else None,
+                freshness=freshness,
+                database=database,
+                preference=settings.traversal,
+            )
         )
         artifacts = Artifacts(database, directory, clock, blobs_of(settings), max_bytes=settings.artifact_max_bytes)
         yield Runtime(
@@ -159,10 +183,20 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
             revision=Revision(database, directory, clock),
             erasure=Erasure(database, directory, clock, artifacts),
             forgetting=Forgetting(database, directory, clock),
+            explore=Explore(
+                database,
+                directory,
+                clock,
+                mirror=mirror,
+                freshness=freshness,
+                plans_up_to=settings.mirror_name_ceiling,
+                preference=settings.traversal,
+            ),
             artifacts=artifacts,
             housekeeping=Housekeeping(database, directory, clock, HousekeepingConfig(), artifacts=artifacts),
             mirror=mirror,
             feed=feed,
+            generations=Generations(database, CONSUMER),
         )
 
 

@@ -10,7 +10,8 @@ from stratagraph.graphql.context import Context
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Report, Services
-from stratagraph.store.enums import SourceKind
+from stratagraph.memory.explore.service import Explore
+from stratagraph.store.enums import Sensitivity, SourceKind
 from stratagraph.store.errors import InvalidInput, StoreUnavailable
 
 EVERYTHING = """{ records(first: 100) { nodes {
@@ -31,6 +32,9 @@ async def statements(memory: Memory, document: str) -> int:
         revision=memory.revision,
         erasure=memory.erasure,
         forgetting=memory.forgetting,
+        explore=Explore(
+            memory.database, memory.directory, memory.clock, mirror=None, freshness=None, plans_up_to=Sensitivity.LOW
+        ),
         health=health,
         version="test",
     )

@@ -6,7 +6,21 @@ import sys
 
 import typer
 
-from stratagraph.service.cli import artifact, ask, audit, erase, imports, keys, neo4j, past, revise, serve, sync, token
+from stratagraph.service.cli import (
+    artifact,
+    ask,
+    audit,
+    erase,
+    explore,
+    imports,
+    keys,
+    neo4j,
+    past,
+    revise,
+    serve,
+    sync,
+    token,
+)
 from stratagraph.service.cli.output import explain
 from stratagraph.store.errors import StratagraphError
 
@@ -27,6 +41,7 @@ app.command("ask")(ask.ask)
 app.command("history")(past.history)
 app.command("forget-preview")(past.forget_preview)
 app.add_typer(imports.app, name="import")
+app.add_typer(explore.app, name="explore")
 app.add_typer(revise.app, name="revise")
 app.add_typer(erase.app, name="erase")
 app.add_typer(sync.app, name="sync")

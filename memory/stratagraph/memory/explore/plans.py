@@ -1,0 +1,54 @@
+"""Plans that do some things in some order: an engine names candidates, their payloads decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stratagraph.memory.explore.answers import MatchedStep
+from stratagraph.memory.explore.ground import Ground
+from stratagraph.store.enums import MemoryType
+from stratagraph.store.explore import PLAN_CANDIDATES, SqlExplorer, steps_in_order
+from stratagraph.store.records import MemoryRecord
+
+READ_AT_ONCE = 50  # whole plans
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A plan, and its steps that answer, in the order asked for."""
+
+    record: MemoryRecord
+    steps: tuple[MatchedStep, ...]
+
+
+async def matching(ground: Ground, ops: Sequence[str], *, first: int) -> tuple[list[Match], bool]:
+    """The newest `first` plans with steps of these ops in this order; and whether there were more candidates than are
+    looked at."""
+    ids = await ground.engine.plans(ground.reach, ops, most=PLAN_CANDIDATES)
+    cut = len(ids) >= PLAN_CANDIDATES
+    if ground.engine.plans_up_to < ground.reach.ceiling:  # the mirror does not name the steps of the others
+        beyond = await SqlExplorer(ground.reader.connection, ground.reader.now).plans(
+            ground.reach, ops, most=PLAN_CANDIDATES
+        )
+        cut = cut or len(beyond) >= PLAN_CANDIDATES
+        heads = await ground.current(beyond)
+        ids = [*ids, *(id_ for id_, head in heads.items() if head.sensitivity > ground.engine.plans_up_to)]
+    order = sorted(set(ids), reverse=True)
+    found: list[Match] = []
+    for start in range(0, len(order), READ_AT_ONCE):
+        page = order[start : start + READ_AT_ONCE]
+        records = await ground.shown(page)
+        found += [match for id_ in page if id_ in records and (match := _match(records[id_], ops)) is not None]
+        if len(found) >= first:
+            break
+    return found[:first], cut
+
+
+def _match(record: MemoryRecord, ops: Sequence[str]) -> Match | None:
+    if record.type is not MemoryType.PLAN_GRAPH or record.payload is None:
+        return None
+    steps = steps_in_order(record.payload, ops)
+    if steps is None:
+        return None
+    return Match(record, tuple(MatchedStep(id=id_, op=op) for id_, op in zip(steps, ops, strict=True)))

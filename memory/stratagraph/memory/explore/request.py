@@ -1,0 +1,45 @@
+"""The bounds of asking. Every check raises InvalidInput naming the argument and what is in bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from stratagraph.store.errors import InvalidInput
+from stratagraph.store.words import lexemes
+
+MAX_HOPS = 6
+MAX_PATHS = 10
+MAX_FIRST = 100
+MAX_OPS = 8
+MAX_OP = 200  # letters
+MAX_LOADED = 500  # records that a front end may say it has
+
+
+def check_between(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise InvalidInput(f"{name}: {value} is not between {least} and {most}", path=[name])
+
+
+def check_first(first: int) -> None:
+    check_between("first", first, 1, MAX_FIRST)
+
+
+def check_ends(start: UUID, goal: UUID) -> None:
+    if start == goal:
+        raise InvalidInput("to: is the record that `from` names; a path has two ends", path=["to"])
+
+
+def check_ops(ops: Sequence[str]) -> None:
+    if not 1 <= len(ops) <= MAX_OPS:
+        raise InvalidInput(f"ops: {len(ops)} of them; give 1 to {MAX_OPS}, in order", path=["ops"])
+    for op in ops:
+        if not op.strip() or len(op) > MAX_OP:
+            raise InvalidInput(f"ops: each names a step's op in 1 to {MAX_OP} letters", path=["ops"])
+    if not any(lexemes(op) for op in ops):
+        raise InvalidInput("ops: none of them has a word that plans are found by", path=["ops"])
+
+
+def check_loaded(loaded: Sequence[UUID]) -> None:
+    if len(loaded) > MAX_LOADED:
+        raise InvalidInput(f"loadedIds: {len(loaded)} of them; at most {MAX_LOADED}", path=["loadedIds"])

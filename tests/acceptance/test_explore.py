@@ -1,0 +1,97 @@
+"""The questions of docs/graph-questions.md, over HTTP with the answers that are shown there, and as commands."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from fix_service import Client, Service, run_command
+from model_explore import STORY
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "graph-questions.md").read_text()
+CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
+  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
+ENTITY = "query($name: String!) { entities(name: $name, first: 1) { id } }"
+NOBODY = "00000000-0000-7000-8000-000000000000"
+
+
+async def tell(client: Client) -> dict[str, str]:
+    """Tell the story; ids by the names that the page's queries use."""
+    ids: dict[str, str] = {}
+    for kind, proposed, content in STORY:
+        told = json.loads(json.dumps(content).replace("FACT", ids.get("fact", "FACT")))
+        made = await client.data(
+            CAPTURE,
+            input={"source": "test", "sourceKind": kind.name, "content": told}
+            | ({"proposedType": proposed.name} if proposed is not None else {}),
+        )
+        ids.setdefault("fact", made["captureMemory"]["primaryRecord"]["id"])
+    for name in ("Alice", "Bern", "Acme"):
+        ids[name.lower()] = (await client.data(ENTITY, name=name))["entities"][0]["id"]
+    return ids
+
+
+async def test_the_page_shows_what_is_answered(client: Client) -> None:
+    ids = await tell(client)
+    questions = re.findall(r"```graphql\n(.*?)```\s+```json\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert len(questions) == 5
+    for document, shown in questions:
+        answer = await client.data(document, **{name: ids[name] for name in re.findall(r"\$(\w+):", document)})
+        assert answer == json.loads(shown), json.dumps(answer, indent=2, ensure_ascii=False)
+
+
+async def test_what_does_not_exist_is_null_and_what_is_out_of_bounds_is_named(client: Client) -> None:
+    ids = await tell(client)
+    documents = {
+        "query($id: ID!, $to: ID!) { explainPath(from: $id, to: $to) { reached } }": "explainPath",
+        "query($id: ID!) { impact(id: $id) { total } }": "impact",
+        "query($id: ID!) { relatedEntities(id: $id) { hasMore } }": "relatedEntities",
+        "query($id: ID!) { expand(id: $id) { hasMore } }": "expand",
+    }
+    for document, name in documents.items():
+        more = {"to": ids["acme"]} if "$to" in document else {}
+        assert await client.data(document, id=NOBODY, **more) == {name: None}
+    for document, path in (
+        ("query($id: ID!) { explainPath(from: $id, to: $id) { reached } }", "to"),
+        ('query($id: ID!) { explainPath(from: $id, to: "x") { reached } }', "to"),
+        ("query($id: ID!) { impact(id: $id, hops: 7) { total } }", "hops"),
+        ('query($id: ID!) { expand(id: $id, loadedIds: ["x"]) { hasMore } }', "loadedIds"),
+        ("query($id: ID!) { relatedEntities(id: $id, first: 101) { hasMore } }", "first"),
+    ):
+        answer: dict[str, Any] = await client(document, id=ids["acme"])
+        assert answer["errors"][0]["extensions"] == {"code": "INVALID_INPUT", "retryable": False, "path": [path]}
+    refused = await client("{ plansContaining(ops: []) { hasMore } }")
+    assert refused["errors"][0]["extensions"]["path"] == ["ops"]
+
+
+async def test_the_command_answers_people_and_programs(client: Client, service: Service) -> None:
+    ids = await tell(client)
+    env = service.environment
+
+    async def run(*arguments: str, status: int = 0) -> str:
+        found, out, err = await run_command("explore", *arguments, env=env)
+        assert found == status, err
+        return out if status == 0 else err
+
+    sentence = "Alice ←subject entity— Alice works at Acme —object entity→ Acme"
+    assert sentence in " ".join((await run("path", ids["alice"], ids["acme"])).split())
+    paths = json.loads(await run("path", ids["alice"], ids["acme"], "--k", "1", "--json"))
+    assert [path["sentence"] for path in paths["paths"]] == [sentence]
+    assert paths["engine"] == "sql"
+    impact = json.loads(await run("impact", ids["acme"], "--json"))
+    assert impact["total"] == len(impact["nodes"]) == 4
+    assert "hop 1: 3 semantic" in await run("impact", ids["acme"])
+    plans = json.loads(await run("plans", "build", "ship", "--json"))
+    assert [[step["id"] for step in plan["steps"]] for plan in plans["plans"]] == [["a", "c"]]
+    assert "build (a) → ship (c)" in await run("plans", "build", "ship")
+    assert "no plan does that in this order" in await run("plans", "ship", "build")
+    related = json.loads(await run("related", ids["acme"], "--json"))
+    assert {one["entity"]["name"] for one in related["entities"]} == {"Alice", "Bob", "Bern"}
+    assert "in 1" in await run("related", ids["acme"])
+    expansion = json.loads(await run("expand", ids["acme"], "--loaded", ids["fact"], "--json"))
+    assert ids["fact"] not in {one["record"]["id"] for one in expansion["neighbours"]}
+    assert "fact object of" in await run("expand", ids["acme"])
+    assert NOBODY in " ".join((await run("impact", NOBODY, status=1)).split())
+    assert "is not a UUID" in " ".join((await run("related", "x", status=1)).split())

@@ -1,0 +1,214 @@
+"""Random graphs, written to Postgres as captures would: for whoever walks them by one engine or another.
+
+A `Graph` knows what was written, so it is the oracle too: of what may be reached, and, as the plainest of engines, of
+the edges at each record.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+from fix_memory import NOON, Memory
+
+from stratagraph.store.enums import DeletionPolicy, MemoryType, RecordState, Sensitivity
+from stratagraph.store.ids import new_id
+from stratagraph.store.salience import Decay
+from stratagraph.store.tenancy import Reach, Tenant
+from stratagraph.store.traversal import Edge
+from stratagraph.store.trust import Sight, Trust
+from stratagraph.store.words import record_terms
+from stratagraph.store.writing import (
+    NewRecord,
+    NewRelation,
+    finish,
+    insert_records,
+    insert_relations,
+    relation_changes,
+)
+
+SCOPES = ("", "project:a", "project:b")
+PREDICATES = ("uses", "part_of", "reviews")
+TYPES = (MemoryType.EPISODIC, MemoryType.ENTITY, MemoryType.COMPETENCE)  # those without keys of their own
+LEVELS = (*Sensitivity, Sensitivity.LOW, Sensitivity.LOW, Sensitivity.PUBLIC)
+STATES = (*RecordState, *(RecordState.ACTIVE,) * 8)
+CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
+WEIGHTS = (0.0, 0.25, 0.5, 0.5, 0.5, 1.0, 1 / 3)
+
+
+@dataclass(slots=True)
+class Held:
+    """A record as Postgres has it now."""
+
+    scope: str
+    sensitivity: Sensitivity
+    state: RecordState
+
+    def sight(self, trust: Trust) -> Sight:
+        return trust.sight(scope=self.scope, sensitivity=self.sensitivity)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A live relation as Postgres has it now."""
+
+    source: UUID
+    target: UUID
+    weight: float
+
+
+@dataclass(slots=True)
+class Graph:
+    """A tenant's records and live relations as Postgres has them now. A GraphReader, too."""
+
+    tenant: Tenant
+    records: dict[UUID, Held]
+    relations: dict[UUID, Link]
+    name: str = field(default="oracle", init=False)
+
+    def sight(self, trust: Trust, id_: UUID) -> Sight:
+        return self.records[id_].sight(trust)
+
+    def in_full(self, trust: Trust) -> list[UUID]:
+        return [id_ for id_ in self.records if self.sight(trust, id_) is Sight.FULL]
+
+    def shows(self, trust: Trust, id_: UUID, *, history: bool = False) -> bool:
+        """Whether a walk may end there."""
+        held = self.records.get(id_)
+        return held is not None and (history or held.state in CURRENT) and held.sight(trust) is not Sight.NONE
+
+    def degree(self, trust: Trust, id_: UUID) -> int:
+        """The edges at a record that a walk could take."""
+        return sum(
+            (link.source == id_ and self.shows(trust, link.target))
+            + (link.target == id_ and self.shows(trust, link.source))
+            for link in self.relations.values()
+        )
+
+    def within(self, trust: Trust, roots: Collection[UUID], hops: int, *, history: bool = False) -> dict[UUID, int]:
+        """What may be found without any budget, walking only through what is seen in full."""
+        found = dict.fromkeys(roots, 0)
+        frontier = set(roots)
+        for hop in range(1, hops + 1):
+            reached = {
+                far
+                for link in self.relations.values()
+                for near, far in ((link.source, link.target), (link.target, link.source))
+                if near in frontier and far not in found and self.shows(trust, far, history=history)
+            }
+            found |= dict.fromkeys(reached, hop)
+            frontier = {id_ for id_ in reached if self.sight(trust, id_) is Sight.FULL}
+        return found
+
+    async def edges_of(self, reach: Reach, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
+        """As the interface has it, from what was written; the acl has a scope of no number."""
+        edges = []
+        for near in frontier:
+            outward = [(id_, link.target, link.weight) for id_, link in self.relations.items() if link.source == near]
+            inward = [(id_, link.source, link.weight) for id_, link in self.relations.items() if link.target == near]
+            for direction in (outward, inward):
+                best = sorted(
+                    (edge for edge in direction if self.shows(reach.trust, edge[1], history=history)),
+                    key=lambda edge: (-edge[2], edge[0].int),
+                )
+                edges += [
+                    Edge(id_, near, far, weight, int(self.records[far].sensitivity))
+                    for id_, far, weight in best[:fan_out]
+                ]
+        return edges
+
+
+def a_record(luck: random.Random, tenant: Tenant, *, word: str = "thing") -> NewRecord:
+    """Of any type, trust and state; `word` finds it."""
+    name = f"{word} {luck.randrange(10**6)}"
+    return NewRecord(
+        id=new_id(),
+        type=luck.choice(TYPES),
+        scope=luck.choice(SCOPES),
+        sensitivity=luck.choice(LEVELS),
+        confidence=1.0,
+        tags=(),
+        name=name,
+        text=name,
+        payload={"kind": "episodic", "timeline": []},
+        provenance={"sources": []},
+        occurred_at=NOON,
+        decay=Decay(),
+        deletion_policy=DeletionPolicy.MANUAL_ONLY,
+        terms=record_terms(tenant.index_key, name),
+        state=luck.choice(STATES),
+    )
+
+
+def everybodys(record: NewRecord) -> NewRecord:
+    """In everybody's full sight, now."""
+    return replace(record, scope="", sensitivity=Sensitivity.PUBLIC, state=RecordState.ACTIVE)
+
+
+def random_relations(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
+    """Ties in weight, self-loops, parallel predicates and both directions between the same two."""
+    return distinct(
+        [
+            NewRelation(
+                source=luck.choice(ids),
+                target=luck.choice(ids),
+                predicate=luck.choice(PREDICATES),
+                weight=luck.choice(WEIGHTS),
+            )
+            for _ in range(luck.randrange(0, 4 * len(ids)))
+        ]
+    )
+
+
+def sparse_relations(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
+    """Long and thin: many records have just one way to them."""
+    relations = []
+    for number, id_ in enumerate(ids[1:], 1):
+        near = ids[max(0, number - luck.randrange(1, 4))]
+        for _ in range(luck.choice([1, 1, 1, 2])):
+            source, target = luck.sample([near, id_], 2)
+            relations.append(
+                NewRelation(source=source, target=target, predicate="uses", weight=luck.choice([0.5, 0.75, 1.0]))
+            )
+    return distinct(relations)
+
+
+def hub_relations(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
+    """The first with an edge to and from each of the others, and a chain through these."""
+    hub, *others = ids
+    return [
+        NewRelation(source=source, target=target, predicate=predicate, weight=luck.choice(WEIGHTS))
+        for number, other in enumerate(others)
+        for source, target, predicate in (
+            (hub, other, "uses"),
+            (other, hub, "reviews"),
+            (others[number - 1], other, "part_of"),
+        )
+    ]
+
+
+def distinct(relations: Sequence[NewRelation]) -> list[NewRelation]:
+    """One of each (source, predicate, target): as many as can live."""
+    return list({(found.source, found.predicate, found.target): found for found in relations}.values())
+
+
+async def a_tenant(memory: Memory, name: str) -> Tenant:
+    tenant = await memory.directory.tenant(name, create=True)
+    assert tenant is not None
+    return tenant
+
+
+async def write_graph(
+    memory: Memory, tenant: Tenant, records: Sequence[NewRecord], relations: Sequence[NewRelation]
+) -> Graph:
+    async with memory.database.engine.begin() as connection:
+        changes = await insert_records(connection, memory.directory, tenant, records, actor="test", at=NOON)
+        written = await insert_relations(connection, memory.directory, tenant, relations, at=NOON)
+        await finish(connection, tenant, changes + relation_changes(written))
+    return Graph(
+        tenant,
+        {record.id: Held(record.scope, record.sensitivity, record.state) for record in records},
+        {found.id: Link(found.source, found.target, found.weight) for found in written},
+    )

@@ -1,0 +1,436 @@
+"""Both engines answer questions about structure alike, and a mirror that is behind, away or wrong misleads nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fix_memory import Memory, trust_of
+from model_explore import (
+    STORY,
+    Graph,
+    a_caller,
+    check_expansion,
+    check_impact,
+    check_paths,
+    check_related,
+    revoke,
+    write,
+)
+from sqlalchemy import text
+
+from stratagraph.graph_sync.explore import DEADLINE_S
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker
+from stratagraph.memory.explore.answers import Expansion, Impact, Paths, Plans, Related
+from stratagraph.memory.explore.service import Explore
+from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.freshness import MirrorFreshness
+from stratagraph.store.trust import Trust
+
+pytestmark = pytest.mark.neo4j
+
+GRAPHS = 24
+CALLERS = 4  # per graph
+
+
+@dataclass
+class Both:
+    """A memory asked in SQL and in Neo4j, and the worker that is the only one to move the mirror."""
+
+    memory: Memory
+    sql: Explore
+    neo4j: Explore
+    worker: SyncWorker
+    mirror: Mirror
+
+    async def alike(self, ask: Callable[[Explore], Any]) -> Any:
+        """The answer that both engines give, from Neo4j."""
+        by_sql, by_neo4j = await ask(self.sql), await ask(self.neo4j)
+        if by_sql is None:
+            assert by_neo4j is None
+            return None
+        assert (by_sql.found.engine, by_neo4j.found.engine) == ("sql", "neo4j"), by_neo4j.found.fallback
+        assert by_neo4j.found.fallback is None
+        assert told(by_neo4j) == told(by_sql)
+        return by_neo4j
+
+
+def told(answer: Paths | Impact | Plans | Related | Expansion) -> Any:
+    """All that an answer says but for who found it."""
+    match answer:
+        case Paths():
+            paths = [([record.id for record in path.records], path.relations, path.weight) for path in answer.paths]
+            return paths, [path.sentence for path in answer.paths], answer.reached, answer.hubs
+        case Impact():
+            affected = [(one.record.id, one.hop, one.strength, one.via) for one in answer.affected]
+            return affected, answer.counts, answer.total, answer.reached, answer.hubs
+        case Plans():
+            plans = [(plan.record.id, plan.steps) for plan in answer.plans]
+            return plans, answer.has_more, answer.reached
+        case Related():
+            shared = [(one.record.id, one.shared, one.weight, one.memories) for one in answer.entities]
+            return shared, answer.has_more, answer.reached, answer.hubs
+        case Expansion():
+            shown = [(one.record.id, one.weight, one.degree, one.more, one.hub) for one in answer.neighbours]
+            return shown, answer.relations, answer.between, answer.has_more
+
+
+def explore_with(
+    memory: Memory, mirror: Mirror | None, freshness: MirrorFreshness | None, *, deadline_s: float = 60.0
+) -> Explore:
+    return Explore(
+        memory.database,
+        memory.directory,
+        memory.clock,
+        mirror=mirror,
+        freshness=freshness,
+        plans_up_to=Sensitivity.LOW,
+        preference="neo4j",
+        deadline_s=deadline_s,
+    )
+
+
+@pytest.fixture
+async def both(memory: Memory, clean_neo4j: str) -> AsyncIterator[Both]:
+    async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
+        yield Both(
+            memory=memory,
+            sql=explore_with(memory, None, None),
+            neo4j=explore_with(memory, mirror, MirrorFreshness(memory.database, CONSUMER)),
+            worker=SyncWorker(memory.database, memory.directory, mirror, SyncConfig()),
+            mirror=mirror,
+        )
+
+
+def a_question(luck: random.Random, graph: Graph, trust: Trust) -> list[tuple[str, Callable[[Explore], Any], Any]]:
+    """One of each kind, with what is needed to judge the answer."""
+    start, goal = luck.sample(list(graph.records), 2)
+    k, hops, first = luck.randrange(1, 11), luck.randrange(1, 7), luck.choice([1, 3, 100])
+    loaded = luck.sample(list(graph.records), min(len(graph.records), luck.randrange(4)))
+    return [
+        (
+            "paths",
+            lambda explore: explore.paths(trust, start, goal, k=k, max_hops=hops),
+            lambda: [ids for ids, _ in graph.paths(trust, start, goal, hops)],
+        ),
+        (
+            "impact",
+            lambda explore: explore.impact(trust, start, hops=hops, first=first),
+            lambda: graph.impact(trust, start, hops),
+        ),
+        ("related", lambda explore: explore.related(trust, start, first=first), lambda: None),
+        ("expand", lambda explore: explore.expand(trust, start, loaded=loaded, first=first), lambda: loaded),
+    ]
+
+
+def judge(graph: Graph, trust: Trust, answer: Any, known: Any, *, cut: bool) -> int:
+    """Nothing that the truth does not allow: no id, no count, no bridge. Tells how much was found."""
+    match answer:
+        case Paths():
+            check_paths(graph, trust, answer, allowed=known, cut=cut)
+            assert {*answer.hubs} <= {id_ for id_ in graph.records if graph.walkable(trust, id_)}
+            return len(answer.paths)
+        case Impact():
+            check_impact(graph, trust, answer, allowed=known)
+            return len(answer.affected)
+        case Related():
+            check_related(graph, trust, answer)
+            return len(answer.entities)
+        case Expansion():
+            check_expansion(graph, trust, answer, known)
+            return len(answer.neighbours)
+    return 0
+
+
+@pytest.mark.parametrize("narrow", [False, True], ids=["wide", "with hubs"])
+async def test_both_engines_answer_alike_and_nothing_beyond_the_truth_however_far_the_mirror_is_behind(
+    both: Both, monkeypatch: pytest.MonkeyPatch, narrow: bool
+) -> None:
+    if narrow:
+        for limit in ("ground.FAN_OUT", "ground.LEAST_FAN_OUT", "around.MEMORIES", "around.NEIGHBOURS"):
+            monkeypatch.setattr(f"stratagraph.memory.explore.{limit}", 2)
+        for limit in ("paths.EXPANDED", "impact.EXPANDED", "impact.FROM_ONE"):
+            monkeypatch.setattr(f"stratagraph.memory.explore.{limit}", 3)
+    luck = random.Random(20261121)
+    graphs = [await write(both.memory, luck, f"tenant {number}") for number in range(GRAPHS)]
+    await both.worker.run_once()
+    fresh = dict.fromkeys(("paths", "impact", "related", "expand"), 0)
+    behind = dict(fresh)
+    cut: set[str] = set()
+    callers = {number: [a_caller(luck, graph) for _ in range(CALLERS)] for number, graph in enumerate(graphs)}
+    for number, graph in enumerate(graphs):
+        for trust in callers[number]:
+            for kind, ask, known in a_question(luck, graph, trust):
+                answer = await both.alike(ask)
+                fresh[kind] += judge(graph, trust, answer, known(), cut=narrow)
+                cut.update(getattr(answer, "reached", ()))
+    for number, graph in enumerate(graphs):
+        await revoke(both.memory, luck, graph)
+        for trust in callers[number]:
+            for kind, ask, known in a_question(luck, graph, trust) if len(graph.records) > 1 else ():
+                answer = await ask(both.neo4j)
+                behind[kind] += judge(graph, trust, answer, known(), cut=narrow)
+                if answer is not None:
+                    assert answer.found.engine == "neo4j", answer.found.fallback
+    assert not narrow or cut >= {"hubs", "nodes", "hops"}
+    assert min(fresh.values()) > 10, f"the graphs were too tame to prove anything: {fresh}"
+    assert min(behind.values()) > 5, f"too much was revoked to prove anything: {behind}"
+
+
+def a_random_plan(luck: random.Random, number: int) -> dict[str, Any]:
+    size = luck.randrange(1, 7)
+    return {
+        "plan_id": f"plan {number}",
+        "version": "1",
+        "nodes": [{"id": f"s{at}", "op": luck.choice(["build", "test", "ship it", "lint"])} for at in range(size)],
+        "edges": [
+            {"from": f"s{near}", "to": f"s{far}", "kind": luck.choice(["data", "control"])}
+            for far in range(size)
+            for near in range(far)
+            if luck.random() < 0.4
+        ],
+    }
+
+
+async def test_both_engines_find_the_same_plans_also_those_whose_steps_the_mirror_does_not_name(both: Both) -> None:
+    luck = random.Random(7)
+    for number in range(40):
+        await both.memory.remember(
+            SourceKind.OBSERVATION,
+            a_random_plan(luck, number),
+            proposed_type=MemoryType.PLAN_GRAPH,
+            sensitivity=luck.choice(list(Sensitivity)),
+            scope=luck.choice(["", "project:a"]),
+        )
+    await both.worker.run_once()
+    found = 0
+    for _ in range(60):
+        scopes = luck.choice([None, set(), {"project:a"}])
+        trust = trust_of(ceiling=luck.choice(list(Sensitivity)), scopes=scopes)
+        ops = [luck.choice(["build", "test", "ship it", "lint", "ship"]) for _ in range(luck.randrange(1, 4))]
+        answer: Plans = await both.alike(lambda explore: explore.plans(trust, ops, first=luck.choice([100])))  # noqa: B023
+        found += len(answer.plans)
+    assert found > 30, "the plans were too tame to prove anything"
+
+
+@pytest.fixture
+async def pair(both: Both) -> tuple[UUID, UUID]:
+    """Two entities that one fact joins, mirrored."""
+    await both.memory.observe("Alice", "works_at", "Acme")
+    await both.worker.run_once()
+    return await entity(both.memory, "Alice"), await entity(both.memory, "Acme")
+
+
+async def entity(memory: Memory, name: str) -> UUID:
+    return (await memory.lookup.entities(memory.trust, name, scope=None, first=1))[0].id
+
+
+async def test_a_mirror_that_is_not_filled_was_emptied_or_is_away_is_said_and_sql_answers(
+    both: Both, pair: tuple[UUID, UUID]
+) -> None:
+    memory = both.memory
+
+    async def ask(explore: Explore) -> Paths:
+        found = await explore.paths(memory.trust, *pair)
+        assert found is not None
+        assert [len(path.relations) for path in found.paths] == [2]
+        return found
+
+    assert (await ask(both.neo4j)).found.engine == "neo4j"
+    async with both.mirror.driver.session() as session:
+        await (await session.run("MATCH (n) DETACH DELETE n")).consume()
+    emptied = await ask(both.neo4j)
+    assert (emptied.found.engine, emptied.found.fallback) == (
+        "sql",
+        "the mirror was emptied or is an old copy; it is being healed",
+    )
+    assert emptied.found.mirror_lag_seconds is not None
+    async with Mirror("bolt://127.0.0.1:1", user=None, password=None, database="neo4j") as nowhere:
+        away = await ask(explore_with(memory, nowhere, MirrorFreshness(memory.database, CONSUMER)))
+        assert away.found.engine == "sql"
+        assert "Neo4j cannot be reached" in str(away.found.fallback)
+    unknown = await ask(explore_with(memory, both.mirror, MirrorFreshness(memory.database, "nobody")))
+    assert (unknown.found.engine, unknown.found.fallback) == ("sql", "nothing is known of the mirror yet")
+
+
+async def test_a_mirror_that_takes_a_question_and_never_answers_costs_one_deadline(
+    both: Both, pair: tuple[UUID, UUID]
+) -> None:
+    """It accepts connections and says nothing, as a server whose machine is gone may."""
+    memory, held = both.memory, asyncio.Event()
+
+    async def silent(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await held.wait()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, Mirror(f"bolt://127.0.0.1:{port}", user=None, password=None, database="neo4j") as dumb:
+        freshness = MirrorFreshness(memory.database, CONSUMER)
+        explore = explore_with(memory, dumb, freshness, deadline_s=DEADLINE_S)
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        first = await explore.paths(memory.trust, *pair)
+        between = clock()
+        second = await explore.paths(memory.trust, *pair)
+        ended = clock()
+        held.set()
+    assert first is not None
+    assert second is not None
+    assert (first.found.engine, second.found.engine) == ("sql", "sql")
+    assert first.found.fallback == "the mirror took longer than 2 s"
+    assert second.found.fallback == "the mirror failed a moment ago: the mirror took longer than 2 s"
+    assert between - began >= DEADLINE_S
+    assert ended - between < DEADLINE_S, "it is not asked again at once"
+    assert [path.sentence for path in first.paths] == [path.sentence for path in second.paths]
+
+
+async def test_what_joined_two_records_when_the_mirror_was_written_joins_them_no_more(
+    both: Both, pair: tuple[UUID, UUID]
+) -> None:
+    low = trust_of(ceiling=Sensitivity.LOW)
+    before = await both.neo4j.paths(low, *pair)
+    assert before is not None
+    assert len(before.paths) == 1
+    async with both.memory.database.engine.begin() as connection:
+        await connection.execute(text("UPDATE record SET state = 4 WHERE type = 4"))
+    paths = await both.neo4j.paths(low, *pair)
+    impact = await both.neo4j.impact(low, pair[0])
+    related = await both.neo4j.related(low, pair[0])
+    expansion = await both.neo4j.expand(low, pair[0])
+    assert paths is not None
+    assert impact is not None
+    assert related is not None
+    assert expansion is not None
+    assert {one.found.engine for one in (paths, impact, related, expansion)} == {"neo4j"}
+    assert (paths.paths, paths.hubs) == ((), ())
+    assert (impact.total, impact.counts) == (0, ())
+    assert related.entities == ()
+    assert (expansion.neighbours, expansion.relations, expansion.has_more) == ((), (), False)
+
+
+async def test_what_somebody_wrote_into_the_mirror_by_hand_is_never_told(both: Both, pair: tuple[UUID, UUID]) -> None:
+    memory = both.memory
+    carol = (await memory.observe("Carol", "likes", "tea")).primary.id
+    await both.worker.run_once()
+
+    async def tamper(statement: str) -> None:
+        async with both.mirror.driver.session() as session:
+            await (await session.run(statement, id=str(carol), alice=str(pair[0]))).consume()
+
+    untouched = [await ask(both.sql) for ask in asked(memory.trust, *pair)]
+    await tamper("MATCH ()-[r]->() WHERE r.w IS NOT NULL SET r.w = 0.001")
+    await tamper("MATCH (a {id: $id}), (b {id: $alice}) CREATE (a)-[:KNOWS]->(b)")
+    await tamper(
+        "MATCH (a {id: $id}), (b {id: $alice}) MATCH ()-[r:OBJECT_ENTITY]->() WITH a, b, r LIMIT 1"
+        " CREATE (a)-[x:USES]->(b) SET x = properties(r)"
+    )
+    for ask, truth in zip(asked(memory.trust, *pair), untouched, strict=True):
+        answer = await ask(both.neo4j)
+        assert answer.found.engine == "neo4j", answer.found.fallback
+        assert told(answer) == told(truth)
+    await tamper("MATCH (a {id: $id}), (b {id: $alice}) CREATE (a)-[:USES {id: 7, w: 1.0}]->(b)")
+    answer = await both.neo4j.expand(memory.trust, pair[0])
+    assert answer is not None
+    assert answer.found.fallback == "the mirror holds what nobody mirrored; it is being healed"
+    assert told(answer) == told(untouched[-1])
+
+
+def asked(trust: Trust, start: UUID, goal: UUID) -> list[Callable[[Explore], Any]]:
+    return [
+        lambda explore: explore.paths(trust, start, goal),
+        lambda explore: explore.impact(trust, start),
+        lambda explore: explore.related(trust, start),
+        lambda explore: explore.expand(trust, start),
+    ]
+
+
+async def test_questions_to_the_mirror_read_the_truth_as_often_however_large_the_graph(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stratagraph.store.freshness.REMEMBERED_S", 3600)
+
+    async def counted() -> Sequence[int]:
+        alice, acme = await entity(both.memory, "Alice"), await entity(both.memory, "Acme")
+        numbers = []
+        for ask in (
+            lambda: both.neo4j.paths(both.memory.trust, alice, acme, k=1),
+            lambda: both.neo4j.impact(both.memory.trust, acme),
+            lambda: both.neo4j.related(both.memory.trust, acme),
+            lambda: both.neo4j.expand(both.memory.trust, acme),
+        ):
+            before = both.memory.database.statements
+            answer: Any = await ask()
+            assert answer.found.engine == "neo4j", answer.found.fallback
+            numbers.append(both.memory.database.statements - before)
+        return numbers
+
+    await both.memory.observe("Alice", "works_at", "Acme")
+    await both.memory.observe("Bob", "works_at", "Acme")
+    await both.worker.run_once()
+    await counted()  # so that both counts find the freshness remembered
+    few = await counted()
+    for number in range(30):
+        await both.memory.observe(f"person {number}", "works_at", "Acme")
+    await both.worker.run_once()
+    await counted()
+    assert await counted() == few
+
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "graph-questions.md").read_text()
+
+
+async def test_the_cypher_of_the_page_answers_as_the_service_does(both: Both) -> None:
+    """What people run in Neo4j Browser, as it stands in docs/graph-questions.md."""
+    memory = both.memory
+    ids: list[UUID] = []
+    for kind, proposed, content in STORY:
+        told_now = json.loads(json.dumps(content).replace("FACT", str(ids[0]) if ids else ""))
+        more = {"proposed_type": proposed} if proposed is not None else {}
+        ids.append((await memory.remember(kind, told_now, **more)).primary.id)
+    await both.worker.run_once()
+    alice, bern, acme = [await entity(memory, name) for name in ("Alice", "Bern", "Acme")]
+    tenant = await memory.directory.tenant("acme")
+    assert tenant is not None
+    parameters = {
+        "ten": tenant.id,
+        "id": str(acme),
+        "from": str(alice),
+        "to": str(bern),
+        "ops": ["build", "ship"],
+        "loaded": [str(ids[0])],
+    }
+    cypher = dict(re.findall(r"```cypher\n// (\w+)\n(.*?)```", PAGE, flags=re.DOTALL))
+    rows = {name: await both.mirror.read(text, parameters) for name, text in cypher.items()}
+    paths = await both.neo4j.paths(memory.trust, alice, bern, k=1)
+    impact = await both.neo4j.impact(memory.trust, acme, hops=1)
+    plans = await both.neo4j.plans(memory.trust, ["build", "ship"])
+    related = await both.neo4j.related(memory.trust, acme)
+    expansion = await both.neo4j.expand(memory.trust, acme, loaded=ids[:1])
+    assert paths is not None
+    assert impact is not None
+    assert related is not None
+    assert expansion is not None
+    assert rows == {
+        "connected": [{"names": [record.name for record in path.records]} for path in paths.paths],
+        "touched": [{"type": count.type.label, "records": count.count} for count in impact.counts],
+        "done": [{"name": plan.record.name} for plan in plans.plans],
+        "company": [
+            {"name": one.record.name, "shared": one.shared, "weight": pytest.approx(one.weight)}
+            for one in sorted(related.entities, key=lambda one: (-one.weight, str(one.record.name)))
+        ],
+        "next": [
+            {"name": one.record.name, "weight": one.weight, "degree": one.degree}
+            for one in sorted(expansion.neighbours, key=lambda one: (-one.weight, str(one.record.name)))
+        ],
+    }
+    assert all(rows.values())

@@ -1,0 +1,79 @@
+"""The questions about structure read in a constant number of statements, whatever is selected on their records."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+from fix_graphs import a_record, a_tenant, everybodys, write_graph
+from fix_memory import Memory
+
+from stratagraph.graphql.context import Context
+from stratagraph.graphql.schema import build_schema
+from stratagraph.graphql.services import Report, Services
+from stratagraph.memory.explore.service import Explore
+from stratagraph.store.enums import MemoryType, Sensitivity
+from stratagraph.store.writing import NewRelation
+
+RECORD = "{ id name text payload relations { predicate } auditLog { action } }"
+DOCUMENTS = {
+    "explainPath": f"{{ explainPath(from: $id, to: $to, k: 9, maxHops: 2) {{ paths {{ weight nodes {RECORD} }} }} }}",
+    "impact": f"{{ impact(id: $id) {{ record {RECORD} nodes {{ record {RECORD} }} }} }}",
+    "relatedEntities": f"{{ relatedEntities(id: $id) {{ entities {{ entity {RECORD} }} }} }}",
+    "expand": f"{{ expand(id: $id) {{ neighbours {{ record {RECORD} }} relations {{ predicate }} }} }}",
+}
+
+
+async def between(memory: Memory, memories: int) -> tuple[UUID, UUID]:
+    """Two entities that so many memories refer to."""
+    tenant, luck = await a_tenant(memory, "acme"), random.Random(memories)
+    one, other, *events = [
+        replace(everybodys(a_record(luck, tenant)), type=MemoryType.EPISODIC if number > 1 else MemoryType.ENTITY)
+        for number in range(memories + 2)
+    ]
+    relations = [
+        NewRelation(source=event.id, target=entity.id, predicate="mentions_entity", weight=0.5)
+        for event in events
+        for entity in (one, other)
+    ]
+    await write_graph(memory, tenant, [one, other, *events], relations)
+    return one.id, other.id
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+async def test_the_number_of_statements_does_not_grow_with_the_answer(memory: Memory, name: str) -> None:
+    async def health() -> list[Report]:
+        return []
+
+    explore = Explore(
+        memory.database, memory.directory, memory.clock, mirror=None, freshness=None, plans_up_to=Sensitivity.LOW
+    )
+    services = Services(
+        capture=memory.capture,
+        retrieve=memory.retrieve,
+        lookup=memory.lookup,
+        revision=memory.revision,
+        erasure=memory.erasure,
+        forgetting=memory.forgetting,
+        explore=explore,
+        health=health,
+        version="test",
+    )
+    variables = "$id: ID!, $to: ID!" if "$to" in DOCUMENTS[name] else "$id: ID!"
+
+    async def statements(start: UUID, goal: UUID) -> int:
+        before = memory.database.statements
+        result = await build_schema().execute(
+            f"query({variables}) {DOCUMENTS[name]}",
+            variable_values={"id": str(start), "to": str(goal)} if "$to" in variables else {"id": str(start)},
+            context_value=Context(memory.trust, services),
+        )
+        assert result.errors is None
+        assert result.data is not None
+        assert result.data[name] is not None
+        return memory.database.statements - before
+
+    few = await statements(*await between(memory, 2))
+    assert await statements(*await between(memory, 30)) == few

@@ -1,0 +1,264 @@
+"""Questions about structure: paths, impact, plans by their steps, what is shared, neighbours (in SQL)."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fix_graphs import a_record, a_tenant, everybodys, write_graph
+from fix_memory import Memory, trust_of
+from model_explore import (
+    a_caller,
+    check_expansion,
+    check_impact,
+    check_paths,
+    check_related,
+    write,
+)
+
+from stratagraph.memory.explore.ground import FAN_OUT
+from stratagraph.memory.explore.service import Explore
+from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.errors import InvalidInput
+from stratagraph.store.ids import new_id
+from stratagraph.store.writing import NewRelation
+
+GRAPHS = 40
+CALLERS = 4  # per graph
+
+
+@pytest.fixture
+def explore(memory: Memory) -> Explore:
+    return Explore(
+        memory.database, memory.directory, memory.clock, mirror=None, freshness=None, plans_up_to=Sensitivity.LOW
+    )
+
+
+async def test_answers_are_those_of_the_definition_in_random_graphs(memory: Memory, explore: Explore) -> None:
+    luck = random.Random(20261121)
+    seen = dict.fromkeys(("paths", "long", "impact", "deep", "related", "neighbours", "between"), 0)
+    for number in range(GRAPHS):
+        graph = await write(memory, luck, f"tenant {number}")
+        for _ in range(CALLERS):
+            trust = a_caller(luck, graph)
+            start, goal = luck.sample(list(graph.records), 2)
+            k, hops = luck.randrange(1, 11), luck.randrange(1, 7)
+            loaded = luck.sample(list(graph.records), luck.randrange(4))
+            paths = await explore.paths(trust, start, goal, k=k, max_hops=hops)
+            impact = await explore.impact(trust, start, hops=hops, first=100)
+            related = await explore.related(trust, start, first=100)
+            expansion = await explore.expand(trust, start, loaded=loaded, first=100)
+            if not graph.full(trust, start):
+                assert (paths, impact, related, expansion) == (None, None, None, None)
+                continue
+            assert impact is not None
+            assert related is not None
+            assert expansion is not None
+            if not graph.full(trust, goal):
+                assert paths is None
+            else:
+                assert paths is not None
+                expected = graph.paths(trust, start, goal, hops)
+                check_paths(graph, trust, paths, allowed=[ids for ids, _ in expected])
+                assert [tuple(record.id for record in path.records) for path in paths.paths] == [
+                    ids for ids, _ in expected[:k]
+                ]
+                seen["paths"] += len(paths.paths)
+                seen["long"] += sum(len(path.relations) > 2 for path in paths.paths)
+            expected_hops = graph.impact(trust, start, hops)
+            check_impact(graph, trust, impact, allowed=expected_hops)
+            assert {one.record.id: one.hop for one in impact.affected} == expected_hops
+            check_related(graph, trust, related)
+            expected_shared = graph.related(trust, start)
+            assert {one.record.id: one.shared for one in related.entities} == {
+                id_: shared for id_, (shared, _) in expected_shared.items()
+            }
+            for entity in related.entities:
+                assert entity.weight == pytest.approx(expected_shared[entity.record.id][1])
+            check_expansion(graph, trust, expansion, loaded)
+            assert {one.record.id for one in expansion.neighbours} == {
+                far for far, _, _ in graph.around(trust, start)
+            } - {*loaded}
+            assert not expansion.has_more
+            seen["impact"] += len(impact.affected)
+            seen["deep"] += sum(one.hop > 1 for one in impact.affected)
+            seen["related"] += len(related.entities)
+            seen["neighbours"] += len(expansion.neighbours)
+            seen["between"] += len(expansion.between)
+    assert min(seen.values()) > 10, f"the graphs were too tame to prove anything: {seen}"
+
+
+async def test_a_path_is_told_in_one_line(memory: Memory, explore: Explore) -> None:
+    await memory.observe("Alice", "works_at", "Acme")
+    await memory.observe("Bob", "works_at", "Acme")
+    alice, bob = [
+        (await memory.lookup.entities(memory.trust, name, scope=None, first=1))[0].id for name in ("Alice", "Bob")
+    ]
+    found = await explore.paths(memory.trust, alice, bob)
+    assert found is not None
+    assert [path.sentence for path in found.paths] == [
+        "Alice ←subject entity— Alice works at Acme —object entity→ Acme"
+        " ←object entity— Bob works at Acme —subject entity→ Bob"
+    ]
+    assert found.paths[0].weight == pytest.approx(0.81)
+    assert (found.found.engine, found.found.fallback, found.found.mirror_lag_seconds) == ("sql", None, None)
+    short = await explore.paths(memory.trust, alice, bob, max_hops=3)
+    assert short is not None
+    assert (short.paths, short.reached) == ((), ("hops",))
+
+
+async def test_what_rests_on_a_record_and_what_refers_to_it_is_its_impact(memory: Memory, explore: Explore) -> None:
+    first = await memory.observe("the cache", "is", "full")
+    second = await memory.observe(
+        "the disk", "is", "slow", evidence=[{"source_type": "observation", "source_id": str(first.primary.id)}]
+    )
+    found = await explore.impact(memory.trust, first.primary.id)
+    assert found is not None
+    assert [(one.record.id, one.hop) for one in found.affected] == [(second.primary.id, 1)]
+    backwards = await explore.impact(memory.trust, second.primary.id)
+    assert backwards is not None
+    assert backwards.affected == ()
+    entity = (await memory.lookup.entities(memory.trust, "the cache", scope=None, first=1))[0].id
+    of_entity = await explore.impact(memory.trust, entity)
+    assert of_entity is not None
+    assert [(one.record.id, one.hop) for one in of_entity.affected] == [(first.primary.id, 1), (second.primary.id, 2)]
+    assert [(count.hop, count.type, count.count) for count in of_entity.counts] == [
+        (1, MemoryType.SEMANTIC, 1),
+        (2, MemoryType.SEMANTIC, 1),
+    ]
+
+
+def a_plan(name: str, *ops: str, edges: list[tuple[int, int]] | None = None) -> dict[str, Any]:
+    joined = edges if edges is not None else [(at, at + 1) for at in range(len(ops) - 1)]
+    return {
+        "plan_id": name,
+        "version": "1",
+        "nodes": [{"id": f"s{at}", "op": op} for at, op in enumerate(ops)],
+        "edges": [{"from": f"s{a}", "to": f"s{b}", "kind": "data" if a % 2 else "control"} for a, b in joined],
+    }
+
+
+async def a_plan_of(memory: Memory, plan: dict[str, Any], **more: Any) -> UUID:
+    kept = await memory.remember(SourceKind.OBSERVATION, plan, proposed_type=MemoryType.PLAN_GRAPH, **more)
+    return kept.primary.id
+
+
+async def test_plans_are_found_by_their_steps_in_order(memory: Memory, explore: Explore) -> None:
+    chain = await a_plan_of(memory, a_plan("chain", "build", "test", "ship it"))
+    apart = await a_plan_of(memory, a_plan("apart", "build", "test", edges=[]))
+    twice = await a_plan_of(memory, a_plan("twice", "build", "lint", "build"), sensitivity=Sensitivity.HYPER)
+
+    async def ask(*ops: str, **more: Any) -> list[tuple[UUID, list[str]]]:
+        found = await explore.plans(more.pop("trust", memory.trust), ops, **more)
+        assert all([step.op for step in plan.steps] == list(ops) for plan in found.plans)
+        return [(plan.record.id, [step.id for step in plan.steps]) for plan in found.plans]
+
+    assert await ask("build", "test") == [(chain, ["s0", "s1"])]
+    assert await ask("build", "ship it") == [(chain, ["s0", "s2"])]
+    assert await ask("test", "build") == []
+    assert await ask("ship it", "test", "build") == []
+    assert await ask("build", "build") == [(twice, ["s0", "s2"])]
+    assert await ask("build") == [(twice, ["s0"]), (apart, ["s0"]), (chain, ["s0"])]
+    assert await ask("build", trust=trust_of(ceiling=Sensitivity.LOW)) == [(apart, ["s0"]), (chain, ["s0"])]
+    assert await ask("buil") == []
+    assert await ask("ship") == []
+    page = await explore.plans(memory.trust, ["build"], first=2)
+    assert (len(page.plans), page.has_more) == (2, True)
+
+
+async def test_what_is_not_in_full_sight_is_answered_like_what_does_not_exist(memory: Memory, explore: Explore) -> None:
+    near = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.LOW)).primary.id
+    medium = (await memory.observe("Alice", "earns", "much", sensitivity=Sensitivity.MEDIUM)).primary.id
+    secret = (await memory.observe("Alice", "fears", "bees", sensitivity=Sensitivity.HYPER)).primary.id
+    low = trust_of(ceiling=Sensitivity.LOW)
+    for id_ in (medium, secret, new_id()):
+        assert await explore.paths(low, near, id_) is None
+        assert await explore.paths(low, id_, near) is None
+        assert await explore.impact(low, id_) is None
+        assert await explore.related(low, id_) is None
+        assert await explore.expand(low, id_) is None
+    assert await explore.paths(memory.trust, near, secret) is not None
+
+
+async def test_bounds_are_refused_by_name(memory: Memory, explore: Explore) -> None:
+    here, there = new_id(), new_id()
+    for question, path in (
+        (explore.paths(memory.trust, here, there, k=11), "k"),
+        (explore.paths(memory.trust, here, there, k=0), "k"),
+        (explore.paths(memory.trust, here, there, max_hops=7), "maxHops"),
+        (explore.paths(memory.trust, here, here), "to"),
+        (explore.impact(memory.trust, here, hops=0), "hops"),
+        (explore.impact(memory.trust, here, first=101), "first"),
+        (explore.plans(memory.trust, []), "ops"),
+        (explore.plans(memory.trust, ["build"] * 9), "ops"),
+        (explore.plans(memory.trust, [" "]), "ops"),
+        (explore.plans(memory.trust, ["to", "the"]), "ops"),
+        (explore.related(memory.trust, here, first=0), "first"),
+        (explore.expand(memory.trust, here, loaded=[new_id() for _ in range(501)]), "loadedIds"),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            await question
+        assert refused.value.path == [path]
+
+
+async def a_star(memory: Memory, rim: int) -> tuple[UUID, list[UUID]]:
+    """A hub that `rim` memories refer to, all public."""
+    tenant, luck = await a_tenant(memory, "acme"), random.Random(1)
+    hub, *others = [
+        replace(everybodys(a_record(luck, tenant)), type=MemoryType.EPISODIC if number else MemoryType.ENTITY)
+        for number in range(rim + 1)
+    ]
+    relations = [
+        NewRelation(source=other.id, target=hub.id, predicate="mentions_entity", weight=0.5) for other in others
+    ]
+    await write_graph(memory, tenant, [hub, *others], relations)
+    return hub.id, [other.id for other in others]
+
+
+async def test_a_hub_is_counted_paged_and_said_to_be_one(memory: Memory, explore: Explore) -> None:
+    hub, rim = await a_star(memory, FAN_OUT * 2 + 50)
+    impact = await explore.impact(memory.trust, hub, first=10)
+    assert impact is not None
+    assert (impact.total, len(impact.affected), impact.hubs) == (len(rim), 10, ())
+    loaded: list[UUID] = []
+    while True:
+        page = await explore.expand(memory.trust, hub, loaded=loaded, first=100)
+        assert page is not None
+        loaded += [one.record.id for one in page.neighbours]
+        if not page.has_more:
+            break
+    assert sorted(loaded) == sorted(rim)
+    assert len(set(loaded)) == len(rim)
+    beside = await explore.expand(memory.trust, rim[0])
+    assert beside is not None
+    assert [(one.record.id, one.hub, one.degree, one.more) for one in beside.neighbours] == [(hub, True, 100, 99)]
+    paths = await explore.paths(memory.trust, rim[0], rim[-1], k=2, max_hops=4)
+    assert paths is not None
+    assert [[record.id for record in path.records] for path in paths.paths] == [[rim[0], hub, rim[-1]]]
+    assert (paths.reached, paths.hubs) == (("hops", "hubs"), (hub,)), (
+        "longer ways lead over it, and not all were followed"
+    )
+
+
+async def test_the_number_of_statements_does_not_grow_with_the_graph(memory: Memory, explore: Explore) -> None:
+    async def counted(hub: UUID, rim: list[UUID]) -> list[int]:
+        numbers = []
+        for ask in (
+            lambda: explore.paths(memory.trust, rim[0], rim[1], k=1),
+            lambda: explore.impact(memory.trust, hub),
+            lambda: explore.related(memory.trust, hub),
+            lambda: explore.expand(memory.trust, hub, loaded=rim[:1]),
+            lambda: explore.plans(memory.trust, ["build"]),
+        ):
+            before = memory.database.statements
+            await ask()
+            numbers.append(memory.database.statements - before)
+        return numbers
+
+    few = await counted(*await a_star(memory, 3))
+    many = await counted(*await a_star(memory, 60))
+    assert many == few
+    assert max(few) <= 12, few

@@ -1,0 +1,274 @@
+"""Small random graphs as they were written, and what the questions about structure must answer on them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+from fix_graphs import CURRENT, SCOPES, WEIGHTS, Held, Link, a_record, a_tenant, distinct, write_graph
+from fix_memory import Memory, trust_of
+from sqlalchemy import text
+
+from stratagraph.memory.explore.answers import Expansion, Impact, Paths, Related
+from stratagraph.store.enums import MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.predicates import DERIVATIONS
+from stratagraph.store.tenancy import Tenant
+from stratagraph.store.trust import Sight, Trust
+from stratagraph.store.writing import NewRelation
+
+PREDICATES = ("uses", "part_of", "derived_semantic", "mentions_entity", "reviews")
+LEVELS = (*Sensitivity, *(Sensitivity.PUBLIC,) * 5, *(Sensitivity.LOW,) * 5)
+DIGITS = 12  # products of the same weights in another order differ behind that
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """A tenant with a random graph, as the truth has it now."""
+
+    tenant: Tenant
+    records: dict[UUID, Held]
+    types: dict[UUID, MemoryType]
+    relations: dict[UUID, Link]
+    predicates: dict[UUID, str]
+
+    def full(self, trust: Trust, id_: UUID) -> bool:
+        held = self.records.get(id_)
+        return held is not None and held.sight(trust) is Sight.FULL
+
+    def walkable(self, trust: Trust, id_: UUID) -> bool:
+        return self.full(trust, id_) and self.records[id_].state in CURRENT
+
+    def around(self, trust: Trust, id_: UUID) -> Iterator[tuple[UUID, UUID, Link]]:
+        """What is linked to a record for this caller: the other record, and by which relation."""
+        for relation_id, relation in self.relations.items():
+            for near, far in ((relation.source, relation.target), (relation.target, relation.source)):
+                if near == id_ and far != id_ and self.walkable(trust, far):
+                    yield far, relation_id, relation
+
+    def weights(self, trust: Trust, id_: UUID) -> dict[UUID, float]:
+        """The heaviest weight by neighbour."""
+        found: dict[UUID, float] = {}
+        for far, _, relation in self.around(trust, id_):
+            found[far] = max(found.get(far, 0.0), relation.weight)
+        return found
+
+    def paths(self, trust: Trust, start: UUID, goal: UUID, max_hops: int) -> list[tuple[tuple[UUID, ...], float]]:
+        """All paths without loops, best first."""
+        if not (self.walkable(trust, start) and self.walkable(trust, goal)):
+            return []
+        found: list[tuple[tuple[UUID, ...], float]] = []
+        frontier: list[tuple[tuple[UUID, ...], float]] = [((start,), 1.0)]
+        weights = {id_: self.weights(trust, id_) for id_ in self.records}
+        for _ in range(max_hops):
+            longer = []
+            for ids, product in frontier:
+                for far, weight in weights[ids[-1]].items():
+                    if far == goal:
+                        found.append(((*ids, far), product * weight))
+                    elif far not in ids:
+                        longer.append(((*ids, far), product * weight))
+            frontier = longer
+        return sorted(found, key=lambda one: (len(one[0]), -round(one[1], DIGITS), [id_.int for id_ in one[0]]))
+
+    def dependents(self, trust: Trust, id_: UUID) -> set[UUID]:
+        return {
+            far
+            for far, id_of, relation in self.around(trust, id_)
+            if (far == relation.source) is (self.predicates[id_of] not in DERIVATIONS)
+        }
+
+    def impact(self, trust: Trust, root: UUID, hops: int) -> dict[UUID, int]:
+        found, frontier = {root: 0}, {root}
+        for hop in range(1, hops + 1):
+            frontier = {far for near in frontier for far in self.dependents(trust, near)} - found.keys()
+            found.update(dict.fromkeys(frontier, hop))
+        del found[root]
+        return found
+
+    def related(self, trust: Trust, root: UUID) -> dict[UUID, tuple[int, float]]:
+        """By entity: how many memories it shares with `root`, and how strongly."""
+        found: dict[UUID, list[float]] = {}
+        for memory, weight in self.weights(trust, root).items():
+            if self.types[memory] is not MemoryType.ENTITY:
+                for far, other in self.weights(trust, memory).items():
+                    if far != root and self.types[far] is MemoryType.ENTITY:
+                        found.setdefault(far, []).append(weight * other)
+        return {far: (len(shared), sum(shared)) for far, shared in found.items()}
+
+    def degree(self, trust: Trust, id_: UUID) -> int:
+        return len({relation for _, relation, _ in self.around(trust, id_)})
+
+
+async def write(memory: Memory, luck: random.Random, name: str) -> Graph:
+    """Ties in weight, self-loops, parallel predicates and both directions between the same two."""
+    tenant = await a_tenant(memory, name)
+    records = [replace(a_record(luck, tenant), sensitivity=luck.choice(LEVELS)) for _ in range(luck.randrange(4, 13))]
+    ids = [record.id for record in records]
+    relations = [
+        NewRelation(
+            source=luck.choice(ids),
+            target=luck.choice(ids),
+            predicate=luck.choice(PREDICATES),
+            weight=luck.choice(WEIGHTS),
+        )
+        for _ in range(luck.randrange(len(ids), 3 * len(ids)))
+    ]
+    relations = distinct(relations)
+    written = await write_graph(memory, tenant, records, relations)
+    predicates = {relation.id: relation.predicate for relation in relations}
+    return Graph(
+        tenant=tenant,
+        records=written.records,
+        types={record.id: record.type for record in records},
+        relations=written.relations,
+        predicates=predicates,
+    )
+
+
+async def revoke(memory: Memory, luck: random.Random, graph: Graph) -> None:
+    """Records get more sensitive, move, are retracted or go, and relations end, all unknown to the mirror."""
+    numbers = await memory.directory.scopes(graph.tenant, SCOPES, create=True)
+    async with memory.database.engine.begin() as connection:
+        for id_ in luck.sample(list(graph.records), len(graph.records) // 3):
+            held, what = graph.records[id_], luck.randrange(4)
+            if what == 0:
+                held.sensitivity = luck.choice(list(Sensitivity))
+            elif what == 1:
+                held.scope = luck.choice(SCOPES)
+            elif what == 2:
+                held.state = luck.choice([RecordState.RETRACTED, RecordState.SUPERSEDED])
+            else:
+                await connection.execute(text("DELETE FROM record WHERE id = :id"), {"id": id_})
+                del graph.records[id_]
+                continue
+            await connection.execute(
+                text("UPDATE record SET sensitivity = :sensitivity, scope = :scope, state = :state WHERE id = :id"),
+                {
+                    "id": id_,
+                    "sensitivity": int(held.sensitivity),
+                    "scope": numbers[held.scope],
+                    "state": int(held.state),
+                },
+            )
+        for id_ in luck.sample(list(graph.relations), len(graph.relations) // 8):
+            await connection.execute(text("UPDATE relation SET ended_at = now() WHERE id = :id"), {"id": id_})
+            del graph.relations[id_]
+    for id_, relation in list(graph.relations.items()):
+        if not graph.records.keys() >= {relation.source, relation.target}:
+            del graph.relations[id_]
+
+
+def a_caller(luck: random.Random, graph: Graph) -> Trust:
+    scopes = luck.choice([None, None, set(), {"project:a"}, {"project:a", "project:b"}, {"project:b", "nobody's"}])
+    ceiling = luck.choice([Sensitivity.LOW, *list(Sensitivity)])
+    return trust_of(tenant=graph.tenant.name, ceiling=ceiling, scopes=scopes)
+
+
+def check_paths(
+    graph: Graph, trust: Trust, found: Paths, *, allowed: Collection[tuple[UUID, ...]], cut: bool = False
+) -> None:
+    """Each is what the truth has, in order, and told as it is; `cut` where not all relations may have been met."""
+    order = [
+        (len(path.records), -round(path.weight, DIGITS), [record.id.int for record in path.records])
+        for path in found.paths
+    ]
+    assert order == sorted(order)
+    for path in found.paths:
+        ids = tuple(record.id for record in path.records)
+        assert ids in allowed
+        weight = 1.0
+        for (near, far), relation in zip(pairwise(ids), path.relations, strict=True):
+            held = graph.relations[relation.id]
+            assert {near, far} == {held.source, held.target}
+            assert relation.weight == held.weight
+            assert cut or held.weight == graph.weights(trust, near)[far]
+            weight *= relation.weight
+        assert round(weight, DIGITS) == round(path.weight, DIGITS)
+        assert all(str(record.name) in path.sentence for record in path.records)
+
+
+def check_impact(graph: Graph, trust: Trust, found: Impact, *, allowed: dict[UUID, int]) -> None:
+    """Nothing that the truth does not have; counts are of just what is so."""
+    for one in found.affected:
+        assert allowed[one.record.id] <= one.hop
+        assert not one.record.redacted
+    counted: dict[int, int] = {}
+    for count in found.counts:
+        counted[count.hop] = counted.get(count.hop, 0) + count.count
+    assert sum(counted.values()) == found.total <= len(allowed)
+    assert {*found.hubs} <= {found.record.id, *allowed}
+
+
+def check_related(graph: Graph, trust: Trust, found: Related) -> None:
+    allowed = graph.related(trust, found.record.id)
+    weights = [one.weight for one in found.entities]
+    assert weights == sorted(weights, reverse=True)
+    for one in found.entities:
+        shared, weight = allowed[one.record.id]
+        assert one.shared <= shared
+        assert one.weight <= weight + 1e-9
+        assert all(graph.walkable(trust, id_) for id_ in one.memories)
+
+
+def check_expansion(graph: Graph, trust: Trust, found: Expansion, loaded: Collection[UUID]) -> None:
+    root = found.record.id
+    shown = {one.record.id for one in found.neighbours}
+    assert shown <= {far for far, _, _ in graph.around(trust, root)} - {*loaded}
+    for relation in found.relations:
+        held = graph.relations[relation.id]
+        assert root in (held.source, held.target)
+        assert shown & {held.source, held.target}
+    for relation in found.between:
+        held = graph.relations[relation.id]
+        assert root not in (held.source, held.target)
+        assert {held.source, held.target} <= shown | {*loaded}
+        assert all(graph.walkable(trust, end) for end in (held.source, held.target))
+    for one in found.neighbours:
+        assert one.degree == graph.degree(trust, one.record.id)
+        back = found.relations if graph.walkable(trust, root) else ()
+        drawn = [
+            relation for relation in (*back, *found.between) if one.record.id in (relation.source, relation.target)
+        ]
+        assert one.more == one.degree - len(drawn)
+
+
+# What docs/graph-questions.md is about; FACT stands for the id of the first.
+STORY: tuple[tuple[SourceKind, MemoryType | None, dict[str, Any]], ...] = (
+    (SourceKind.OBSERVATION, None, {"subject": "Alice", "predicate": "works_at", "object": "Acme"}),
+    (SourceKind.OBSERVATION, None, {"subject": "Bob", "predicate": "works_at", "object": "Acme"}),
+    (SourceKind.OBSERVATION, None, {"subject": "Acme", "predicate": "located_in", "object": "Bern"}),
+    (
+        SourceKind.OBSERVATION,
+        None,
+        {
+            "subject": "Alice",
+            "predicate": "needs",
+            "object": "a badge",
+            "evidence": [{"source_type": "observation", "source_id": "FACT"}],
+        },
+    ),
+    (
+        SourceKind.OBSERVATION,
+        MemoryType.PLAN_GRAPH,
+        {
+            "plan_id": "release",
+            "version": "1",
+            "nodes": [{"id": "a", "op": "build"}, {"id": "b", "op": "test"}, {"id": "c", "op": "ship"}],
+            "edges": [{"from": "a", "to": "b", "kind": "control"}, {"from": "b", "to": "c", "kind": "data"}],
+        },
+    ),
+    (
+        SourceKind.OBSERVATION,
+        MemoryType.PLAN_GRAPH,
+        {
+            "plan_id": "hotfix",
+            "version": "1",
+            "nodes": [{"id": "a", "op": "ship"}, {"id": "b", "op": "test"}],
+            "edges": [{"from": "a", "to": "b", "kind": "control"}],
+        },
+    ),
+)
