@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
+import io
 import json
 import os
 import signal
@@ -14,9 +16,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import httpx
 import pytest
+import structlog
+
+from stratagraph.service import cli
 
 READY_S = 60
 MASTER_KEY = base64.b64encode(bytes(32)).decode()  # for databases that do not bring their own
@@ -121,7 +127,42 @@ async def client(service_url: str) -> AsyncIterator[Client]:
 
 
 async def run_command(*arguments: str, env: Mapping[str, str]) -> tuple[int, str, str]:
-    """Run a command to its end: exit status, standard output, standard error."""
+    """Run a command to its end, as the shell would but for the process: exit status, standard output, standard error.
+
+    It runs in a thread of this process, with a loop of its own: to start Python and import everything anew would take
+    most of the time of most of these tests. `run_process` does that where it matters.
+    """
+    async with asyncio.timeout(300):
+        return await asyncio.to_thread(_run_here, arguments, env)
+
+
+def _run_here(arguments: tuple[str, ...], env: Mapping[str, str]) -> tuple[int, str, str]:
+    out, err, before = io.StringIO(), io.StringIO(), structlog.get_config()
+    configure = structlog.configure
+
+    def configure_uncached(**given: Any) -> None:
+        """Loggers that are kept would write to this command's output for ever."""
+        configure(**{**given, "cache_logger_on_first_use": False})
+
+    with (
+        mock.patch.dict(os.environ, env, clear=True),
+        mock.patch.object(sys, "argv", ["stratagraph", *arguments]),
+        mock.patch.object(structlog, "configure", configure_uncached),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            cli.main()
+            status = 0
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        finally:
+            configure(**before)
+    return status, out.getvalue(), err.getvalue()
+
+
+async def run_process(*arguments: str, env: Mapping[str, str]) -> tuple[int, str, str]:
+    """Run a command to its end in a process of its own: exit status, standard output, standard error."""
     process = await asyncio.create_subprocess_exec(
         *command(*arguments),
         env=dict(env),

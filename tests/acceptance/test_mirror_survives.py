@@ -221,7 +221,7 @@ async def test_a_service_whose_neo4j_is_down_answers_all_the_same_and_says_so(se
             found = (await client.data(RETRIEVE, task="message about Person"))["retrieveGraph"]
             assert kept in {node["record"]["id"] for node in found["nodes"]}
             assert found["freshness"]["engine"] == "SQL"
-            assert "Neo4j cannot be reached" in found["freshness"]["fallback"]
+            assert found["freshness"]["fallback"], "it says why it was not Neo4j"
         assert service.stop() == 0
 
 

@@ -40,6 +40,10 @@ class BatchSize:
     def __init__(self) -> None:
         self.now = FIRST
 
+    def failed(self) -> None:
+        """It may have been too much for one transaction."""
+        self.now = max(FEWEST, self.now // 2)
+
     def took(self, seconds: float, changes: int) -> None:
         if seconds > LONG_S:
             self.now = max(FEWEST, int(self.now * max(0.5, LONG_S / seconds)))
@@ -109,7 +113,12 @@ class Applier:
             self.size.took(time.monotonic() - began, len(work.changes))
             if self._has_parked:
                 await self._parking.forget(work.changes)
+        except MirrorUnavailable:
+            self.size.failed()
+            raise
         except Neo4jError as error:
+            if not _of_the_data(error):
+                self.size.failed()
             _tell_outage(error)
             refused = _Refused()
             await self._write_by_halves(work.changes, keys, refused)
@@ -227,6 +236,10 @@ def _upto(change: Logged, version: int) -> int:
     return max(change.version, version) if change.op == "R" else 0
 
 
+def _of_the_data(error: Neo4jError) -> bool:
+    return (error.code or "").startswith(_OF_THE_DATA)
+
+
 def _tell_outage(error: Neo4jError) -> None:
-    if not (error.code or "").startswith(_OF_THE_DATA):
+    if not _of_the_data(error):
         raise MirrorUnavailable(f"Neo4j cannot be written now: {error.code}") from error

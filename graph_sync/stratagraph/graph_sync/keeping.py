@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
@@ -25,6 +25,7 @@ from stratagraph.store.mirror_source import FIRST_ID, MirrorSource
 from stratagraph.store.rounds import Rounds
 
 LOOK_S = 2.0  # between looks at whether the mirror is in our history
+RENEW_S = LEASE_S / 3
 CHECK_S = 5.0  # between buckets of the running check
 BURY_S = 3_600.0
 BURIED = 10_000  # tombstones at once
@@ -79,12 +80,13 @@ class Keeper:
         """
         if not await self.keep():
             return KeeperResult()
-        await self._heal()
-        rebuilt = await self._carry_on(on_page)
-        retried = await self._applier.retry((KEEPER_KEY,))
-        repaired = await self._check() if check and not rebuilt else 0
-        await self._bury()
-        await self.tell()
+        async with self._keeping():
+            await self._heal()
+            rebuilt = await self._carry_on(on_page)
+            retried = await self._applier.retry((KEEPER_KEY,))
+            repaired = await self._check() if check and not rebuilt else 0
+            await self._bury()
+            await self.tell()
         return KeeperResult(keeps=True, rebuilt=rebuilt, retried=retried, repaired=repaired)
 
     async def keep(self) -> bool:
@@ -92,6 +94,24 @@ class Keeper:
         held = await self._generations.keep(self._owner)
         self._kept_at = time.monotonic()
         return held
+
+    @contextlib.asynccontextmanager
+    async def _keeping(self) -> AsyncIterator[None]:
+        """Keep the lease for the block, however long one of its steps takes: two keepers would undo each other's."""
+
+        async def again_and_again() -> None:
+            while True:
+                await asyncio.sleep(RENEW_S)
+                with contextlib.suppress(StoreUnavailable):  # the block's own next step tells
+                    await self._generations.keep(self._owner)
+
+        task = asyncio.create_task(again_and_again())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
 
     async def hand_back(self) -> None:
         """Let another worker keep the mirror at once."""

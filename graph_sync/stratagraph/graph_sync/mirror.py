@@ -19,7 +19,7 @@ from stratagraph.store.generations import Numbers, Start
 from stratagraph.store.mirror_source import Place, Sums, Told
 
 CONNECT_TIMEOUT_S = 5.0
-WRITE_RETRY_S = 15.0
+WRITE_RETRY_S = 3.0  # for deadlocks; an outage is waited out by the worker, which looks again sooner than the driver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,16 +101,20 @@ class Mirror:
 
     async def prepare(self) -> None:
         """Constraints and indexes. Harmless to repeat, and repeated after an outage: it may be another database."""
-        self._constrained.clear()
+        self.forget_types()
         for line in SCHEMA:
-            await self._commit_alone(line)
+            await self._shape(line)
+
+    def forget_types(self) -> None:
+        """It may be another database by now, without the constraints that were made."""
+        self._constrained.clear()
 
     async def prepare_types(self, predicates: Sequence[str]) -> None:
         """A relationship type has its constraint before its first use, or its first relations are unguarded."""
         for predicate in predicates:
             name = relationship_type(predicate)
             if name not in self._constrained:
-                await self._commit_alone(relation_constraint(name))
+                await self._shape(relation_constraint(name))
                 self._constrained.add(name)
 
     async def apply(
@@ -276,9 +280,20 @@ class Mirror:
         try:
             async with translated(), self.driver.session(database=self.database, default_access_mode="READ") as session:
                 result = await session.run(Query(text, timeout=timeout_s), dict(parameters))
-                return [record.data() for record in await result.fetch(1_000)]
+                return [dict(record) for record in await result.fetch(1_000)]
         except Neo4jError as error:
             raise MirrorUnavailable(f"Neo4j does not answer: {error.code}") from error
+
+    async def _shape(self, text: str) -> None:
+        """Create a constraint or an index where there is none. A crash of Neo4j in the middle of creating a constraint
+        leaves its index, which bears the name and belongs to nothing: it goes first."""
+        try:
+            await self._commit_alone(text)
+        except Neo4jError as error:
+            if error.code != "Neo.ClientError.Schema.IndexWithNameAlreadyExists":
+                raise
+            await self._commit_alone(f"DROP INDEX {text.split()[2]} IF EXISTS")
+            await self._commit_alone(text)
 
     async def _commit_alone(self, text: str, **parameters: Any) -> None:
         async with translated(), self.driver.session(database=self.database) as session:

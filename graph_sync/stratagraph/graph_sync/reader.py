@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
+from stratagraph.graph_sync.history import checkpoint_key
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import edges_of
+from stratagraph.store.enums import Sensitivity
+from stratagraph.store.errors import MirrorUnavailable
+from stratagraph.store.freshness import Freshness
 from stratagraph.store.tenancy import Reach
+from stratagraph.store.ticks import SHARDS
 from stratagraph.store.traversal import Edge
 
-READ_TIMEOUT_S = 2.0  # per level; beyond it the caller falls back to SQL
+ID_LENGTH = 36  # letters of a UUID
+LANES = 2  # statements of one level at a time
+LEAST_OF_A_LANE = 32  # records; for fewer, a second statement costs more than it gains
+READ_TIMEOUT_S = 2.0  # per level, after which Neo4j gives up; whoever walks gives up sooner
+_CHECKPOINTS = [checkpoint_key(cursor) for cursor in range(SHARDS)]
 
 
 class Neo4jGraphReader:
@@ -18,26 +30,55 @@ class Neo4jGraphReader:
 
     name = "neo4j"
 
-    def __init__(self, mirror: Mirror) -> None:
+    def __init__(self, mirror: Mirror, *, least: Freshness | None = None, timeout_s: float | None = None) -> None:
+        """`timeout_s` is for those who have all the time in the world: to measure, not to answer."""
         self._mirror = mirror
+        self._least = least
+        self._timeout_s = timeout_s
+
+    def expecting(self, least: Freshness) -> Neo4jGraphReader:
+        """A reader that raises MirrorUnavailable where the mirror shows less than the truth knows it to have."""
+        return Neo4jGraphReader(self._mirror, least=least, timeout_s=self._timeout_s)
 
     async def edges_of(self, reach: Reach, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
-        all_scopes = reach.scopes is None
+        """A large frontier is halved: while one half is taken in here, Neo4j works on the other."""
+        parts = min(LANES, max(1, len(frontier) // LEAST_OF_A_LANE))
+        size = max(1, math.ceil(len(frontier) / parts))
+        lanes = await asyncio.gather(
+            *(
+                self._edges_of(reach, frontier[start : start + size], fan_out=fan_out, history=history)
+                for start in range(0, len(frontier), size)
+            )
+        )
+        return [edge for lane in lanes for edge in lane]
+
+    async def _edges_of(self, reach: Reach, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
         leaf = int(reach.ceiling) + 1
+        text = edges_of(all_scopes=reach.scopes is None, all_levels=leaf >= max(Sensitivity), history=history)
         parameters = {
             "ten": reach.tenant.id,
             "frontier": [str(id_) for id_ in frontier],
             "fan_out": fan_out,
             "leaf": leaf,
+            "checkpoints": _CHECKPOINTS if self._least is not None else [],
             "acls": [number for level in range(leaf + 1) for number in reach.acls(level)],
         }
-        rows = await self._mirror.read(
-            edges_of(all_scopes=all_scopes, history=history), parameters, timeout_s=READ_TIMEOUT_S
-        )
-        row = rows[0]
-        return [
-            Edge(UUID(id_), UUID(near), UUID(far), weight, acl)
-            for id_, near, far, weight, acl in zip(
-                row["id"], row["near"], row["far"], row["weight"], row["acl"], strict=True
-            )
-        ]
+        row = (await self._mirror.read(text, parameters, timeout_s=self._timeout_s or READ_TIMEOUT_S))[0]
+        self._check(row)
+        try:
+            return [
+                Edge(UUID(ids[:ID_LENGTH]), frontier[near], UUID(ids[ID_LENGTH:]), weight, acl)
+                for near, ids, weight, acl in zip(row["near"], row["ids"], row["weight"], row["acl"], strict=True)
+                if ids
+            ]
+        except (ValueError, TypeError) as error:  # whoever may write to Neo4j may write anything
+            raise MirrorUnavailable("the mirror holds what nobody mirrored; it is being healed") from error
+
+    def _check(self, row: Mapping[str, Any]) -> None:
+        """At every level, for it costs next to nothing, and a mirror may be emptied between two of them."""
+        if self._least is not None and (
+            row["checkpoints"] < len(_CHECKPOINTS)
+            or row["gen"] < self._least.generation
+            or row["tick"] < self._least.tick
+        ):
+            raise MirrorUnavailable("the mirror was emptied or is an old copy; it is being healed")

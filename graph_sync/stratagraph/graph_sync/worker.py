@@ -263,6 +263,7 @@ class SyncWorker:
     async def _can_go_on(self, lease: Lease) -> bool:
         """Whether the mirror can go on from where these cursors stand."""
         await self._applier.look()
+        self._mirror.forget_types()
         self._incarnation = await self._generations.incarnation()
         places = dict.fromkeys(lease.cursors, lease.tick)
         found = await self._mirror.checkpoints()

@@ -81,7 +81,7 @@ class Settings(BaseSettings):
         default="low", description="records above this sensitivity are mirrored without their name"
     )
     traversal: Literal["auto", "sql", "neo4j"] = Field(
-        default="auto", description="engine that walks the graph; auto is SQL, which is quicker on one machine"
+        default="auto", description="engine that walks the graph; auto takes whichever has been quicker here"
     )
     policy_file: Path | None = Field(default=None, description="JSON file with capture policy rules")
     artifact_url: str | None = Field(

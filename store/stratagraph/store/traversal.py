@@ -18,6 +18,7 @@ from stratagraph.store.tenancy import Reach
 
 FAN_OUT = 100  # edges followed per record and direction
 FRONTIER = 500  # records expanded in one statement
+WITNESSES = 5  # edges kept of those that a limit kept out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +54,24 @@ class GraphReader(Protocol):
 
 @dataclass(slots=True)
 class Neighbourhood:
-    """What was found: hops by record, edges by id, the records that may only be leaves, and what was cut."""
+    """What was found: hops by record, edges by id, the records that may only be leaves, and what was cut.
+
+    `reached` names the limits that kept something out, `kept_out` the best edges that one did, at most WITNESSES each:
+    whoever doubts an engine can see whether there is anything.
+    """
 
     hops: dict[UUID, int]
     edges: dict[UUID, Edge] = field(default_factory=dict)
     leaves: set[UUID] = field(default_factory=set)
     reached: set[str] = field(default_factory=set)
+    kept_out: dict[str, list[Edge]] = field(default_factory=dict)
     hubs: list[UUID] = field(default_factory=list)
+
+    def keep_out(self, edge: Edge, limit: str) -> None:
+        self.reached.add(limit)
+        witnesses = self.kept_out.setdefault(limit, [])
+        if len(witnesses) < WITNESSES:
+            witnesses.append(edge)
 
 
 async def neighbourhood(
@@ -71,7 +83,10 @@ async def neighbourhood(
     scores: Mapping[UUID, float],
     history: bool = False,
 ) -> Neighbourhood:
-    """Expand `roots` both ways, best first: by edge weight, then by the score of the record reached, then by id."""
+    """Expand `roots` both ways, best first: by edge weight, then by the score of the record reached, then by id.
+
+    Ends after the level in which a budget was used up: what lies beyond would only be looked at to be left out.
+    """
     found = Neighbourhood(hops=dict.fromkeys(roots, 0))
     frontier = list(dict.fromkeys(roots))
     for hop in range(1, limits.hops + 1):
@@ -84,26 +99,29 @@ async def neighbourhood(
         for edge in level:
             if edge.id in found.edges:
                 continue
+            limit = _kept_out_by(limits, found, edge)
+            if limit is not None:
+                found.keep_out(edge, limit)
+                continue
             if edge.far not in found.hops:
-                if len(found.hops) >= limits.nodes:
-                    found.reached.add("nodes")
-                    continue
-                if len(found.edges) >= limits.edges:
-                    found.reached.add("edges")
-                    continue
                 found.hops[edge.far] = hop
                 if _walkable(reach, edge.acl):
                     frontier.append(edge.far)
                 else:
                     found.leaves.add(edge.far)
-            if len(found.edges) >= limits.edges:
-                found.reached.add("edges")
-                continue
             found.edges[edge.id] = edge
+        if found.reached:
+            break
     else:
         if frontier and limits.hops:
             found.reached.add("hops")
     return found
+
+
+def _kept_out_by(limits: Limits, found: Neighbourhood, edge: Edge) -> str | None:
+    if edge.far not in found.hops and len(found.hops) >= limits.nodes:
+        return "nodes"
+    return "edges" if len(found.edges) >= limits.edges else None
 
 
 async def _level(engine: GraphReader, reach: Reach, frontier: list[UUID], history: bool) -> list[Edge]:
@@ -111,6 +129,11 @@ async def _level(engine: GraphReader, reach: Reach, frontier: list[UUID], histor
     for start in range(0, len(frontier), FRONTIER):
         edges += await engine.edges_of(reach, frontier[start : start + FRONTIER], fan_out=FAN_OUT, history=history)
     return edges
+
+
+async def hubs_among(engine: GraphReader, reach: Reach, ids: Sequence[UUID]) -> set[UUID]:
+    """Those of `ids` that `engine` takes for hubs in the present."""
+    return set(_hubs(await _level(engine, reach, list(ids), history=False)))
 
 
 def _hubs(level: Sequence[Edge]) -> list[UUID]:

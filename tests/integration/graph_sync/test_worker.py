@@ -23,7 +23,8 @@ from stratagraph.graph_sync.worker import SyncConfig, mirror_feed
 from stratagraph.store.enums import MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.errors import MirrorUnavailable
 from stratagraph.store.feed import Change, Kind, append_changes
-from stratagraph.store.traversal import Edge
+from stratagraph.store.freshness import MirrorFreshness
+from stratagraph.store.traversal import Edge, GraphReader
 
 pytestmark = pytest.mark.neo4j
 
@@ -162,7 +163,7 @@ async def test_superseded_facts_carry_past_and_expansion_skips_them(house: House
     assert (await house.seen_node(old))[0] == {"Mirrored", "Past", "Semantic"}
     assert (await house.seen_node(new))[0] == {"Mirrored", "Memory", "Semantic"}
     assert (await house.seen_node(contested))[0] == {"Mirrored", "Memory", "Semantic"}
-    reader = Neo4jGraphReader(house.mirror)
+    reader = await reader_of(house)
     reach = await house.memory.directory.reach(house.memory.trust)
     current = await reader.edges_of(reach, [new], fan_out=100, history=False)
     with_past = await reader.edges_of(reach, [new], fan_out=100, history=True)
@@ -259,7 +260,7 @@ async def test_a_relation_that_comes_before_its_nodes_makes_stubs_nobody_sees_un
         {"Mirrored"},
         {"ten": (await house.tenant()).id, "id": str(fact.primary.id)},
     )
-    reader = Neo4jGraphReader(house.mirror)
+    reader = await reader_of(house)
     reach = await house.memory.directory.reach(house.memory.trust)
 
     async def edges() -> list[Edge]:
@@ -316,6 +317,13 @@ async def test_an_ended_relation_goes_and_does_not_come_back(house: House) -> No
     before = await house.dump()
     await house.write_late(late, generation)
     assert await house.dump() == before
+
+
+async def reader_of(house: House) -> GraphReader:
+    """The mirror's engine, which expects the mirror to be as far as the truth says."""
+    least = await MirrorFreshness(house.memory.database, "neo4j").of((await house.tenant()).id)
+    assert least is not None
+    return Neo4jGraphReader(house.mirror).expecting(least)
 
 
 EMPTY = "MATCH (n) DETACH DELETE n"
@@ -603,7 +611,7 @@ async def test_a_mirror_that_cannot_be_reached_is_unavailable_and_nothing_is_los
     await proxy.shut()
     with pytest.raises(MirrorUnavailable):
         await house.sync()
-    reader = Neo4jGraphReader(house.mirror)
+    reader = await reader_of(house)
     reach = await house.memory.directory.reach(house.memory.trust)
     with pytest.raises(MirrorUnavailable):
         await reader.edges_of(reach, [UUID(int=1)], fan_out=1, history=False)

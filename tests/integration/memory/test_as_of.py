@@ -23,11 +23,11 @@ from stratagraph.store.clock import TICK, SystemClock
 from stratagraph.store.enums import MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.episodes import assemble
 from stratagraph.store.errors import InvalidInput, MirrorUnavailable
+from stratagraph.store.freshness import Freshness, MirrorFreshness
 from stratagraph.store.past import Moment, Past
 from stratagraph.store.reading import Reader
 from stratagraph.store.records import MemoryRecord, Relation
-from stratagraph.store.tenancy import Reach
-from stratagraph.store.traversal import Edge
+from stratagraph.store.traversal import GraphReader
 
 PEOPLE, PLACES = ("Alice", "Bob", "Carol"), ("Bern", "Basel", "Chur", "Thun")
 DAY = timedelta(days=1)
@@ -344,14 +344,19 @@ async def test_the_number_of_statements_about_the_past_does_not_depend_on_the_da
 class Untouchable:
     """A mirror that must not be asked."""
 
-    name = "neo4j"
-
-    async def edges_of(self, reach: Reach, frontier: Any, *, fan_out: int, history: bool) -> list[Edge]:
+    def expecting(self, least: Freshness) -> GraphReader:
         raise MirrorUnavailable("it was asked")
 
 
+class Whole(MirrorFreshness):
+    """As a mirror that could be asked."""
+
+    async def of(self, tenant: int) -> Freshness:
+        return Freshness(whole=True, generation=1, tick=1, changes=0, seconds=0.0)
+
+
 async def test_spec_7_the_mirror_is_not_asked_about_the_past(memory: Memory) -> None:
-    engines = Engines(mirror=Untouchable(), feed=None, preference="neo4j")
+    engines = Engines(mirror=Untouchable(), feed=None, freshness=Whole(memory.database, "neo4j"), preference="neo4j")
     retrieve = Retrieve(memory.database, memory.directory, memory.clock, engines)
     await memory.observe("Alice", "works_at", "Acme")
     now = await retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="Alice"))

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.memory.retrieve.engine import Engines
+from stratagraph.memory.retrieve.engine import Engines, Walk
 from stratagraph.memory.retrieve.rank import HOP, Why, fuse, ranked
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
@@ -79,7 +79,8 @@ class Retrieve:
         self._sequences = Sequences()
 
     async def retrieve(self, trust: Trust, request: RetrieveRequest) -> Retrieved:
-        """Raises InvalidInput, Forbidden, or StoreUnavailable. The number of statements does not depend on the data.
+        """Raises InvalidInput, Forbidden, or StoreUnavailable. The number of statements does not depend on the data,
+        but where the mirror answers: what it says of hubs is looked up, and one that is behind is walked once more.
 
         As of a past instant, entities are found by the names they have now; all else is as it was.
         """
@@ -109,17 +110,14 @@ class Retrieve:
             scores = dict(order)
             wanted = min(request.root_limit, request.node_limit)
             roots = [id_ for id_, _ in order[:wanted]]
-            walked = await self._engines.walk(
+            found = await self._engines.find(
                 connection,
-                reach,
-                roots,
-                Limits(nodes=request.node_limit, edges=request.edge_limit, hops=request.max_hops),
-                scores=scores,
+                reader,
+                Walk(reach, roots, _limits(request), scores),
                 at_least=at_least,
                 at=at,
             )
-            records = await reader.records(walked.found.hops, current=True)
-            edges = await reader.relations(walked.found.edges)
+        walked, records, edges = found.walked, found.records, found.relations
         if request.min_salience is not None:
             records = {
                 id_: record
@@ -144,7 +142,7 @@ class Retrieve:
             hubs=tuple(hub for hub in walked.found.hubs if hub in hops),
             engine=walked.engine,
             fallback=walked.fallback,
-            mirror_lag_seconds=await self._engines.lag_seconds(),
+            mirror_lag_seconds=walked.lag_seconds,
             rendering=render((node.record for node in nodes), token_budget=request.token_budget)
             if request.token_budget is not None
             else None,
@@ -201,6 +199,10 @@ def names_in(descriptor: str) -> list[str]:
     ]
     runs += [run.removesuffix("'s").removesuffix("’s") for run in runs]
     return list(dict.fromkeys(run for run in runs if len(run) > 1))
+
+
+def _limits(request: RetrieveRequest) -> Limits:
+    return Limits(nodes=request.node_limit, edges=request.edge_limit, hops=request.max_hops)
 
 
 def _still_connected(

@@ -1,0 +1,108 @@
+"""What the change feed costs a writer: the same transactions with and without their rows of the log."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import tempfile
+from typing import Annotated, Any
+
+import typer
+from graphs import BARE_WRITE, LOGGED_WRITE, Filled
+from harness import machine, percentile, progress, report, server, store, trust
+
+from stratagraph.service.embedded_postgres import postgres_binaries
+from stratagraph.store.feed import Feed
+
+CLIENTS = 8
+ROUNDS = 4
+ROWS = {"one row": 1, "twenty rows": 20}  # changed by one transaction; a capture writes about eighteen
+
+
+async def _measure(url: str, *, records: int, seconds: int) -> dict[str, Any]:
+    async with store(url, "feed") as where:
+        reach = await where.directory.reach(trust())
+        with progress() as bars:
+            await Filled(where=where, mirror=None, reach=reach, records=records, per_record=0).fill_truth(bars)
+        ticking = asyncio.create_task(_tick(Feed(where.database, "words")))
+        scripts = {
+            (size, kind): _script(statement.format(tenant=reach.tenant.id, n=":n"), rows, records)
+            for size, rows in ROWS.items()
+            for kind, statement in (("without", BARE_WRITE), ("with", LOGGED_WRITE))
+        }
+        rates: dict[tuple[str, str], list[float]] = {key: [] for key in scripts}
+        try:
+            with progress() as bars:
+                bar = bars.add_task("writing", total=ROUNDS * len(scripts))
+                for _ in range(ROUNDS):
+                    for key, script in scripts.items():
+                        rates[key].append(await asyncio.to_thread(_run, where.url, script, seconds))
+                        bars.advance(bar)
+        finally:
+            ticking.cancel()
+    figures: dict[str, Any] = {"records": records, "clients": CLIENTS}
+    for size in ROWS:
+        without, with_ = (percentile(rates[size, kind], 0.5) for kind in ("without", "with"))
+        figures[size] = {
+            "transactions_per_s_without": round(without),
+            "transactions_per_s_with": round(with_),
+            "with_over_without": round(with_ / without, 3),
+        }
+    return figures
+
+
+async def _tick(feed: Feed) -> None:
+    """As a worker does meanwhile."""
+    while True:
+        await feed.tick()
+        await asyncio.sleep(0.05)
+
+
+def _script(statement: str, rows: int, records: int) -> str:
+    """For pgbench. Rows in the order of their keys, so that writers wait for each other and never in a circle."""
+    return (
+        f"\\set first random(0, {records - rows})\n"
+        + "BEGIN;\n"
+        + "".join(f"\\set n :first + {number}\n{statement};\n" for number in range(rows))
+        + "COMMIT;\n"
+    )
+
+
+def _run(url: str, script: str, seconds: int) -> float:
+    with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
+        file.write(script)
+        file.flush()
+        done = subprocess.run(
+            [
+                *(str(postgres_binaries() / "pgbench"), "-n", "-c", str(CLIENTS), "-T", str(seconds)),
+                *("-f", file.name, "--max-tries=10", url),
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    found = re.search(r"tps = ([\d.]+)", done.stdout)
+    assert found is not None, done.stdout
+    return float(found[1])
+
+
+def main(
+    records: Annotated[int, typer.Option(help="Records there are.", min=1_000)] = 20_000,
+    seconds: Annotated[int, typer.Option(help="For each run.")] = 10,
+    quick: Annotated[bool, typer.Option("--quick", help="2,000 records, 3 seconds.")] = False,
+) -> None:
+    """Change one row, and twenty, in a transaction, with and without logging them, by eight clients in turn.
+
+    One JSON document on standard output.
+    """
+    if quick:
+        records, seconds = 2_000, 3
+    with server() as url:
+        figures = asyncio.run(_measure(url, records=records, seconds=seconds))
+        about = machine(url)
+    report("feed", figures, bounds=[], machine=about)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,151 @@
+"""How quick the mirror follows, against a bare driver that only creates the same rows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+from graphs import MIRROR_RECORDS, MIRROR_RELATIONS, Filled, neo4j_server
+from harness import Bound, Case, Store, interleaved, machine, percentile, progress, report, server, store, trust
+from sqlalchemy import text
+
+from stratagraph.graph_sync.applying import FIRST
+from stratagraph.graph_sync.mapping import node, relation, relationship_type
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker
+from stratagraph.store.enums import Sensitivity
+from stratagraph.store.feed import Kind
+from stratagraph.store.mirror_source import MirrorSource
+
+THROUGHPUT = 0.9  # of the bare driver's rate, at least
+BARE_BATCH = 1_000
+ROUNDS = 5
+_EMPTY = "MATCH (n) WHERE NOT n:SyncCheckpoint CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Both:
+    """One graph in Postgres, all of it in the log, and a Neo4j to write it to."""
+
+    filled: Filled
+    worker: SyncWorker
+    rows: dict[Kind, list[dict[str, Any]]]
+    names: dict[tuple[int, int], str]
+
+    async def empty(self) -> None:
+        """Nothing is in the mirror, and the whole log is before the worker."""
+        await self.worker.hand_back()
+        async with self.filled.neo4j.driver.session() as session:
+            await (await session.run(_EMPTY)).consume()
+            first = "MATCH (c:SyncCheckpoint) WHERE c.tick IS NOT NULL SET c.tick = $tick, c.nonce = $nonce"
+            tick, nonce = await self._first_tick()
+            await (await session.run(first, tick=tick, nonce=str(nonce))).consume()
+        async with self.filled.where.database.engine.begin() as connection:
+            await connection.execute(
+                text("UPDATE sync_cursor SET tick = :tick, win_tick = NULL, win_seq = 0 WHERE consumer = :consumer"),
+                {"tick": tick, "consumer": CONSUMER},
+            )
+
+    async def _first_tick(self) -> tuple[int, UUID]:
+        async with self.filled.where.database.engine.begin() as connection:
+            row = (await connection.execute(text("SELECT id, nonce FROM sync_tick ORDER BY id LIMIT 1"))).one()
+        return row.id, row.nonce
+
+    async def follow(self) -> None:
+        result = await self.worker.follow_once()
+        assert result.applied == sum(len(rows) for rows in self.rows.values()), result
+
+    async def create(self) -> None:
+        """What a script would do that only fills: no guard, no checkpoint, no row read."""
+        nodes = [node(row, generation=1, names_up_to=Sensitivity.LOW) for row in self.rows[Kind.RECORD]]
+        async with self.filled.neo4j.driver.session() as session:
+            for first in range(0, len(nodes), BARE_BATCH):
+                await (await session.run(MIRROR_RECORDS, rows=nodes[first : first + BARE_BATCH])).consume()
+            for name in sorted(set(self.names.values())):
+                statement = MIRROR_RELATIONS.replace("TYPE", relationship_type(name))
+                edges = [
+                    relation(row, generation=1)
+                    for row in self.rows[Kind.RELATION]
+                    if self.names[row["tenant"], row["predicate"]] == name
+                ]
+                for first in range(0, len(edges), BARE_BATCH):
+                    await (await session.run(statement, rows=edges[first : first + BARE_BATCH])).consume()
+
+
+@asynccontextmanager
+async def both(url: str, bolt: str, records: int) -> AsyncIterator[Both]:
+    async with store(url, "mirror") as where, Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
+        filled = Filled(
+            where=where, mirror=mirror, reach=await where.directory.reach(trust()), records=records, per_record=2
+        )
+        worker = SyncWorker(where.database, where.directory, mirror, SyncConfig())
+        await worker.run_once()  # of an empty store: constraints and checkpoints
+        with progress() as bars:
+            await filled.fill_truth(bars)
+        await _log_everything(where)
+        source = MirrorSource(where.database, names_up_to=Sensitivity.LOW)
+        rows = {kind: (await source.scan(kind, None, tenant=None, page=10_000_000))[0] for kind in Kind}
+        names = await where.directory.predicate_names(
+            {(row["tenant"], row["predicate"]) for row in rows[Kind.RELATION]}
+        )
+        await mirror.prepare_types(sorted(set(names.values())))
+        try:
+            yield Both(filled=filled, worker=worker, rows=rows, names=names)
+        finally:
+            await worker.hand_back()
+
+
+async def _log_everything(where: Store) -> None:
+    """As if every row had been written by a transaction of twenty rows."""
+    for kind, table in ((1, "record"), (2, "relation")):
+        async with where.database.engine.begin() as connection:
+            await connection.execute(
+                text(
+                    "INSERT INTO sync_log (shard, tenant, kind, id, version, op)"  # noqa: S608 - our own names
+                    f" SELECT get_byte(uuid_send(id), 15) & 15, tenant, {kind}, id, row_version, 'U' FROM {table}"
+                    " ORDER BY id"
+                )
+            )
+
+
+async def _throughput(url: str, bolt: str, *, records: int) -> tuple[dict[str, Any], Bound]:
+    async with both(url, bolt, records) as two:
+        cases = {
+            "ours": Case(run=two.follow, prepare=two.empty),
+            "bare": Case(run=two.create, prepare=two.empty),
+        }
+        await interleaved(cases, 1, title="warming up")
+        took = await interleaved(cases, ROUNDS, title="writing everything")
+        rows = sum(len(of_kind) for of_kind in two.rows.values())
+    rates = {name: round(rows / (percentile(values, 0.5) / 1_000)) for name, values in took.items()}
+    ratio = round(rates["ours"] / rates["bare"], 3)
+    figures = {"rows": rows, "rows_per_s": rates, "ours_over_bare": ratio, "first_batch": FIRST}
+    return figures, Bound(
+        name="bare driver's rate over ours", value=round(1 / ratio, 3), limit=round(1 / THROUGHPUT, 3)
+    )
+
+
+def main(
+    records: Annotated[int, typer.Option(help="Records, each with two relations.", min=100)] = 20_000,
+    heap: Annotated[str, typer.Option(help="Of Neo4j.")] = "1g",
+    page_cache: Annotated[str, typer.Option(help="Of Neo4j.")] = "512m",
+    quick: Annotated[bool, typer.Option("--quick", help="2,000 records.")] = False,
+) -> None:
+    """Write the same rows by the worker, from the log, and by a bare driver, from memory, in turn, both warm.
+
+    Bound: the worker, which reads log and rows, guards every row by version, and keeps its place, is at least 0.9 times
+    as quick as UNWIND … CREATE. One JSON document on standard output; exit code 1 if the bound is missed.
+    """
+    with server() as url, neo4j_server(heap, page_cache) as bolt:
+        figures, bound = asyncio.run(_throughput(url, bolt, records=2_000 if quick else records))
+        about = machine(url)
+    report("mirror", figures, bounds=[bound], machine=about)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,101 @@
+"""How long it takes to write a whole mirror afresh, and in how much memory."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from graphs import Filled, neo4j_server
+from harness import machine, progress, report, server, store, trust
+
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
+
+
+async def _measure(url: str, bolt: str, *, records: int, per_record: int) -> dict[str, Any]:
+    async with store(url, "rebuild") as where, Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
+        filled = Filled(
+            where=where,
+            mirror=mirror,
+            reach=await where.directory.reach(trust()),
+            records=records,
+            per_record=per_record,
+        )
+        with progress() as bars:
+            await filled.fill_truth(bars)
+        before = _peak_mb()
+        worker = SyncWorker(where.database, where.directory, mirror, SyncConfig())
+        figures: dict[str, Any] = {"records": records, "relations": per_record * records}
+        for name in ("into an empty mirror", "over a full one"):
+            if name == "over a full one":
+                await worker.keeper.begin(None, reason="a benchmark")
+            began = time.monotonic()
+            rows = await _rebuilt(worker, records * (1 + per_record))
+            took = time.monotonic() - began
+            figures[name] = {"rows": rows, "seconds": round(took, 1), "rows_per_s": round(rows / took)}
+        began = time.monotonic()
+        found = await worker.checker.verify()
+        figures["verify"] = {
+            "rows": found.rows,
+            "seconds": round(time.monotonic() - began, 1),
+            "differences": len(found.differences),
+        }
+        await worker.hand_back()
+        figures["worker_peak_mb"] = {"before": before, "after": _peak_mb()}
+        figures["neo4j_resident_mb"] = _neo4j_mb()
+    return figures
+
+
+async def _rebuilt(worker: SyncWorker, total: int) -> int:
+    rows = 0
+    with progress() as bars:
+        bar = bars.add_task("writing afresh", total=total)
+
+        async def page(done: int) -> None:
+            nonlocal rows
+            rows = done
+            bars.update(bar, completed=done)
+
+        assert (await worker.keeper.run_once(on_page=page)).rebuilt
+    return rows
+
+
+def _peak_mb() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1_024
+
+
+def _neo4j_mb() -> int | None:
+    """What the server's process holds now; None where there is no /proc."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if "stratagraph-bench-neo4j-" in (process / "cmdline").read_text():
+                status = (process / "status").read_text()
+                return int(status.split("VmRSS:")[1].split()[0]) // 1_024
+        except OSError:
+            continue
+    return None
+
+
+def main(
+    records: Annotated[int, typer.Option(help="Records.", min=1_000)] = 1_000_000,
+    per_record: Annotated[int, typer.Option(help="Relations of each.")] = 1,
+    heap: Annotated[str, typer.Option(help="Of Neo4j.")] = "2g",
+    page_cache: Annotated[str, typer.Option(help="Of Neo4j.")] = "1g",
+    quick: Annotated[bool, typer.Option("--quick", help="5,000 records.")] = False,
+) -> None:
+    """Write a mirror afresh, into an empty Neo4j and over a full one, then compare both sides.
+
+    One JSON document on standard output.
+    """
+    with server() as url, neo4j_server(heap, page_cache) as bolt:
+        figures = asyncio.run(_measure(url, bolt, records=5_000 if quick else records, per_record=per_record))
+        about = machine(url)
+    report("rebuild", figures, bounds=[], machine=about)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,144 @@
+"""How long a committed write takes to show in the mirror, at a steady rate of writes."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+import psycopg
+import typer
+from graphs import LOGGED_WRITE, Filled, neo4j_server
+from harness import machine, percentile, progress, report, server, store, trust
+
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
+
+RATES = (100, 500)  # writes a second
+WARM_S = 5.0
+
+
+@dataclass
+class Writer:
+    """Changes one row after another at a steady rate, in a thread. `newest` is its last commit: key, version, when."""
+
+    url: str
+    tenant: int
+    records: int
+    rate: int
+    newest: tuple[UUID, int, float] | None = None
+    written: int = 0
+    stopped: bool = False
+
+    def run(self) -> None:
+        statement = LOGGED_WRITE.format(tenant=self.tenant, n="%(n)s") + " RETURNING id, version"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            began, n = time.monotonic(), 0
+            while not self.stopped:
+                row = connection.execute(statement.encode(), {"n": n % self.records}).fetchone()
+                assert row is not None
+                self.newest = (row[0], row[1], time.monotonic())
+                n, self.written = n + 1, n + 1
+                time.sleep(max(0.0, began + n / self.rate - time.monotonic()))
+
+
+@contextmanager
+def following(url: str, bolt: str) -> Iterator[None]:
+    """`stratagraph sync run` in a process of its own."""
+    with tempfile.TemporaryDirectory() as directory:
+        process = subprocess.Popen(
+            [str(Path(sys.executable).parent / "stratagraph"), "sync", "run"],
+            env=os.environ
+            | {
+                "STRATAGRAPH_DATABASE_URL": url,
+                "STRATAGRAPH_NEO4J_URI": bolt,
+                "STRATAGRAPH_MASTER_KEY": base64.b64encode(bytes(32)).decode(),
+                "STRATAGRAPH_DATA_DIR": directory,
+                "STRATAGRAPH_LOG_LEVEL": "error",
+            },
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
+
+
+async def _watched(mirror: Mirror, writer: Writer, seconds: float) -> list[float]:
+    """One write after another is waited for, each the newest when its turn comes; the first WARM_S do not count."""
+    took: list[float] = []
+    version = "MATCH (n:Mirrored {ten: $ten, id: $id}) RETURN n.ver AS ver"
+    count_from = time.monotonic() + WARM_S
+    while time.monotonic() < count_from + seconds:
+        sample, writer.newest = writer.newest, None
+        if sample is None:
+            await asyncio.sleep(0.001)
+            continue
+        id_, wanted, committed = sample
+        while (await mirror.read(version, {"ten": writer.tenant, "id": str(id_)}))[0]["ver"] < wanted:  # noqa: ASYNC110 - Neo4j signals nothing
+            await asyncio.sleep(0.001)
+        if committed > count_from:
+            took.append((time.monotonic() - committed) * 1_000)
+    return took
+
+
+async def _measure(url: str, bolt: str, *, records: int, seconds: float) -> dict[str, Any]:
+    async with store(url, "visible") as where, Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
+        filled = Filled(
+            where=where, mirror=mirror, reach=await where.directory.reach(trust()), records=records, per_record=1
+        )
+        with progress() as bars:
+            await filled.fill_truth(bars)
+        worker = SyncWorker(where.database, where.directory, mirror, SyncConfig())
+        await worker.run_once()  # writes everything afresh
+        await worker.hand_back()
+        figures: dict[str, Any] = {"records": records}
+        with following(where.url, bolt):
+            for rate in RATES:
+                writer = Writer(where.url, filled.reach.tenant.id, records, rate)
+                writing = asyncio.create_task(asyncio.to_thread(writer.run))
+                try:
+                    took = await _watched(mirror, writer, seconds)
+                finally:
+                    writer.stopped = True
+                    await writing
+                figures[f"{rate} writes/s"] = {
+                    "writes_per_s": round(writer.written / (seconds + WARM_S)),
+                    "samples": len(took),
+                    **{f"p{share}_ms": round(percentile(took, share / 100), 1) for share in (50, 95, 99)},
+                }
+    return figures
+
+
+def main(
+    records: Annotated[int, typer.Option(help="Records there are.", min=1_000)] = 10_000,
+    seconds: Annotated[float, typer.Option(help="For each rate.")] = 30.0,
+    heap: Annotated[str, typer.Option(help="Of Neo4j.")] = "1g",
+    page_cache: Annotated[str, typer.Option(help="Of Neo4j.")] = "512m",
+    quick: Annotated[bool, typer.Option("--quick", help="2,000 records, 10 seconds.")] = False,
+) -> None:
+    """Change rows at 100 and 500 writes a second, each its own transaction, and look in Neo4j until they show.
+
+    One JSON document on standard output.
+    """
+    if quick:
+        records, seconds = 2_000, 10.0
+    with server() as url, neo4j_server(heap, page_cache) as bolt:
+        figures = asyncio.run(_measure(url, bolt, records=records, seconds=seconds))
+        about = machine(url)
+    report("visible", figures, bounds=[], machine=about)
+
+
+if __name__ == "__main__":
+    typer.run(main)

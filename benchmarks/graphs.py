@@ -1,0 +1,171 @@
+"""A graph in both stores, for benchmarks: the same records and relations, loaded in bulk."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, LiteralString
+
+import platformdirs
+import psycopg
+from harness import Store
+from psycopg.rows import dict_row
+from rich.progress import Progress
+from sqlalchemy import text
+
+from stratagraph.graph_sync.history import checkpoint_key
+from stratagraph.graph_sync.mapping import node, relation, relationship_type
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.graph_sync.statements import SCHEMA
+from stratagraph.service.local_neo4j import LINES, LocalNeo4j
+from stratagraph.store.enums import Sensitivity
+from stratagraph.store.tenancy import Reach
+from stratagraph.store.ticks import SHARDS
+from stratagraph.store.words import DIMENSIONS
+
+SCOPES = ("", *(f"team/{number}" for number in range(29)))
+PREDICATES = ("uses", "mentions")
+GENERATION = TICK = 1
+WRITTEN_AT_ONCE = 50_000  # rows in one transaction of Postgres
+MIRRORED_AT_ONCE = 2_000  # rows in one transaction of Neo4j
+LANES = 2  # transactions of Neo4j at once
+
+# A change as the smallest writer makes it, and the same with its row of the log, in one statement each.
+BARE_WRITE = "UPDATE record SET row_version = row_version + 1 WHERE tenant = {tenant} AND id = md5(({n})::text)::uuid"
+LOGGED_WRITE = (
+    "WITH written AS ("  # noqa: S608 - all of it is ours
+    + BARE_WRITE
+    + " RETURNING tenant, id, row_version) INSERT INTO sync_log"
+    " (shard, tenant, kind, id, version, op)"
+    " SELECT get_byte(uuid_send(id), 15) & 15, tenant, 1, id, row_version, 'U' FROM written"
+)
+
+# Targets are skewed by the cube: one record has 1.7 % of 200,000 records' edges, a tenth of the edges lead to hubs of
+# more than are followed. Ids follow from the numbers.
+FILL_RECORDS = """
+    INSERT INTO record (tenant, id, doc, type, scope, sensitivity, state, confidence, tags, name, text, payload,
+      provenance, created_at, occurred_at, updated_at, version, row_version, terms, impacts)
+    SELECT :tenant, md5(n::text)::uuid, n, 1, (CAST(:scopes AS integer[]))[1 + n % :spread], n % 5,
+      CASE WHEN n % 20 = 0 THEN 3 ELSE 1 END, 0.8, '{}', 'event ' || n, 'what happened', '{"kind": "episodic"}',
+      '{"sources": []}', :at, :at, :at, 1, 1, '{}', CAST(:impacts AS sparsevec)
+    FROM generate_series(CAST(:first AS bigint), :last) AS n
+"""
+FILL_RELATIONS = """
+    INSERT INTO relation (tenant, id, source, target, predicate, weight, created_at, row_version)
+    SELECT :tenant, md5('r' || n)::uuid, md5((n % :records)::text)::uuid, md5(target::text)::uuid,
+      (CAST(:predicates AS integer[]))[1 + n % 2], random(), :at, 1
+    FROM generate_series(CAST(:first AS bigint), :last) AS n,
+      LATERAL (SELECT floor(:records * power(random() + 0 * n, 3))::bigint AS target) AS skewed
+    ON CONFLICT DO NOTHING
+"""
+MIRROR_RECORDS = "UNWIND $rows AS row CREATE (n:Mirrored) SET n = row.p SET n:$(row.labels)"
+MIRROR_RELATIONS = """
+    UNWIND $rows AS row
+    MATCH (a:Mirrored {ten: row.ten, id: row.src})
+    MATCH (b:Mirrored {ten: row.ten, id: row.dst})
+    CREATE (a)-[r:`TYPE`]->(b) SET r = row.p
+"""
+MIRROR_POSITION = "UNWIND $keys AS k CREATE (:SyncCheckpoint {k: k, gen: $gen, tick: $tick})"
+
+
+@contextmanager
+def neo4j_server(heap: str, page_cache: str) -> Iterator[str]:
+    """A Neo4j of the long-term line in a temporary directory, with a heap as in production."""
+    home = Path(tempfile.mkdtemp(prefix="stratagraph-bench-neo4j-"))
+    local = LocalNeo4j(home, platformdirs.user_cache_path("stratagraph") / "neo4j")
+    try:
+        yield local.start(version=LINES[1].version, heap=heap, page_cache=page_cache).bolt
+    finally:
+        local.stop()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """The same graph in both stores."""
+
+    where: Store
+    mirror: Mirror | None  # None where only the truth is filled
+    reach: Reach
+    records: int
+    per_record: int
+
+    @property
+    def neo4j(self) -> Mirror:
+        assert self.mirror is not None
+        return self.mirror
+
+    async def fill(self, bars: Progress) -> None:
+        await self.fill_truth(bars)
+        await self._fill_mirror(bars)
+
+    async def fill_truth(self, bars: Progress) -> None:
+        tenant = self.reach.tenant
+        scopes = await self.where.directory.scopes(tenant, SCOPES, create=True)
+        predicates = await self.where.directory.predicates(tenant, PREDICATES)
+        values: dict[str, Any] = {
+            "tenant": tenant.id,
+            "records": self.records,
+            "scopes": [scopes[name] for name in SCOPES],
+            "spread": len(SCOPES),
+            "predicates": [predicates[name] for name in PREDICATES],
+            "at": datetime.now(UTC),
+            "impacts": f"{{1:0.5}}/{DIMENSIONS}",
+        }
+        for statement, rows in ((FILL_RECORDS, self.records), (FILL_RELATIONS, self.per_record * self.records)):
+            bar = bars.add_task("filling Postgres", total=rows)
+            for first in range(0, rows, WRITTEN_AT_ONCE):
+                values |= {"first": first, "last": min(rows, first + WRITTEN_AT_ONCE) - 1}
+                named = {name: value for name, value in values.items() if f":{name}" in statement}
+                async with self.where.database.engine.begin() as connection:
+                    # Without the foreign keys' checks: what is written here fits.
+                    await connection.execute(text("SET LOCAL session_replication_role = replica"))
+                    await connection.execute(text("SELECT setseed(:seed)"), {"seed": first / (2 * rows)})
+                    await connection.execute(text(statement), named)
+                bars.update(bar, completed=values["last"] + 1)
+        async with await psycopg.AsyncConnection.connect(self.where.url, autocommit=True) as connection:
+            await connection.execute("VACUUM (ANALYZE) record, relation")  # as autovacuum has done after a while
+
+    async def _fill_mirror(self, bars: Progress) -> None:
+        for line in SCHEMA:
+            await self._commit(line)
+        await self._commit("CALL db.awaitIndexes(60)")
+        bar = bars.add_task("filling Neo4j", total=(1 + self.per_record) * self.records)
+        predicates = await self.where.directory.predicates(self.reach.tenant, PREDICATES)
+        async for rows in self._pages("SELECT * FROM record WHERE tenant = %s", self.reach.tenant.id):
+            nodes = [node({**row, "digest": 0}, generation=GENERATION, names_up_to=Sensitivity.LOW) for row in rows]
+            await self._in_lanes(MIRROR_RECORDS, nodes)
+            bars.advance(bar, len(rows))
+        for name, number in predicates.items():
+            statement = MIRROR_RELATIONS.replace("TYPE", relationship_type(name))
+            async for rows in self._pages("SELECT * FROM relation WHERE predicate = %s", number):
+                await self._in_lanes(statement, [relation({**row, "digest": 0}, generation=GENERATION) for row in rows])
+                bars.advance(bar, len(rows))
+        keys = [checkpoint_key(cursor) for cursor in range(SHARDS)]
+        await self._commit(MIRROR_POSITION, keys=keys, gen=GENERATION, tick=TICK)
+
+    async def _pages(self, statement: LiteralString, *parameters: object) -> AsyncIterator[list[dict[str, Any]]]:
+        """As the owner, who may read for as long as it takes."""
+        async with (
+            await psycopg.AsyncConnection.connect(self.where.url, row_factory=dict_row) as connection,
+            connection.cursor(name="pages") as cursor,
+        ):
+            await cursor.execute(statement, parameters)
+            while rows := await cursor.fetchmany(LANES * MIRRORED_AT_ONCE):
+                yield rows
+
+    async def _in_lanes(self, statement: str, rows: list[dict[str, Any]]) -> None:
+        async with asyncio.TaskGroup() as lanes:
+            for first in range(0, len(rows), MIRRORED_AT_ONCE):
+                lanes.create_task(self._commit(statement, rows=rows[first : first + MIRRORED_AT_ONCE]))
+
+    async def _commit(self, statement: str, **parameters: object) -> None:
+        async with self.neo4j.driver.session(database=self.neo4j.database) as session:
+            # Retried: two lanes that meet at a hub may wait for each other.
+            await session.execute_write(lambda transaction: transaction.run(statement, parameters))

@@ -1,0 +1,360 @@
+"""Worker, API, Neo4j and Postgres are killed while many write: what was acknowledged stays, once, in both stores.
+
+The ordinary suite kills each of them once; `make soak` does 100 rounds, and `--hypothesis-seed` repeats one of those.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+from fix_faults import Part, Parts
+from fix_memory import until
+from fix_service import Client, run_command
+from hypothesis import settings
+
+pytestmark = pytest.mark.neo4j
+
+GENERATIONS = "SELECT generation, reason FROM mirror_generation ORDER BY generation"
+KINDS = ("worker", "api", "neo4j", "postgres")
+WRITERS = 4
+PACE_S = 0.1  # between writes, so that the others get their share of a small machine
+AGAIN_S = 0.1  # before a write that was not acknowledged is asked for again
+AWAY_S = 3.0  # how long a killed part stays away at most
+CHECKED_EVERY = 10  # rounds
+EVIDENCE = [{"kind": "human", "ref": "a ticket"}]
+SHOWN = "id version"
+EDGE = "id sourceId targetId"
+CAPTURED = f"primaryRecord {{ {SHOWN} }} createdRecords {{ {SHOWN} }} edges {{ {EDGE} }} replayed"
+CAPTURE = f"""mutation($input: CaptureMemoriesInput!) {{ captureMemories(input: $input) {{ __typename
+  ... on CaptureMemoriesSuccess {{ results {{ {CAPTURED} }} }} ... on MemoryError {{ code message }} }} }}"""
+REVISE = f"""mutation($input: %sInput!) {{ %s(input: $input) {{ __typename
+  ... on RevisionSuccess {{ record {{ {SHOWN} }} records {{ {SHOWN} }} edges {{ {EDGE} }} replayed }}
+  ... on MemoryError {{ code message }} }} }}"""
+ACTIVE, SUPERSEDED, RETRACTED = 1, 3, 4  # as Postgres keeps them
+Item = tuple[str, dict[str, Any], str | None]  # source kind, content, proposed type
+
+
+@dataclass
+class Ledger:
+    """What was acknowledged, and what was given up without an answer."""
+
+    versions: dict[str, int] = field(default_factory=dict)
+    states: dict[str, int] = field(default_factory=dict)
+    edges: dict[str, tuple[str, str]] = field(default_factory=dict)
+    primaries: dict[str, str] = field(default_factory=dict)  # by idempotency key
+    removed: set[str] = field(default_factory=set)
+    doubted: set[str] = field(default_factory=set)  # a change of these was asked for and given up
+    given_up: set[str] = field(default_factory=set)  # idempotency keys
+    lost_answers: int = 0
+    replays: int = 0
+
+    def remember(self, answer: dict[str, Any], *more: dict[str, Any]) -> None:
+        for record in more:
+            self.versions[record["id"]] = max(record["version"], self.versions.get(record["id"], 0))
+        for edge in answer["edges"]:
+            self.edges[edge["id"]] = (edge["sourceId"], edge["targetId"])
+        self.replays += answer["replayed"]
+
+
+class Writer:
+    """Captures and revises over HTTP. What is not acknowledged is asked for again under the same key, or given up."""
+
+    def __init__(self, number: int, client: Client, ledger: Ledger, luck: random.Random) -> None:
+        self.acknowledged = 0
+        self._number = number
+        self._client = client
+        self._ledger = ledger
+        self._luck = luck
+        self._keys = 0
+        self._facts: list[str] = []  # of its own, active
+
+    async def write(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            revise = self._luck.choice([self._supersede, self._retract, self._merge, self._delete])
+            if len(self._facts) > 6 and self._luck.random() < 0.5:
+                await revise()
+            else:
+                await self._capture()
+            await asyncio.sleep(PACE_S)
+
+    async def _ask(self, document: str, name: str, key: str, given: dict[str, Any]) -> dict[str, Any] | None:
+        """The answer, None where it was given up."""
+        patience = self._luck.choice([0, 1_000, 1_000, 1_000])
+        while True:
+            found: dict[str, Any] | None = None
+            try:
+                answer = await self._client(document, input=given)
+            except (httpx.TransportError, json.JSONDecodeError):
+                pass
+            else:
+                if "errors" in answer:
+                    assert answer["errors"][0]["extensions"]["code"] == "UNAVAILABLE", (name, answer)
+                else:
+                    found = answer["data"][name]
+            if found is not None and found["__typename"] != "Unavailable":
+                assert found["__typename"].endswith("Success"), (name, given, found)
+                self.acknowledged += 1
+                return found
+            self._ledger.lost_answers += 1
+            if patience == 0:
+                self._ledger.given_up.add(key)
+                return None
+            patience -= 1
+            await asyncio.sleep(AGAIN_S)
+
+    def _key(self) -> str:
+        self._keys += 1
+        return f"w{self._number}-{self._keys}"
+
+    async def _capture(self) -> None:
+        """Several things in one transaction, one of them a fact that only this writer knows."""
+        items: list[dict[str, Any]] = []
+        keys: list[str] = []
+        for kind, content, proposed in [
+            self._fact(),
+            *(one for some in self._luck.sample(self._others(), 3) for one in some),
+        ]:
+            key = self._key()
+            item: dict[str, Any] = {"source": "test", "sourceKind": kind, "content": content, "idempotencyKey": key}
+            # What takes a fact's place has its tags, so only what stays as it is has its key for one.
+            item |= {"proposedType": proposed, "tags": [key] if items else []}
+            items.append(item)
+            keys.append(key)
+        found = await self._ask(CAPTURE, "captureMemories", keys[0], {"items": items})
+        if found is None:
+            self._ledger.given_up.update(keys)
+            return
+        for key, captured in zip(keys, found["results"], strict=True):
+            self._ledger.remember(captured, captured["primaryRecord"], *captured["createdRecords"])
+            self._ledger.primaries[key] = captured["primaryRecord"]["id"]
+        fact = found["results"][0]["primaryRecord"]["id"]
+        self._ledger.states[fact] = ACTIVE
+        self._facts.append(fact)
+
+    def _fact(self) -> Item:
+        return "OBSERVATION", self._said(), None
+
+    def _said(self) -> dict[str, Any]:
+        self._keys += 1
+        return {"subject": f"Writer {self._number}", "predicate": "knows", "object": f"thing {self._keys}"}
+
+    def _others(self) -> list[list[Item]]:
+        """Every kind there is, in threads and about things that all writers share."""
+        number = self._luck.randrange(1_000_000)
+        thread, person, own = f"thread {number % 5}", f"Person {number % 7}", f"thread of {self._number}"
+        timeline = [{"t": "2026-05-01T10:00:00Z", "event_kind": "start", "ref": "x", "summary": "it began"}]
+        steps = [{"id": id_, "op": op} for id_, op in (("a", "build"), ("b", "test"), ("c", f"tool {number % 3}"))]
+        links = [{"from": "a", "to": "b", "kind": "control"}, {"from": "b", "to": "c", "kind": "data"}]
+        plan = {"plan_id": f"plan {number}", "version": "1", "nodes": steps, "edges": links}
+        skill = {
+            "skill_name": f"skill {number}",
+            "triggers": [{"signal": "mismatch"}],
+            "recipe": [{"step": "clear it"}],
+        }
+        fact = {"subject": person, "predicate": "works_on", "object": number, "revision_policy": "replace"}
+        project = {"canonical_name": f"Project {number % 50}", "primary_type": "Project"}
+        done: Item = ("OUTCOME", {"thread_id": own, "outcome_status": "success"}, None)
+        return [
+            [("AGENT_TURN", {"role": "user", "text": f"message {number} about {person}", "thread_id": thread}, None)],
+            [("TOOL_OUTPUT", {"tool_name": "grep", "args": {}, "result": "ok", "thread_id": thread}, None)],
+            [("AGENT_TURN", {"role": "user", "text": f"message {number}", "thread_id": own}, None), done],
+            [("EVENT", {"event_kind": "commit", "ref": str(number), "summary": f"{person} mended it"}, None)],
+            [("WORKING_STATE", {"thread_id": thread, "state": "executing", "context_summary": f"step {number}"}, None)],
+            [("EPISODE", {"timeline": timeline, "outcome": "partial"}, None)],
+            [("OBSERVATION", fact, None)],
+            [("OBSERVATION", project, "ENTITY")],
+            [("OBSERVATION", skill, "COMPETENCE")],
+            [("OBSERVATION", plan, "PLAN_GRAPH")],
+        ]
+
+    async def _supersede(self) -> None:
+        (old,) = self._take(1)
+        payload = {**self._said(), "validity": {"mode": "global"}}
+        found = await self._revise("supersede", [old], recordId=old, payload=payload, evidence=EVIDENCE)
+        if found is not None:
+            self._ledger.states |= {old: SUPERSEDED, found["record"]["id"]: ACTIVE}
+            self._facts.append(found["record"]["id"])
+
+    async def _retract(self) -> None:
+        (old,) = self._take(1)
+        if await self._revise("retract", [old], recordId=old) is not None:
+            self._ledger.states[old] = RETRACTED
+
+    async def _merge(self) -> None:
+        both = self._take(2)
+        found = await self._revise("merge", both, recordIds=both)
+        if found is not None:
+            for id_ in both:
+                self._ledger.states.pop(id_, None)
+            self._ledger.states[found["record"]["id"]] = ACTIVE
+            self._facts.append(found["record"]["id"])
+
+    async def _delete(self) -> None:
+        (old,) = self._take(1)
+        if await self._revise("deleteRecord", [old], recordId=old) is not None:
+            self._ledger.removed.add(old)
+
+    def _take(self, number: int) -> list[str]:
+        return [self._facts.pop(self._luck.randrange(len(self._facts))) for _ in range(number)]
+
+    async def _revise(self, name: str, records: Sequence[str], **given: Any) -> dict[str, Any] | None:
+        key = self._key()
+        kind = name[0].upper() + name[1:]
+        found = await self._ask(
+            REVISE % (kind, name), name, key, {"rationale": "because", "idempotencyKey": key, **given}
+        )
+        if found is None:
+            self._ledger.doubted.update(records)
+            return None
+        self._ledger.remember(found, found["record"], *found["records"])
+        return found
+
+
+@asynccontextmanager
+async def writing(writers: Sequence[Writer]) -> AsyncIterator[None]:
+    """All of them write for the block; at its end each has its last answer."""
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        for writer in writers:
+            group.create_task(writer.write(stop))
+        try:
+            yield
+        finally:
+            stop.set()
+
+
+@dataclass
+class Times:
+    """How long each kind of part was away, and until the mirror had everything again, seconds from the kill on."""
+
+    back: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    caught_up: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def summary(self) -> str:
+        lines = [f"{'killed':20} {'rounds':>6} {'back after':>16} {'caught up after':>16}   (median, longest; seconds)"]
+        for kind, found in sorted(self.caught_up.items()):
+            figures = [f"{statistics.median(one):7.1f} {max(one):8.1f}" for one in (self.back[kind], found)]
+            lines.append(f"{kind:20} {len(found):6} {figures[0]} {figures[1]}")
+        return "\n".join(lines)
+
+
+async def kill_round(
+    victims: Sequence[Part], parts: Parts, writers: Sequence[Writer], luck: random.Random
+) -> tuple[float, str]:
+    """Once some more has been written, kill them, and bring them back after a while. Tells when that was, and who."""
+    goal = sum(writer.acknowledged for writer in writers) + luck.randrange(1, 12)
+
+    async def written() -> bool:
+        return sum(writer.acknowledged for writer in writers) >= goal
+
+    await until(written, within_s=60)
+    began = time.monotonic()
+    await asyncio.gather(*(asyncio.to_thread(part.kill) for part in victims))
+    assert [part.name for part in parts.all if part not in victims and not part.lives()] == []
+    await asyncio.sleep(luck.uniform(0, AWAY_S))
+    for part in (part for part in parts.all if part in victims):  # the databases first
+        await asyncio.to_thread(part.start)
+    return began, " + ".join(sorted(part.name for part in victims))
+
+
+def chosen(parts: Parts, kind: str, luck: random.Random, *, alone: bool) -> list[Part]:
+    """Whom a round kills: one part; if not `alone`, now and then both workers or one of another kind as well."""
+    kinds: dict[str, list[Part]] = {"api": [parts.api], "neo4j": [parts.neo4j], "postgres": [parts.postgres]}
+    kinds["worker"] = luck.sample(parts.workers, 2 if not alone and luck.random() < 0.3 else 1)
+    victims = kinds.pop(kind)
+    if not alone and luck.random() < 0.2:
+        victims = [*victims, *luck.choice(list(kinds.values()))]
+    return victims
+
+
+async def check(parts: Parts, ledger: Ledger) -> dict[str, Any]:
+    """Nothing that was acknowledged is missing, nothing is there twice, and the mirror shows the same."""
+    await parts.caught_up()
+    status, out, err = await run_command("sync", "verify", "--deep", "--json", env=parts.environment)
+    assert status == 0, (out, err)
+    verified: dict[str, Any] = json.loads(out)
+    assert verified["equal"]
+    assert verified["settled"]
+    # What the running check has found and mended, the comparison does not tell any more.
+    assert await parts.rows("SELECT drift, last_drift FROM mirror_keeper") in ([({}, {})], [({}, None)])
+    assert await parts.rows("SELECT * FROM sync_parked") == []
+
+    found = {row[0]: row[1:] for row in await parts.rows("SELECT id::text, version, state FROM record")}
+    graves = {row[0] for row in await parts.rows("SELECT id::text FROM tombstone")}
+    assert ledger.removed <= graves
+    assert ledger.removed.isdisjoint(found)
+    gone = ledger.removed | (ledger.doubted & graves)
+    kept = ledger.versions.keys() - gone
+    assert sorted(kept - found.keys()) == []
+    assert [id_ for id_ in kept if found[id_][0] < ledger.versions[id_]] == []
+    wanted = {id_: state for id_, state in ledger.states.items() if id_ not in gone | ledger.doubted}
+    assert {id_: found[id_][1] for id_ in wanted} == wanted
+    relations = {row[0] for row in await parts.rows("SELECT id::text FROM relation")}
+    assert [id_ for id_, ends in ledger.edges.items() if id_ not in relations and gone.isdisjoint(ends)] == []
+
+    assert await parts.rows("SELECT id FROM candidate WHERE state <> 'committed'") == []
+    assert (
+        await parts.rows(
+            "SELECT id FROM candidate c WHERE NOT EXISTS"
+            " (SELECT FROM idempotency i WHERE i.tenant = c.tenant AND i.candidate = c.id)"
+        )
+        == []
+    ), "every write had a key, so each candidate has one of its own"
+    tagged: dict[str, set[str]] = defaultdict(set)
+    for id_, tags in await parts.rows("SELECT id::text, tags FROM record"):
+        for tag in tags:
+            tagged[tag].add(id_)
+    assert {key: ids for key, ids in tagged.items() if len(ids) > 1} == {}
+    made_twice = {
+        key: ids for key, ids in tagged.items() if key not in ledger.given_up and ledger.primaries[key] not in ids
+    }
+    assert made_twice == {}
+    return verified
+
+
+async def test_whoever_is_killed_nothing_acknowledged_is_lost_or_doubled_and_both_stores_agree(
+    parts: Parts, request: pytest.FixtureRequest
+) -> None:
+    soak = settings.get_current_profile_name() == "soak"
+    rounds, each = (settings().max_examples, CHECKED_EVERY) if soak else (len(KINDS), len(KINDS))
+    seed = int(request.config.getoption("--hypothesis-seed") or random.randrange(2**32))
+    print(f"\n{rounds} rounds, --hypothesis-seed={seed}", flush=True)
+    luck = random.Random(seed)
+    kinds = [kind for _ in range(0, rounds, len(KINDS)) for kind in luck.sample(KINDS, len(KINDS))][:rounds]
+    ledger, times = Ledger(), Times()
+    await parts.caught_up()
+    generations = await parts.rows(GENERATIONS)
+    async with httpx.AsyncClient(timeout=30) as http:
+        client = Client(http, parts.url)
+        writers = [Writer(number, client, ledger, random.Random(luck.random())) for number in range(WRITERS)]
+        for first in range(0, rounds, each):
+            async with writing(writers):
+                for number, kind in enumerate(kinds[first : first + each], start=first + 1):
+                    victims = chosen(parts, kind, luck, alone=not soak)
+                    began, names = await kill_round(victims, parts, writers, luck)
+                    times.back[names].append(time.monotonic() - began)
+                    if soak or number == rounds:
+                        await parts.caught_up()
+                        times.caught_up[names].append(time.monotonic() - began)
+                    print(f"round {number}: {names} {time.monotonic() - began:.1f} s", flush=True)
+            verified = await check(parts, ledger)
+            asked = sum(writer.acknowledged for writer in writers)
+            print(
+                f"after {number} rounds: equal, {verified['rows']} rows; {asked} writes acknowledged,"
+                f" {ledger.lost_answers} answers lost, {ledger.replays} replays, {len(ledger.given_up)} given up",
+                flush=True,
+            )
+    assert await parts.rows(GENERATIONS) == generations, "nothing was lost, so nothing has to be written afresh"
+    assert parts.failures() == []
+    print(times.summary())

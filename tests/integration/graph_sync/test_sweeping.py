@@ -1,0 +1,43 @@
+"""A sweep takes away what is old, and nothing that others write while it goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fix_mirror import House
+
+from stratagraph.graph_sync.history import checkpoint_key
+from stratagraph.graph_sync.mirror import Hold
+from stratagraph.graph_sync.statements import statement
+from stratagraph.store.feed import Kind
+from stratagraph.store.generations import Numbers
+
+pytestmark = pytest.mark.neo4j
+
+
+async def test_a_sweep_leaves_relations_whose_ends_are_still_on_their_way(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A follower writes a relation before another, of other shards, has written the records that it joins."""
+    await house.memory.observe("Alice", "knows", "Bob")
+    await house.sync()
+    written: list[str] = []
+    commit_alone = house.mirror._commit_alone
+
+    async def relations_first(text: str, **parameters: Any) -> None:
+        if text == statement("sweep_nodes") and not written:
+            kept = await house.memory.observe("Carol", "knows", "Dave")
+            batch = await house.batch(Kind.RELATION, 2)
+            await house.mirror.apply(batch, Hold(keys=(checkpoint_key(0),), numbers=Numbers(whole=2)))
+            written.extend(str(edge.id) for edge in kept.edges)
+        await commit_alone(text, **parameters)
+
+    monkeypatch.setattr(house.mirror, "_commit_alone", relations_first)
+    assert await house.worker.keeper.begin(None, reason="a test") == 2
+    await house.worker.keeper.run_once()
+    assert written
+    rows = await house.cypher("MATCH ()-[r]->() WHERE r.id IN $ids RETURN r.id AS id", ids=written)
+    assert sorted(row["id"] for row in rows) == sorted(written)
+    await house.sync()
+    assert await house.mirror_is_equal()

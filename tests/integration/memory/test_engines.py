@@ -1,0 +1,381 @@
+"""Which engine answers, what it costs when the mirror does not, and that a mirror which is not whole never does."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import pytest
+from fix_graphs import Graph, a_record, a_tenant, everybodys, sparse_relations, write_graph
+from fix_memory import Memory, trust_of, until
+from sqlalchemy import text
+from structlog.testing import capture_logs
+
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.graph_sync.reader import Neo4jGraphReader
+from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirror_feed
+from stratagraph.memory.retrieve.engine import Engines, Walk
+from stratagraph.memory.retrieve.planner import Preference, Work
+from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.retrieve.service import Retrieve, Retrieved
+from stratagraph.store.freshness import MirrorFreshness
+from stratagraph.store.traversal import Limits
+
+pytestmark = pytest.mark.neo4j
+
+ASKED = RetrieveRequest(task_descriptor="beacon", max_hops=3)
+WORK = Work.of(Limits(nodes=ASKED.node_limit, edges=ASKED.edge_limit, hops=ASKED.max_hops))
+
+
+class Door:
+    """In front of Bolt. It can be shut, and then cuts who is inside; or stall, and then lets nothing through."""
+
+    def __init__(self, bolt: str) -> None:
+        address = urlsplit(bolt)
+        self._target = (address.hostname, address.port)
+        self._pipes: set[asyncio.Task[None]] = set()
+        self._moving = asyncio.Event()
+        self._moving.set()
+        self.open = True
+        self.knocks = 0
+        self.uri = ""
+
+    async def __aenter__(self) -> Door:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.uri = f"bolt://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        await self.shut()
+        await self._server.wait_closed()
+
+    async def shut(self) -> None:
+        self.open = False
+        for pipe in [*self._pipes]:
+            pipe.cancel()
+        await asyncio.gather(*self._pipes, return_exceptions=True)
+
+    def stall(self) -> None:
+        self._moving.clear()
+
+    def go_on(self) -> None:
+        self._moving.set()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.knocks += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self._pipes.add(task)
+        ends = [writer]
+        try:
+            if self.open:
+                far_reader, far_writer = await asyncio.open_connection(*self._target)
+                ends.append(far_writer)
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self._copy(reader, far_writer))
+                    group.create_task(self._copy(far_reader, writer))
+        except (asyncio.CancelledError, ExceptionGroup):
+            return
+        finally:
+            self._pipes.discard(task)
+            for end in ends:
+                end.transport.abort()
+
+    async def _copy(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        while data := await source.read(1 << 16):
+            await self._moving.wait()
+            target.write(data)
+            await target.drain()
+        raise ConnectionResetError
+
+
+@dataclass
+class House:
+    """A memory with a graph, its mirror behind a door, and the worker that keeps it, which has a door of its own."""
+
+    memory: Memory
+    door: Door
+    mirror: Mirror
+    direct: Mirror
+    worker: SyncWorker
+    graph: Graph
+
+    def engines(self, preference: Preference) -> Engines:
+        return Engines(
+            mirror=Neo4jGraphReader(self.mirror),
+            feed=mirror_feed(self.memory.database),
+            freshness=MirrorFreshness(self.memory.database, CONSUMER),
+            database=self.memory.database,
+            preference=preference,
+        )
+
+    async def ask(self, engines: Engines, request: RetrieveRequest = ASKED) -> Retrieved:
+        retrieve = Retrieve(self.memory.database, self.memory.directory, self.memory.clock, engines)
+        return await retrieve.retrieve(trust_of(tenant=self.graph.tenant.name), request)
+
+    async def run_cypher(self, statement: str) -> None:
+        async with self.direct.driver.session() as session:
+            await (await session.run(statement)).consume()
+
+    async def run_sql(self, statement: str) -> None:
+        async with self.memory.database.engine.begin() as connection:
+            await connection.execute(text(statement))
+
+
+@asynccontextmanager
+async def house_with(memory: Memory, bolt: str) -> AsyncIterator[House]:
+    luck = random.Random(5)
+    tenant = await a_tenant(memory, "acme")
+    records = [everybodys(a_record(luck, tenant, word="beacon" if n < 3 else "rock")) for n in range(40)]
+    graph = await write_graph(memory, tenant, records, sparse_relations(luck, [record.id for record in records]))
+    async with (
+        Door(bolt) as door,
+        Mirror(door.uri, user=None, password=None, database="neo4j") as mirror,
+        Mirror(bolt, user=None, password=None, database="neo4j") as direct,
+    ):
+        worker = SyncWorker(memory.database, memory.directory, direct, SyncConfig())
+        await worker.run_once()
+        yield House(memory, door, mirror, direct, worker, graph)
+        await worker.hand_back()
+
+
+@pytest.fixture
+async def house(memory: Memory, clean_neo4j: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
+    monkeypatch.setattr("stratagraph.store.freshness.REMEMBERED_S", 0.0)
+    async with house_with(memory, clean_neo4j) as house:
+        yield house
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what does not depend on how long a busy machine takes."""
+    monkeypatch.setattr("stratagraph.memory.retrieve.planner.LEAST_PATIENCE_S", 30.0)
+    monkeypatch.setattr("stratagraph.memory.retrieve.planner.LEAST_PREFERRED_PATIENCE_S", 30.0)
+    monkeypatch.setattr("stratagraph.memory.retrieve.planner.MOST_PATIENCE_S", 30.0)
+    monkeypatch.setattr("stratagraph.memory.retrieve.engine.PROBE_WITHIN_S", 30.0)
+    monkeypatch.setattr("stratagraph.graph_sync.reader.READ_TIMEOUT_S", 30.0)
+
+
+def ids(found: Retrieved) -> list[object]:
+    return [(node.record.id, node.hop) for node in found.nodes]
+
+
+@pytest.mark.usefixtures("patient")
+async def test_both_engines_answer_alike_and_say_who_answered_and_how_far_behind(house: House) -> None:
+    by_sql, by_neo4j = await house.ask(house.engines("sql")), await house.ask(house.engines("neo4j"))
+    assert (by_sql.engine, by_sql.fallback, by_sql.mirror_lag_seconds) == ("sql", None, 0.0)
+    assert (by_neo4j.engine, by_neo4j.fallback, by_neo4j.mirror_lag_seconds) == ("neo4j", None, 0.0)
+    assert ids(by_sql) == ids(by_neo4j)
+    assert by_sql.reached == by_neo4j.reached
+    assert {edge.id for edge in by_sql.edges} == {edge.id for edge in by_neo4j.edges}
+    await house.memory.observe("Alice", "works_at", "Acme")
+    await mirror_feed(house.memory.database).tick()
+
+    async def lags() -> bool:
+        behind = await house.ask(house.engines("neo4j"))
+        assert behind.engine == "neo4j"
+        return bool(behind.mirror_lag_seconds)
+
+    await until(lags)
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "MATCH (n) DETACH DELETE n",
+        "MATCH (c:SyncCheckpoint) DELETE c",
+        "MATCH (c:SyncCheckpoint) WITH c LIMIT 1 SET c.tick = c.tick - 1",
+        "MATCH (c:SyncCheckpoint) WITH c LIMIT 1 REMOVE c.tick",
+        "MATCH (c:SyncCheckpoint) WITH c LIMIT 1 SET c.gen = c.gen - 1",
+    ],
+)
+async def test_a_mirror_that_was_emptied_or_is_an_old_copy_does_not_answer(house: House, harm: str) -> None:
+    engines = house.engines("neo4j")
+    expected = await house.ask(engines)
+    assert expected.engine == "neo4j"
+    await house.run_cypher(harm)
+    found = await house.ask(engines)
+    assert (found.engine, found.fallback) == ("sql", "the mirror was emptied or is an old copy; it is being healed")
+    assert ids(found) == ids(expected)
+
+
+@pytest.mark.usefixtures("patient")
+async def test_a_mirror_that_is_being_filled_is_not_asked(house: House) -> None:
+    await house.run_sql("UPDATE mirror_generation SET state = 'building'")
+    found = await house.ask(house.engines("neo4j"))
+    assert (found.engine, found.fallback) == ("sql", "the mirror is being filled")
+    assert found.nodes
+
+
+async def test_where_no_mirror_was_ever_written_sql_answers_and_says_so(memory: Memory, clean_neo4j: str) -> None:
+    await memory.observe("Alice", "works_at", "Acme")
+    async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
+        freshness = MirrorFreshness(memory.database, CONSUMER)
+        engines = Engines(mirror=Neo4jGraphReader(mirror), feed=None, freshness=freshness, preference="neo4j")
+        retrieve = Retrieve(memory.database, memory.directory, memory.clock, engines)
+        found = await retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="Alice"))
+    assert (found.engine, found.fallback) == ("sql", "nothing is known of the mirror yet")
+    assert (found.mirror_lag_seconds, bool(found.nodes)) == (None, True)
+
+
+@pytest.mark.usefixtures("patient")
+async def test_a_mirror_that_is_down_is_knocked_at_once_told_once_and_asked_again_when_it_is_back(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with house.engines("neo4j") as engines:
+        expected = await house.ask(engines)
+        await house.door.shut()
+        with capture_logs() as logs:
+            first = await house.ask(engines)
+            knocks = house.door.knocks
+            others = await asyncio.gather(*(house.ask(engines) for _ in range(10)))
+        assert first.engine == "sql"
+        assert first.fallback is not None
+        assert "Neo4j cannot be reached" in first.fallback
+        for found in (first, *others):
+            assert ids(found) == ids(expected)
+        assert {found.fallback for found in others} == {f"the mirror failed a moment ago: {first.fallback}"}
+        assert house.door.knocks == knocks, "the others did not even try"
+        assert [log["event"] for log in logs if "mirror" in log["event"]] == ["mirror does not answer"]
+        house.door.open = True
+        monkeypatch.setattr("stratagraph.memory.retrieve.planner.REST_S", 0.05)
+        engines.planner.breaker.until = 0.0  # it has rested
+
+        async def back() -> bool:
+            return (await house.ask(engines)).engine == "neo4j"
+
+        await until(back)
+
+
+@pytest.mark.parametrize("preference", ["auto", "neo4j"])
+async def test_a_mirror_that_stalls_delays_one_answer_by_no_more_than_the_patience_and_the_next_by_nothing(
+    house: House, preference: Preference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines = house.engines(preference)
+    for _ in range(50):
+        engines.planner.observe("sql", WORK, 100.0, time.monotonic())
+        engines.planner.observe("neo4j", WORK, 1.0, time.monotonic())
+    patience_s = engines.planner.patience_s(WORK, time.monotonic())
+    assert patience_s <= 2.0
+    house.door.stall()
+    began = time.monotonic()
+    found = await house.ask(engines)
+    waited_s = time.monotonic() - began
+    assert found.engine == "sql"
+    assert found.fallback is not None
+    assert found.fallback.startswith("the mirror took longer than")
+    assert patience_s <= waited_s
+    asked: list[object] = []
+    monkeypatch.setattr(Neo4jGraphReader, "expecting", lambda *_: asked.append(1))
+    again = await house.ask(engines)
+    assert again.engine == "sql"
+    assert again.fallback is not None
+    assert again.fallback.startswith("the mirror failed a moment ago")
+    assert not asked
+    house.door.go_on()
+
+
+@pytest.mark.usefixtures("patient")
+async def test_auto_asks_sql_first_measures_the_mirror_in_the_background_and_asks_it_once_it_pays(
+    house: House,
+) -> None:
+    async with house.engines("auto") as engines:
+        first = await house.ask(engines)
+        assert (first.engine, first.fallback) == ("sql", None)
+
+        async def measured() -> bool:
+            return engines.planner.costs["neo4j", WORK].weight > 0
+
+        await until(measured)
+        second = await house.ask(engines)
+        assert (second.engine, ids(second)) == ("sql", ids(first))
+        for _ in range(50):
+            engines.planner.observe("sql", WORK, 1_000.0, time.monotonic())
+        engines.planner.probed.clear()
+        weight = engines.planner.costs["sql", WORK].weight
+        third = await house.ask(engines)
+        assert (third.engine, third.fallback, ids(third)) == ("neo4j", None, ids(first))
+        before = engines.planner.cost_ms("sql", WORK, time.monotonic())
+
+        async def sql_measured_too() -> bool:
+            return engines.planner.cost_ms("sql", WORK, time.monotonic()) < before * 0.99
+
+        assert weight > 0
+        await until(sql_measured_too)
+
+
+async def test_closing_ends_a_probe_that_hangs(house: House) -> None:
+    house.door.stall()
+    async with asyncio.timeout(20):
+        async with house.engines("auto") as engines:
+            assert (await house.ask(engines)).engine == "sql"
+
+            async def hanging() -> bool:
+                return house.door.knocks > 0
+
+            await until(hanging)
+    house.door.go_on()
+
+
+@pytest.mark.usefixtures("patient")
+async def test_callers_do_not_wait_for_probes_and_probes_make_no_queue(house: House) -> None:
+    house.door.stall()
+    async with house.engines("auto") as engines:
+        for hops in range(1, 7):
+            for node_limit in (5, 60, 400, 1_000):
+                found = await house.ask(
+                    engines,
+                    RetrieveRequest(task_descriptor="beacon", max_hops=hops, node_limit=node_limit, edge_limit=5_000),
+                )
+                assert found.engine == "sql"
+        house.door.go_on()
+
+
+@pytest.mark.usefixtures("patient")
+async def test_a_sequence_is_waited_for_briefly_where_the_mirror_is_preferred(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stratagraph.memory.retrieve.engine.SEQUENCE_WITHIN_S", 30.0)
+    kept = await house.memory.turn("beacon of hope")
+    asked = RetrieveRequest(task_descriptor="beacon", max_hops=1, at_least_sequence=kept.sequence)
+    waiting = asyncio.create_task(house.ask(house.engines("neo4j"), asked))
+    await house.worker.run_once()
+    assert (await waiting).engine == "neo4j"
+
+
+@pytest.mark.usefixtures("patient")
+async def test_an_edge_drawn_by_hand_is_passed_over_and_one_with_false_ids_is_answered_by_sql(house: House) -> None:
+    engines = house.engines("neo4j")
+    expected = await house.ask(engines)
+    await house.run_cypher("MATCH (a:Memory), (b:Memory) WHERE a.id < b.id WITH a, b LIMIT 50 CREATE (a)-[:MINE]->(b)")
+    passed_over = await house.ask(engines)
+    assert (passed_over.engine, ids(passed_over)) == ("neo4j", ids(expected))
+    await house.run_cypher("MATCH ()-[r:MINE]->() SET r.id = 'no id', r.w = 1.0")
+    answered = await house.ask(engines)
+    assert (answered.engine, ids(answered)) == ("sql", ids(expected))
+
+
+@pytest.mark.usefixtures("patient")
+async def test_what_the_mirror_finds_costs_as_many_statements_whatever_it_finds(house: House) -> None:
+    engines = house.engines("neo4j")
+    reach = await house.memory.directory.reach(trust_of(tenant=house.graph.tenant.name))
+    assert (await house.ask(engines)).engine == "neo4j"
+    counts = set()
+    for node_limit in (2, 5, 30):
+        before = house.memory.database.statements
+        found = await house.ask(engines, RetrieveRequest(task_descriptor="beacon", max_hops=3, node_limit=node_limit))
+        assert found.engine == "neo4j"
+        counts.add(house.memory.database.statements - before)
+    assert len(counts) == 1
+    async with house.memory.database.reading(reach.bounds) as connection:
+        walk = Walk(reach, [next(iter(house.graph.records))], Limits(nodes=50, edges=50, hops=3), {})
+        before = house.memory.database.statements
+        assert (await engines.walk(connection, walk)).engine == "neo4j"
+        assert house.memory.database.statements - before <= 2, "only how fresh the mirror is"
