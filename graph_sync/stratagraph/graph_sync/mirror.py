@@ -11,7 +11,7 @@ from uuid import UUID
 from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction, Query
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
-from stratagraph.graph_sync.mapping import relationship_type
+from stratagraph.graph_sync.mapping import as_columns, relationship_type
 from stratagraph.graph_sync.statements import SCHEMA, of_each_type, of_type, relation_constraint, statement
 from stratagraph.store.errors import MirrorUnavailable, Misconfigured
 from stratagraph.store.feed import Kind
@@ -315,7 +315,8 @@ async def _take_hold(transaction: AsyncManagedTransaction, hold: Hold, tenants: 
 async def _write(transaction: AsyncManagedTransaction, batch: MirrorBatch, types: Sequence[str]) -> None:
     """Nodes before relations, each sorted by key: transactions that meet take their locks in one order."""
     if batch.nodes:
-        result = await transaction.run(statement("upsert_nodes"), rows=_sorted(batch.nodes))
+        nodes = [as_columns(row) for row in _sorted(batch.nodes)]
+        result = await transaction.run(statement("upsert_nodes"), rows=nodes)
         record = await result.single(strict=True)
         written = set(record["written"])
         plans = [plan for plan in batch.plans if plan["id"] in written]
@@ -324,7 +325,8 @@ async def _write(transaction: AsyncManagedTransaction, batch: MirrorBatch, types
     if batch.dead_nodes:
         await transaction.run(statement("delete_nodes"), rows=_sorted(batch.dead_nodes))
     for predicate, rows in sorted(batch.relations.items()):
-        await transaction.run(of_type("upsert_relations", relationship_type(predicate)), rows=_sorted(rows))
+        columns = [as_columns(row) for row in _sorted(rows)]
+        await transaction.run(of_type("upsert_relations", relationship_type(predicate)), rows=columns)
     dead = [row for rows in batch.dead_relations.values() for row in rows] + batch.lost_relations
     if dead:
         await transaction.run(statement("bury_relations"), rows=_sorted(dead))

@@ -75,7 +75,6 @@ async def test_a_rebuild_goes_on_where_it_was_stopped(filled: House, monkeypatch
 
     assert (await successor.worker.keeper.run_once(on_page=page)).rebuilt
     assert resumed[0] >= done[-1], "what was written is not written again"
-    assert resumed[-1] == sum(await filled.source.counts())
     await successor.sync()
     assert await successor.mirror_is_equal()
     assert await successor.generation() == 2

@@ -1,10 +1,17 @@
 // Write nodes unless the mirror has them as new or newer. Returns the keys that were written.
+// row: 0 ten, 1 id, 2 gen, 3 upto, 4 labels, 5 type, 6 state, 7 acl, 8+9 created_at, 10+11 occurred_at, 12 ver, 13 d,
+// 14 name
 UNWIND $rows AS row
-MERGE (n:Mirrored {ten: row.ten, id: row.id})
+MERGE (n:Mirrored {ten: row[0], id: row[1]})
 WITH n, row
-WHERE coalesce(n.gen, -1) < row.gen OR (n.gen = row.gen AND coalesce(n.ver, -1) <= row.upto)
-WITH n, row, [label IN labels(n) WHERE label <> 'Mirrored' AND NOT label IN row.labels] AS old
+WHERE coalesce(n.gen, -1) < row[2] OR (n.gen = row[2] AND coalesce(n.ver, -1) <= row[3])
+WITH n, row, [label IN labels(n) WHERE label <> 'Mirrored' AND NOT label IN row[4]] AS old
 REMOVE n:$(old)
-SET n = row.p
-SET n:$(row.labels)
-RETURN collect(row.id) AS written
+SET n = {
+  ten: row[0], id: row[1], gen: row[2], type: row[5], state: row[6], acl: row[7],
+  created_at: datetime({epochSeconds: row[8], nanosecond: row[9]}),
+  occurred_at: datetime({epochSeconds: row[10], nanosecond: row[11]}),
+  ver: row[12], d: row[13], name: row[14]
+}
+SET n:$(row[4])
+RETURN collect(row[1]) AS written
