@@ -6,11 +6,13 @@ STRATAGRAPH_TEST_NEO4J_URI names a server to use instead of a local one. It need
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import neo4j
 import platformdirs
@@ -98,6 +100,69 @@ def wipe(bolt: str) -> None:
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
+
+
+class Door:
+    """In front of Bolt. It can be shut, and then cuts who is inside; or stall, and then lets nothing through."""
+
+    def __init__(self, bolt: str) -> None:
+        address = urlsplit(bolt)
+        self._target = (address.hostname, address.port)
+        self._pipes: set[asyncio.Task[None]] = set()
+        self._moving = asyncio.Event()
+        self._moving.set()
+        self.open = True
+        self.knocks = 0
+        self.uri = ""
+
+    async def __aenter__(self) -> Door:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.uri = f"bolt://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        await self.shut()
+        await self._server.wait_closed()
+
+    async def shut(self) -> None:
+        self.open = False
+        for pipe in [*self._pipes]:
+            pipe.cancel()
+        await asyncio.gather(*self._pipes, return_exceptions=True)
+
+    def stall(self) -> None:
+        self._moving.clear()
+
+    def go_on(self) -> None:
+        self._moving.set()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.knocks += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self._pipes.add(task)
+        ends = [writer]
+        try:
+            if self.open:
+                far_reader, far_writer = await asyncio.open_connection(*self._target)
+                ends.append(far_writer)
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self._copy(reader, far_writer))
+                    group.create_task(self._copy(far_reader, writer))
+        except (asyncio.CancelledError, ExceptionGroup):
+            return
+        finally:
+            self._pipes.discard(task)
+            for end in ends:
+                end.transport.abort()
+
+    async def _copy(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        while data := await source.read(1 << 16):
+            await self._moving.wait()
+            target.write(data)
+            await target.drain()
+        raise ConnectionResetError
 
 
 @contextmanager

@@ -7,12 +7,12 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
 from fix_memory import Memory, until
 from fix_mirror import PLAN, House, capture_every_kind
+from fix_neo4j import Door
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
@@ -531,98 +531,39 @@ async def test_a_worker_that_lost_its_lease_stops_and_does_no_harm(house: House)
     assert await house.mirror_is_equal()
 
 
-class Proxy:
-    """A door in front of Bolt that can be shut: connections are cut, and new ones closed at once."""
-
-    def __init__(self, bolt: str) -> None:
-        address = urlsplit(bolt)
-        assert address.hostname is not None
-        assert address.port is not None
-        self._target = (address.hostname, address.port)
-        self._pipes: set[asyncio.Task[None]] = set()
-        self.open = True
-        self.turned_away = 0
-        self.uri = ""
-
-    async def __aenter__(self) -> Proxy:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.uri = f"bolt://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        await self.shut()
-        await self._server.wait_closed()
-
-    async def shut(self) -> None:
-        self.open = False
-        for pipe in list(self._pipes):
-            pipe.cancel()
-        await asyncio.gather(*self._pipes, return_exceptions=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if not self.open:
-            self.turned_away += 1
-            writer.transport.abort()
-            return
-        task = asyncio.current_task()
-        assert task is not None
-        self._pipes.add(task)
-        far: asyncio.StreamWriter | None = None
-        try:
-            far_reader, far = await asyncio.open_connection(*self._target)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._copy(reader, far))
-                group.create_task(self._copy(far_reader, writer))
-        except (asyncio.CancelledError, ExceptionGroup):
-            return
-        finally:
-            self._pipes.discard(task)
-            for end in (writer, far):
-                if end is not None:
-                    end.transport.abort()
-
-    @staticmethod
-    async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-        while data := await source.read(1 << 16):
-            target.write(data)
-            await target.drain()
-        raise ConnectionResetError
-
-
 @pytest.fixture
-async def proxied(
+async def guarded(
     memory: Memory, clean_neo4j: str, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[tuple[House, Proxy]]:
+) -> AsyncIterator[tuple[House, Door]]:
     monkeypatch.setattr("stratagraph.graph_sync.mirror.WRITE_RETRY_S", 0.2)
     async with (
-        Proxy(clean_neo4j) as proxy,
-        Mirror(proxy.uri, user=None, password=None, database="neo4j") as mirror,
+        Door(clean_neo4j) as door,
+        Mirror(door.uri, user=None, password=None, database="neo4j") as mirror,
     ):
-        yield House(memory, mirror), proxy
+        yield House(memory, mirror), door
 
 
 async def test_a_mirror_that_cannot_be_reached_is_unavailable_and_nothing_is_lost(
-    proxied: tuple[House, Proxy],
+    guarded: tuple[House, Door],
 ) -> None:
-    house, proxy = proxied
+    house, door = guarded
     await house.sync()
     await house.memory.observe("Alice", "works_at", "Acme")
-    await proxy.shut()
+    await door.shut()
     with pytest.raises(MirrorUnavailable):
         await house.sync()
     reader = await reader_of(house)
     reach = await house.memory.directory.reach(house.memory.trust)
     with pytest.raises(MirrorUnavailable):
         await reader.edges_of(reach, [UUID(int=1)], fan_out=1, history=False)
-    proxy.open = True
+    door.open = True
     await house.sync()
     assert await house.counts_are_equal()
 
 
 async def test_nobody_listening_is_an_outage_too(memory: Memory) -> None:
-    async with Proxy("bolt://127.0.0.1:1") as proxy:
-        uri = proxy.uri
+    async with Door("bolt://127.0.0.1:1") as door:
+        uri = door.uri
     async with Mirror(uri, user=None, password=None, database="neo4j") as mirror:
         with pytest.raises(MirrorUnavailable):
             await mirror.ping()
@@ -635,20 +576,22 @@ def said(logs: Sequence[Mapping[str, Any]], task: str) -> list[str]:
     return [line["event"] for line in logs if line.get("task") == task and line["event"].startswith("mirror is")]
 
 
-async def test_the_worker_survives_an_outage_says_so_once_and_catches_up(proxied: tuple[House, Proxy]) -> None:
-    house, proxy = proxied
+async def test_the_worker_survives_an_outage_says_so_once_and_catches_up(guarded: tuple[House, Door]) -> None:
+    house, door = guarded
     with capture_logs() as logs:
         running = asyncio.create_task(house.worker.run())
         await until(house.counts_are_equal)
-        await proxy.shut()
+        await door.shut()
         await house.memory.observe("Alice", "works_at", "Acme")
 
+        knocks = door.knocks
+
         async def tried_for_a_while() -> bool:
-            return proxy.turned_away >= 8
+            return door.knocks >= knocks + 8
 
         await until(tried_for_a_while)
         assert not running.done()
-        proxy.open = True
+        door.open = True
         async with asyncio.timeout(8):  # below the length of a lease: an outage must not cost one
             await until(house.counts_are_equal)
         await house.memory.observe("Bob", "works_at", "Acme")

@@ -8,11 +8,11 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import pytest
 from fix_graphs import Graph, a_record, a_tenant, everybodys, sparse_relations, write_graph
 from fix_memory import Memory, trust_of, until
+from fix_neo4j import Door
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
@@ -30,69 +30,6 @@ pytestmark = pytest.mark.neo4j
 
 ASKED = RetrieveRequest(task_descriptor="beacon", max_hops=3)
 WORK = Work.of(Limits(nodes=ASKED.node_limit, edges=ASKED.edge_limit, hops=ASKED.max_hops))
-
-
-class Door:
-    """In front of Bolt. It can be shut, and then cuts who is inside; or stall, and then lets nothing through."""
-
-    def __init__(self, bolt: str) -> None:
-        address = urlsplit(bolt)
-        self._target = (address.hostname, address.port)
-        self._pipes: set[asyncio.Task[None]] = set()
-        self._moving = asyncio.Event()
-        self._moving.set()
-        self.open = True
-        self.knocks = 0
-        self.uri = ""
-
-    async def __aenter__(self) -> Door:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.uri = f"bolt://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        await self.shut()
-        await self._server.wait_closed()
-
-    async def shut(self) -> None:
-        self.open = False
-        for pipe in [*self._pipes]:
-            pipe.cancel()
-        await asyncio.gather(*self._pipes, return_exceptions=True)
-
-    def stall(self) -> None:
-        self._moving.clear()
-
-    def go_on(self) -> None:
-        self._moving.set()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.knocks += 1
-        task = asyncio.current_task()
-        assert task is not None
-        self._pipes.add(task)
-        ends = [writer]
-        try:
-            if self.open:
-                far_reader, far_writer = await asyncio.open_connection(*self._target)
-                ends.append(far_writer)
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(self._copy(reader, far_writer))
-                    group.create_task(self._copy(far_reader, writer))
-        except (asyncio.CancelledError, ExceptionGroup):
-            return
-        finally:
-            self._pipes.discard(task)
-            for end in ends:
-                end.transport.abort()
-
-    async def _copy(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-        while data := await source.read(1 << 16):
-            await self._moving.wait()
-            target.write(data)
-            await target.drain()
-        raise ConnectionResetError
 
 
 @dataclass
