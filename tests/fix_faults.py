@@ -218,12 +218,12 @@ class Parts:
             return await (await database.execute(statement)).fetchall()
 
     def failures(self) -> list[str]:
-        """What the services logged as errors. An outage is none: they say once that they wait, and that it is over."""
+        """What the services themselves logged as errors. An outage is none: they say once that they wait."""
         return [
             line
             for service in self.services
             for line in service.log.read_text().splitlines()
-            if '"level": "error"' in line or line.startswith(("ERROR", "CRITICAL", "Traceback"))
+            if '"level": "error"' in line or line.startswith("Traceback")
         ]
 
 

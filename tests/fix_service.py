@@ -3,36 +3,98 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import base64
-import contextlib
-import io
 import json
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
-from unittest import mock
+from typing import IO, Any
 
 import httpx
 import pytest
-import structlog
-
-from stratagraph.service import cli
 
 READY_S = 60
 MASTER_KEY = base64.b64encode(bytes(32)).decode()  # for databases that do not bring their own
+
+
+class Forked:
+    """A process of `stratagraph` as subprocess.Popen would show it, forked from one that has imported everything."""
+
+    def __init__(self, arguments: list[str], environment: Mapping[str, str], err: IO[str]) -> None:
+        out, out_end = os.pipe()
+        self._status, status_end = os.pipe()
+        request = json.dumps({"argv": arguments, "env": dict(environment)}).encode()
+        socket.send_fds(_zygote(), [request], [out_end, err.fileno(), status_end])
+        os.close(out_end)
+        os.close(status_end)
+        self.stdout = os.fdopen(out, "r")
+        self._told = ""
+        self.pid = int(self._read_line())
+        self.returncode: int | None = None
+
+    def _read_line(self) -> str:
+        """Until the line is whole; empty where nothing has been told yet and the other end is open."""
+        while "\n" not in self._told:
+            more = os.read(self._status, 64)
+            if not more:
+                raise ChildProcessError("the process that forks has ended")
+            self._told += more.decode()
+        line, self._told = self._told.split("\n", 1)
+        return line
+
+    def poll(self) -> int | None:
+        if self.returncode is None and select.select([self._status], [], [], 0)[0]:
+            self.wait()
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            if not select.select([self._status], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("stratagraph", timeout or 0.0)
+            self.returncode = int(self._read_line())
+            os.close(self._status)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+@cache
+def _zygote() -> socket.socket:
+    """The one of this test process; it ends when this end of the socket does."""
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen(
+        [sys.executable, str(Path(__file__).parent / "zygote.py"), str(theirs.fileno())], pass_fds=[theirs.fileno()]
+    )
+    theirs.close()
+
+    def end() -> None:
+        ours.close()
+        process.wait(timeout=10)
+
+    atexit.register(end)
+    return ours
 
 
 @dataclass
 class Service:
     """A running service. `url` is its base URL, None for a process without the API."""
 
-    process: subprocess.Popen[str]
+    process: Forked
     url: str | None
     environment: Mapping[str, str]
 
@@ -65,10 +127,9 @@ def running(*arguments: str, log: str = os.devnull, **settings: str) -> Iterator
         given["master_key"] = MASTER_KEY
     env = environment(**given)
     with Path(log).open("a") as err:
-        process = subprocess.Popen(command("serve", *arguments), env=env, stdout=subprocess.PIPE, stderr=err, text=True)
+        process = Forked(["serve", *arguments], env, err)
     service = Service(process, None, env)
     try:
-        assert process.stdout is not None
         for line in process.stdout:  # ends when the process does
             if "GraphQL" in line:
                 service.url = line.split("http", 1)[1].split("/graphql")[0].strip()
@@ -80,7 +141,6 @@ def running(*arguments: str, log: str = os.devnull, **settings: str) -> Iterator
     finally:
         if process.poll() is None:
             service.stop()
-        assert process.stdout is not None
         process.stdout.close()
 
 
@@ -127,38 +187,19 @@ async def client(service_url: str) -> AsyncIterator[Client]:
 
 
 async def run_command(*arguments: str, env: Mapping[str, str]) -> tuple[int, str, str]:
-    """Run a command to its end, as the shell would but for the process: exit status, standard output, standard error.
-
-    It runs in a thread of this process, with a loop of its own: to start Python and import everything anew would take
-    most of the time of most of these tests. `run_process` does that where it matters.
-    """
+    """Run a command to its end: exit status, standard output, standard error. `run_process` starts Python anew."""
     async with asyncio.timeout(300):
-        return await asyncio.to_thread(_run_here, arguments, env)
+        return await asyncio.to_thread(_run_forked, [*arguments], env)
 
 
-def _run_here(arguments: tuple[str, ...], env: Mapping[str, str]) -> tuple[int, str, str]:
-    out, err, before = io.StringIO(), io.StringIO(), structlog.get_config()
-    configure = structlog.configure
-
-    def configure_uncached(**given: Any) -> None:
-        """Loggers that are kept would write to this command's output for ever."""
-        configure(**{**given, "cache_logger_on_first_use": False})
-
-    with (
-        mock.patch.dict(os.environ, env, clear=True),
-        mock.patch.object(sys, "argv", ["stratagraph", *arguments]),
-        mock.patch.object(structlog, "configure", configure_uncached),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-    ):
-        try:
-            cli.main()
-            status = 0
-        except SystemExit as end:
-            status = end.code if isinstance(end.code, int) else int(end.code is not None)
-        finally:
-            configure(**before)
-    return status, out.getvalue(), err.getvalue()
+def _run_forked(arguments: list[str], env: Mapping[str, str]) -> tuple[int, str, str]:
+    with tempfile.TemporaryFile("w+") as err:
+        process = Forked(arguments, env, err)
+        with process.stdout:
+            out = process.stdout.read()
+        status = process.wait()
+        err.seek(0)
+        return status, out, err.read()
 
 
 async def run_process(*arguments: str, env: Mapping[str, str]) -> tuple[int, str, str]:

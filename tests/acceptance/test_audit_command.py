@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import psycopg
-from fix_service import Client, Service, run_command
+from fix_service import Client, Service, run_command, run_process
 
 CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
   ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
@@ -46,7 +46,7 @@ async def test_the_audit_is_verified_and_tampering_told(service: Service, client
     assert (status, found["whole"], found["faults"]) == (1, False, 2)
     told = {(problem["tenant"], problem["record"], problem["seq"], problem["kind"]) for problem in found["problems"]}
     assert told == {("default", first, 1, "link"), ("default", second, 1, "note")}
-    status, out, _ = await run_command("audit", "verify", env={**service.environment, "COLUMNS": "200"})
+    status, out, _ = await run_process("audit", "verify", env={**service.environment, "COLUMNS": "200"})
     assert status == 1
     assert first in out
     assert "Not whole: 2 faults" in out

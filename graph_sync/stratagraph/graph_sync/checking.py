@@ -18,6 +18,7 @@ from uuid import UUID
 from stratagraph.graph_sync.mapping import node, plan, relation
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.store.feed import Change, Feed, Kind
+from stratagraph.store.generations import Generations
 from stratagraph.store.mirror_source import FIRST_ID, MirrorSource, Told
 from stratagraph.store.tenancy import Directory
 
@@ -87,10 +88,13 @@ class Verified:
 class Checker:
     """Compares the two stores. Changes nothing but the log, when it is told to repair."""
 
-    def __init__(self, source: MirrorSource, mirror: Mirror, feed: Feed, directory: Directory) -> None:
+    def __init__(
+        self, source: MirrorSource, mirror: Mirror, feed: Feed, generations: Generations, directory: Directory
+    ) -> None:
         self._source = source
         self._mirror = mirror
         self._feed = feed
+        self._generations = generations
         self._directory = directory
 
     async def tenants(self, after: int) -> int | None:
@@ -250,8 +254,12 @@ class Checker:
         """Wait until everything committed by now is applied. Raises TimeoutError."""
         async with asyncio.timeout(within_s):
             newest = await self._feed.mark()
-            while not await self._feed.has_passed(newest):  # noqa: ASYNC110 - by whoever follows, maybe elsewhere
+            while not await self._feed.has_passed(newest) or await self._is_being_filled():
                 await asyncio.sleep(_PAUSE_S)
+
+    async def _is_being_filled(self) -> bool:
+        """Then the cursors stand at the present, and most of the past is yet to be written."""
+        return any(one.state == "building" for one in await self._generations.open())
 
     async def repair(self, differences: Sequence[Difference]) -> int:
         """Ask for these rows to be written again, through the log: whoever follows it does. Returns how many."""

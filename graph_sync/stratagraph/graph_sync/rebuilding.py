@@ -15,7 +15,7 @@ from stratagraph.store.feed import Kind, Logged
 from stratagraph.store.generations import Generation, Generations
 from stratagraph.store.mirror_source import MirrorSource, Place
 
-PAGE = 1_000
+PAGE = 2_000  # rows at most; as many as one transaction takes well
 _log = structlog.get_logger(__name__)
 
 
@@ -71,7 +71,7 @@ class Rebuilding:
                 ahead.cancel()
 
     async def _page(self, kind: Kind, after: Place | None, tenant: int | None) -> tuple[Work, Place | None]:
-        rows, end = await self._source.scan(kind, after, tenant=tenant, page=PAGE)
+        rows, end = await self._source.scan(kind, after, tenant=tenant, page=min(PAGE, self._applier.size.now))
         changes = [
             Logged(seq=0, tenant=row["tenant"], kind=kind, id=row["id"], version=row["row_version"], op="U")
             for row in rows

@@ -92,7 +92,7 @@ class SyncWorker:
         self._tended_at = -float(LEASE_S)
         self._incarnation = ""
         self._applier = self._new_applier(directory)
-        self.checker = Checker(self._source, mirror, self._feed, directory)
+        self.checker = Checker(self._source, mirror, self._feed, self._generations, directory)
         self.keeper = Keeper(
             self._source,
             self._generations,

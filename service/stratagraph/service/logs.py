@@ -22,4 +22,6 @@ def set_up_logs(level: str) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+    # Its own warnings tell of every retry, in lines of another form; what comes of an outage, we say ourselves.
+    logging.getLogger("neo4j").setLevel(logging.CRITICAL)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
