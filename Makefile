@@ -31,8 +31,9 @@ check: install  ## formatting, lint, types, arrows, layout: seconds
 test: check  ## check, then the whole suite on real Postgres and real Neo4j
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup
 
-soak: install  ## the long tests: 10,000 steps of random histories, 100 rounds of kills
-	$(BIN)/pytest -s --hypothesis-profile=soak tests/integration/memory/test_histories.py tests/acceptance/test_faults.py
+soak: install  ## the long tests: other Neo4j lines, restores, Browser, 10,000 steps of random histories, 100 rounds of kills
+	$(BIN)/pytest -m soak --ignore=tests/acceptance/test_faults.py
+	$(BIN)/pytest -s -m "soak or not soak" --hypothesis-profile=soak tests/integration/memory/test_histories.py tests/acceptance/test_faults.py
 
 format: install  ## let ruff format and mend what it can
 	$(BIN)/ruff format .

@@ -1,5 +1,7 @@
 """The fixtures live in plugins, which tests can also import from without a second copy coming to be."""
 
+import os
+
 import pytest
 from hypothesis import settings
 
@@ -10,7 +12,10 @@ settings.register_profile("soak", max_examples=100, stateful_step_count=100, dea
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run side by side, those with a Neo4j stay together: there is one server, and each empties it."""
+    """Where tests run side by side, each process has a Neo4j of its own. One that was named is shared, and each test
+    empties it, so those that need it stay together."""
+    if not os.environ.get("STRATAGRAPH_TEST_NEO4J_URI"):
+        return
     for item in items:
         if item.get_closest_marker("neo4j") is not None:
             item.add_marker(pytest.mark.xdist_group("neo4j"))

@@ -23,7 +23,7 @@ from fix_memory import until
 from fix_service import Client, run_command
 from hypothesis import settings
 
-pytestmark = pytest.mark.neo4j
+pytestmark = [pytest.mark.neo4j, pytest.mark.soak]
 
 GENERATIONS = "SELECT generation, reason FROM mirror_generation ORDER BY generation"
 KINDS = ("worker", "api", "neo4j", "postgres")

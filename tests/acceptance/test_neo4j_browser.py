@@ -29,7 +29,11 @@ async_api: Any = pytest.importorskip("playwright.async_api", reason="Playwright 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PICTURES = os.environ.get("STRATAGRAPH_TEST_PICTURES")
-pytestmark = [pytest.mark.neo4j, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")]
+pytestmark = [
+    pytest.mark.neo4j,
+    pytest.mark.soak,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH"),
+]
 
 SETTER, *QUERIES = saved_queries()
 PICTURED = {"05": "entity", "07": "episode", "09": "replaced", "10": "held-true", "14": "plans"}

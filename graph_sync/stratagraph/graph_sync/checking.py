@@ -254,7 +254,7 @@ class Checker:
         """Wait until everything committed by now is applied. Raises TimeoutError."""
         async with asyncio.timeout(within_s):
             newest = await self._feed.mark()
-            while not await self._feed.has_passed(newest) or await self._is_being_filled():
+            while not await self._feed.has_passed(newest) or await self._is_being_filled():  # noqa: ASYNC110 - elsewhere
                 await asyncio.sleep(_PAUSE_S)
 
     async def _is_being_filled(self) -> bool:

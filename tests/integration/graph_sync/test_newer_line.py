@@ -14,7 +14,7 @@ from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.mirror_source import MirrorSource
 from stratagraph.store.traversal import Limits, SqlGraphReader, neighbourhood
 
-pytestmark = pytest.mark.neo4j
+pytestmark = [pytest.mark.neo4j, pytest.mark.soak]
 
 PLAN = {
     "plan_id": "deploy",

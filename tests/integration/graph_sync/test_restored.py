@@ -127,6 +127,7 @@ async def test_files_that_were_copied_back_are_noticed_by_the_ticks_nonce(
             await follows(house, kept=kept, lost=lost)
 
 
+@pytest.mark.soak
 async def test_a_point_in_time_is_another_timeline(cluster: EmbeddedPostgres, clean_neo4j: str) -> None:
     with cluster.running() as url:
         migrate(url)

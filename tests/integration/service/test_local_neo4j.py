@@ -42,6 +42,7 @@ def listening_on(server: LocalServer) -> set[str]:
     return {str(c.laddr.ip).removeprefix("::ffff:") for c in connections if c.status == psutil.CONN_LISTEN}
 
 
+@pytest.mark.soak
 def test_data_survive_a_restart_with_the_browser_and_the_command_stops_it(
     local: LocalNeo4j, neo4j_cache_with_jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +111,7 @@ def test_a_server_that_cannot_start_says_why_and_leaves_nothing_running(local: L
     assert not (local.home / "run" / "server.json").exists()
 
 
+@pytest.mark.soak
 def test_the_newer_line_answers_too(newer_neo4j_server: LocalServer) -> None:
     assert newer_neo4j_server.version == LINES[0].version
     version = ask(newer_neo4j_server, "CALL dbms.components() YIELD versions RETURN versions[0]")
