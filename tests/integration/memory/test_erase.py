@@ -961,7 +961,7 @@ async def test_nothing_of_it_is_left_in_the_mirror(house: House, clean_neo4j: st
             "MATCH (n {id: $id}) RETURN labels(n) AS labels, keys(n) AS keys", {"id": str(gone[0])}
         )
         assert [(row["labels"], sorted(row["keys"])) for row in dead] == [
-            (["Mirrored"], ["bkt", "dead", "gen", "id", "ten", "ver"])
+            (["Mirrored", "Tomb"], ["at", "dead", "gen", "id", "ten", "ver"])
         ]
         await house.erase(tenant="acme")
         await worker.run_once()

@@ -101,7 +101,13 @@ GRANT SELECT, DELETE ON sync_worker TO {maintenance};
 
 GRANT SELECT, UPDATE ON mirror_keeper TO {maintenance};
 
+-- The log belongs to maintenance, whoever owns the rest
+
+SET LOCAL ROLE {maintenance};
+
 GRANT INSERT ON sync_log TO {feed};
+
+RESET ROLE;
 
 CREATE POLICY work ON sync_feed TO {feed}, {maintenance} USING (true);
 
