@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import math
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
@@ -25,17 +27,19 @@ from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 
 RATES = (100, 500)  # writes a second
+EACH = 125  # of them by one writer: more is more than one connection does
 WARM_S = 5.0
 
 
 @dataclass
 class Writer:
-    """Changes one row after another at a steady rate, in a thread. `newest` is its last commit: key, version, when."""
+    """Changes its records one after another at a steady rate, in a thread. `newest` is its last commit: key, version,
+    when."""
 
     url: str
     tenant: int
-    records: int
-    rate: int
+    records: range
+    rate: float
     newest: tuple[UUID, int, float] | None = None
     written: int = 0
     stopped: bool = False
@@ -45,11 +49,17 @@ class Writer:
         with psycopg.connect(self.url, autocommit=True) as connection:
             began, n = time.monotonic(), 0
             while not self.stopped:
-                row = connection.execute(statement.encode(), {"n": n % self.records}).fetchone()
+                row = connection.execute(statement.encode(), {"n": self.records[n % len(self.records)]}).fetchone()
                 assert row is not None
                 self.newest = (row[0], row[1], time.monotonic())
                 n, self.written = n + 1, n + 1
                 time.sleep(max(0.0, began + n / self.rate - time.monotonic()))
+
+
+def _writers(url: str, tenant: int, records: int, rate: int) -> list[Writer]:
+    """As many as the rate asks for; no two change the same record."""
+    many = math.ceil(rate / EACH)
+    return [Writer(url, tenant, range(first, records, many), rate / many) for first in range(many)]
 
 
 @contextmanager
@@ -75,12 +85,15 @@ def following(url: str, bolt: str) -> Iterator[None]:
             process.wait(timeout=60)
 
 
-async def _watched(mirror: Mirror, writer: Writer, seconds: float) -> list[float]:
-    """One write after another is waited for, each the newest when its turn comes; the first WARM_S do not count."""
+async def _watched(mirror: Mirror, writers: Sequence[Writer], seconds: float) -> list[float]:
+    """One write after another is waited for, each its writer's newest when its turn comes; the first WARM_S do not
+    count."""
     took: list[float] = []
     version = "MATCH (n:Mirrored {ten: $ten, id: $id}) RETURN n.ver AS ver"
     count_from = time.monotonic() + WARM_S
+    turns = cycle(writers)
     while time.monotonic() < count_from + seconds:
+        writer = next(turns)
         sample, writer.newest = writer.newest, None
         if sample is None:
             await asyncio.sleep(0.001)
@@ -106,15 +119,16 @@ async def _measure(url: str, bolt: str, *, records: int, seconds: float) -> dict
         figures: dict[str, Any] = {"records": records}
         with following(where.url, bolt):
             for rate in RATES:
-                writer = Writer(where.url, filled.reach.tenant.id, records, rate)
-                writing = asyncio.create_task(asyncio.to_thread(writer.run))
+                writers = _writers(where.url, filled.reach.tenant.id, records, rate)
+                writing = [asyncio.create_task(asyncio.to_thread(writer.run)) for writer in writers]
                 try:
-                    took = await _watched(mirror, writer, seconds)
+                    took = await _watched(mirror, writers, seconds)
                 finally:
-                    writer.stopped = True
-                    await writing
+                    for writer in writers:
+                        writer.stopped = True
+                    await asyncio.gather(*writing)
                 figures[f"{rate} writes/s"] = {
-                    "writes_per_s": round(writer.written / (seconds + WARM_S)),
+                    "writes_per_s": round(sum(writer.written for writer in writers) / (seconds + WARM_S)),
                     "samples": len(took),
                     **{f"p{share}_ms": round(percentile(took, share / 100), 1) for share in (50, 95, 99)},
                 }

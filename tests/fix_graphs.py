@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from fix_memory import NOON, Memory
+from sqlalchemy import text
 
 from stratagraph.store.enums import DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.ids import new_id
@@ -212,3 +213,46 @@ async def write_graph(
         {record.id: Held(record.scope, record.sensitivity, record.state) for record in records},
         {found.id: Link(found.source, found.target, found.weight) for found in written},
     )
+
+
+async def revoke(
+    memory: Memory,
+    luck: random.Random,
+    tenant: Tenant,
+    records: dict[UUID, Held],
+    relations: dict[UUID, Link],
+    *,
+    one_in: int,
+    spare: bool = False,
+) -> None:
+    """One in so many records gets more sensitive, moves, is retracted or goes (or, with `spare`, is spared), and
+    relations end, all unknown to the mirror."""
+    numbers = await memory.directory.scopes(tenant, SCOPES, create=True)
+    async with memory.database.engine.begin() as connection:
+        for id_ in luck.sample(list(records), len(records) // one_in):
+            held, what = records[id_], luck.randrange(5 if spare else 4)
+            if what == 0:
+                held.sensitivity = luck.choice(list(Sensitivity))
+            elif what == 1:
+                held.scope = luck.choice(SCOPES)
+            elif what == 2:
+                held.state = luck.choice([RecordState.RETRACTED, RecordState.SUPERSEDED])
+            elif what == 3:
+                await connection.execute(text("DELETE FROM record WHERE id = :id"), {"id": id_})
+                del records[id_]
+                continue
+            await connection.execute(
+                text("UPDATE record SET sensitivity = :sensitivity, scope = :scope, state = :state WHERE id = :id"),
+                {
+                    "id": id_,
+                    "sensitivity": int(held.sensitivity),
+                    "scope": numbers[held.scope],
+                    "state": int(held.state),
+                },
+            )
+        for id_ in luck.sample(list(relations), len(relations) // 8):
+            await connection.execute(text("UPDATE relation SET ended_at = now() WHERE id = :id"), {"id": id_})
+            del relations[id_]
+    for id_, link in list(relations.items()):
+        if not records.keys() >= {link.source, link.target}:
+            del relations[id_]

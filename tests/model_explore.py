@@ -9,12 +9,11 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from fix_graphs import CURRENT, SCOPES, WEIGHTS, Held, Link, a_record, a_tenant, distinct, write_graph
+from fix_graphs import CURRENT, WEIGHTS, Held, Link, a_record, a_tenant, distinct, write_graph
 from fix_memory import Memory, trust_of
-from sqlalchemy import text
 
 from stratagraph.memory.explore.answers import Expansion, Impact, Paths, Related
-from stratagraph.store.enums import MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.predicates import DERIVATIONS
 from stratagraph.store.tenancy import Tenant
 from stratagraph.store.trust import Sight, Trust
@@ -127,39 +126,6 @@ async def write(memory: Memory, luck: random.Random, name: str) -> Graph:
         relations=written.relations,
         predicates=predicates,
     )
-
-
-async def revoke(memory: Memory, luck: random.Random, graph: Graph) -> None:
-    """Records get more sensitive, move, are retracted or go, and relations end, all unknown to the mirror."""
-    numbers = await memory.directory.scopes(graph.tenant, SCOPES, create=True)
-    async with memory.database.engine.begin() as connection:
-        for id_ in luck.sample(list(graph.records), len(graph.records) // 3):
-            held, what = graph.records[id_], luck.randrange(4)
-            if what == 0:
-                held.sensitivity = luck.choice(list(Sensitivity))
-            elif what == 1:
-                held.scope = luck.choice(SCOPES)
-            elif what == 2:
-                held.state = luck.choice([RecordState.RETRACTED, RecordState.SUPERSEDED])
-            else:
-                await connection.execute(text("DELETE FROM record WHERE id = :id"), {"id": id_})
-                del graph.records[id_]
-                continue
-            await connection.execute(
-                text("UPDATE record SET sensitivity = :sensitivity, scope = :scope, state = :state WHERE id = :id"),
-                {
-                    "id": id_,
-                    "sensitivity": int(held.sensitivity),
-                    "scope": numbers[held.scope],
-                    "state": int(held.state),
-                },
-            )
-        for id_ in luck.sample(list(graph.relations), len(graph.relations) // 8):
-            await connection.execute(text("UPDATE relation SET ended_at = now() WHERE id = :id"), {"id": id_})
-            del graph.relations[id_]
-    for id_, relation in list(graph.relations.items()):
-        if not graph.records.keys() >= {relation.source, relation.target}:
-            del graph.relations[id_]
 
 
 def a_caller(luck: random.Random, graph: Graph) -> Trust:

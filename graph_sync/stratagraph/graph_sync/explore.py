@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from stratagraph.graph_sync.history import checkpoint_key
+from stratagraph.graph_sync.history import CHECKPOINTS, check_position
 from stratagraph.graph_sync.mapping import relationship_type
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import statement
@@ -20,10 +20,8 @@ from stratagraph.store.explore import STEPS_APART, Link
 from stratagraph.store.freshness import Freshness
 from stratagraph.store.predicates import DERIVATIONS
 from stratagraph.store.tenancy import Reach
-from stratagraph.store.ticks import SHARDS
 
 DEADLINE_S = 2.0  # for all reads of one question; beyond it the caller falls back to SQL
-_CHECKPOINTS = [checkpoint_key(cursor) for cursor in range(SHARDS)]
 _DERIVATIONS = ", ".join(f"'{relationship_type(predicate)}'" for predicate in sorted(DERIVATIONS))
 
 
@@ -72,19 +70,14 @@ class Neo4jExplorer:
         try:
             async with asyncio.timeout(self._left_s):
                 rows = await self._mirror.read(
-                    text, {**parameters, "checkpoints": _CHECKPOINTS}, timeout_s=max(0.001, self._left_s)
+                    text, {**parameters, "checkpoints": CHECKPOINTS}, timeout_s=max(0.001, self._left_s)
                 )
         except TimeoutError:
             raise MirrorUnavailable(f"the mirror took longer than {self._deadline_s:g} s") from None
         finally:
             self._left_s -= time.monotonic() - began
         row = rows[0]
-        if (
-            row["checkpoints"] < len(_CHECKPOINTS)
-            or row["gen"] < self._least.generation
-            or row["tick"] < self._least.tick
-        ):
-            raise MirrorUnavailable("the mirror was emptied or is an old copy; it is being healed")
+        check_position(row, self._least)
         return row
 
 

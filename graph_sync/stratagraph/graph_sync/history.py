@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from stratagraph.graph_sync.mirror import Checkpoint
+from stratagraph.store.errors import MirrorUnavailable
+from stratagraph.store.freshness import Freshness
 from stratagraph.store.generations import Generations
 from stratagraph.store.mirror_source import MirrorSource
+from stratagraph.store.ticks import SHARDS
 
 KEEPER_KEY = "neo4j:keeper"  # the checkpoint that whoever rebuilds holds, as those who follow the feed hold theirs
 
@@ -14,6 +18,16 @@ KEEPER_KEY = "neo4j:keeper"  # the checkpoint that whoever rebuilds holds, as th
 def checkpoint_key(cursor: int) -> str:
     """Under which key the mirror keeps how far it is in a cursor's shards."""
     return f"neo4j:{cursor}"
+
+
+CHECKPOINTS = [checkpoint_key(cursor) for cursor in range(SHARDS)]  # of all who follow the feed
+
+
+def check_position(row: Mapping[str, Any], least: Freshness) -> None:
+    """Raises MirrorUnavailable where what a reading statement told of CHECKPOINTS is less than the truth knows the
+    mirror to have. Costs next to nothing, so every read does it: a mirror may be emptied between two of them."""
+    if row["checkpoints"] < len(CHECKPOINTS) or row["gen"] < least.generation or row["tick"] < least.tick:
+        raise MirrorUnavailable("the mirror was emptied or is an old copy; it is being healed")
 
 
 async def mismatch(

@@ -159,7 +159,12 @@ class Keeper:
             return "it is new"
         places = await self._feed.places()  # before the checkpoints, which are ahead of them
         found = await self._mirror.checkpoints()
-        if KEEPER_KEY in found and await self._is_half_begun(found[KEEPER_KEY].generation):
+        keeper = found.get(KEEPER_KEY)
+        if (
+            keeper is not None
+            and keeper.generation < self._applier.numbers.whole
+            and await self._is_half_begun(keeper.generation)
+        ):
             return None
         return await mismatch(places, found, self._source, self._generations, generation=self._applier.numbers.whole)
 

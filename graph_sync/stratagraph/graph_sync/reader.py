@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from uuid import UUID
 
-from stratagraph.graph_sync.history import checkpoint_key
+from stratagraph.graph_sync.history import CHECKPOINTS, check_position
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import edges_of
 from stratagraph.store.enums import Sensitivity
 from stratagraph.store.errors import MirrorUnavailable
 from stratagraph.store.freshness import Freshness
 from stratagraph.store.tenancy import Reach
-from stratagraph.store.ticks import SHARDS
 from stratagraph.store.traversal import Edge
 
 ID_LENGTH = 36  # letters of a UUID
 LANES = 2  # statements of one level at a time
 LEAST_OF_A_LANE = 32  # records; for fewer, a second statement costs more than it gains
 READ_TIMEOUT_S = 2.0  # per level, after which Neo4j gives up; whoever walks gives up sooner
-_CHECKPOINTS = [checkpoint_key(cursor) for cursor in range(SHARDS)]
 
 
 class Neo4jGraphReader:
@@ -60,11 +57,12 @@ class Neo4jGraphReader:
             "frontier": [str(id_) for id_ in frontier],
             "fan_out": fan_out,
             "leaf": leaf,
-            "checkpoints": _CHECKPOINTS if self._least is not None else [],
+            "checkpoints": CHECKPOINTS if self._least is not None else [],
             "acls": [number for level in range(leaf + 1) for number in reach.acls(level)],
         }
         row = (await self._mirror.read(text, parameters, timeout_s=self._timeout_s or READ_TIMEOUT_S))[0]
-        self._check(row)
+        if self._least is not None:
+            check_position(row, self._least)
         try:
             return [
                 Edge(UUID(ids[:ID_LENGTH]), frontier[near], UUID(ids[ID_LENGTH:]), weight, acl)
@@ -73,12 +71,3 @@ class Neo4jGraphReader:
             ]
         except (ValueError, TypeError) as error:  # whoever may write to Neo4j may write anything
             raise MirrorUnavailable("the mirror holds what nobody mirrored; it is being healed") from error
-
-    def _check(self, row: Mapping[str, Any]) -> None:
-        """At every level, for it costs next to nothing, and a mirror may be emptied between two of them."""
-        if self._least is not None and (
-            row["checkpoints"] < len(_CHECKPOINTS)
-            or row["gen"] < self._least.generation
-            or row["tick"] < self._least.tick
-        ):
-            raise MirrorUnavailable("the mirror was emptied or is an old copy; it is being healed")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass
 
 from stratagraph.store.database import Database, Role, fetch
+from stratagraph.store.errors import StoreUnavailable
 from stratagraph.store.ticks import SHARDS
 
 REMEMBERED_S = 0.25
+SOON_S = 0.5  # else the mirror is left out of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +45,16 @@ class MirrorFreshness:
             return known[1]
         async with self._database.working(Role.FEED) as connection:
             rows = await fetch(
-                connection, "mirror_freshness", mirror=self._mirror, tenant=tenant, shards=list(range(SHARDS))
+                connection, "mirror_freshness", consumer=self._mirror, tenant=tenant, shards=list(range(SHARDS))
             )
         found = Freshness(**rows[0]) if rows and rows[0]["tick"] is not None else None
         self._known[tenant] = (time.monotonic(), found)
         return found
+
+    async def soon(self, tenant: int) -> Freshness | None:
+        """As `of`, and None too while the background's connections are busy: no answer waits for that."""
+        try:
+            async with asyncio.timeout(SOON_S):
+                return await self.of(tenant)
+        except (StoreUnavailable, TimeoutError):
+            return None

@@ -17,10 +17,6 @@ DAYS_AHEAD = 7
 KEPT = timedelta(days=7)  # for how long a consumer may stay away and still find its place
 _DAY = re.compile(r"sync_log_(\d{8})$")
 LOCK_TIMEOUT_MS = 1_000
-# Everything below it, every consumer has seen.
-_HORIZON = (
-    "SELECT coalesce(min(pg_snapshot_xmin(t.snap)), '0'::xid8) FROM sync_cursor c JOIN sync_tick t ON t.id = c.tick"
-)
 _log = structlog.get_logger(__name__)
 
 
@@ -82,20 +78,21 @@ async def drop_days(database: Database, today: date) -> Dropped:
             _log.warning("consumers stayed away for too long and will read everything afresh", consumers=stale)
         strays = len(await fetch(connection, "drop_strays", day=today - timedelta(days=1)))
         rows = await fetch(connection, "read_days")
+        horizon: str = (await fetch(connection, "read_horizon"))[0]["horizon"]
     days = [
         row["name"]
         for row in rows
         if (found := _DAY.match(row["name"]))
         and datetime.strptime(found[1], "%Y%m%d").date() < today - timedelta(days=1)  # noqa: DTZ007 - a day's name, of no zone
     ]
-    return Dropped(days=sum([await _drop(database, name) for name in days]), strays=strays, stale=stale)
+    return Dropped(days=sum([await _drop(database, name, horizon) for name in days]), strays=strays, stale=stale)
 
 
-async def _drop(database: Database, name: str) -> int:
+async def _drop(database: Database, name: str, horizon: str) -> int:
     try:
         async with database.working(Role.MAINTENANCE) as connection:
-            unread = text(f"SELECT EXISTS (SELECT FROM {name} WHERE xid >= ({_HORIZON}))")  # noqa: S608 - a name of ours
-            if (await connection.execute(unread)).scalar_one():
+            unread = text(f"SELECT EXISTS (SELECT FROM {name} WHERE xid >= CAST(:horizon AS xid8))")  # noqa: S608 - a name of ours
+            if (await connection.execute(unread, {"horizon": horizon})).scalar_one():
                 return 0
             await connection.execute(text(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}"))
             await connection.execute(text(f"DROP TABLE {name}"))

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from fix_graphs import revoke
 from fix_memory import Memory, trust_of
 from model_explore import (
     STORY,
@@ -22,7 +23,6 @@ from model_explore import (
     check_impact,
     check_paths,
     check_related,
-    revoke,
     write,
 )
 from sqlalchemy import text
@@ -174,7 +174,7 @@ async def test_both_engines_answer_alike_and_nothing_beyond_the_truth_however_fa
                 fresh[kind] += judge(graph, trust, answer, known(), cut=narrow)
                 cut.update(getattr(answer, "reached", ()))
     for number, graph in enumerate(graphs):
-        await revoke(both.memory, luck, graph)
+        await revoke(both.memory, luck, graph.tenant, graph.records, graph.relations, one_in=3)
         for trust in callers[number]:
             for kind, ask, known in a_question(luck, graph, trust) if len(graph.records) > 1 else ():
                 answer = await ask(both.neo4j)

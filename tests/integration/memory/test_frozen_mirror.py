@@ -9,7 +9,16 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 import pytest
-from fix_graphs import SCOPES, Graph, a_record, a_tenant, everybodys, random_relations, sparse_relations, write_graph
+from fix_graphs import (
+    Graph,
+    a_record,
+    a_tenant,
+    everybodys,
+    random_relations,
+    revoke,
+    sparse_relations,
+    write_graph,
+)
 from fix_memory import Memory, trust_of
 from sqlalchemy import text
 
@@ -42,39 +51,6 @@ async def write(memory: Memory, luck: random.Random, name: str) -> Graph:
     ]
     relate = luck.choice([sparse_relations, random_relations])
     return await write_graph(memory, tenant, records, relate(luck, [record.id for record in records]))
-
-
-async def revoke(memory: Memory, luck: random.Random, graph: Graph) -> None:
-    """Records get more sensitive, move, are retracted or go, and relations end, all unknown to the mirror."""
-    numbers = await memory.directory.scopes(graph.tenant, SCOPES, create=True)
-    async with memory.database.engine.begin() as connection:
-        for id_ in luck.sample(list(graph.records), len(graph.records) // 2):
-            held, what = graph.records[id_], luck.randrange(5)
-            if what == 0:
-                held.sensitivity = luck.choice(list(Sensitivity))
-            elif what == 1:
-                held.scope = luck.choice(SCOPES)
-            elif what == 2:
-                held.state = luck.choice([RecordState.RETRACTED, RecordState.SUPERSEDED])
-            elif what == 3:
-                await connection.execute(text("DELETE FROM record WHERE id = :id"), {"id": id_})
-                del graph.records[id_]
-                continue
-            await connection.execute(
-                text("UPDATE record SET sensitivity = :sensitivity, scope = :scope, state = :state WHERE id = :id"),
-                {
-                    "id": id_,
-                    "sensitivity": int(held.sensitivity),
-                    "scope": numbers[held.scope],
-                    "state": int(held.state),
-                },
-            )
-        for id_ in luck.sample(list(graph.relations), len(graph.relations) // 8):
-            await connection.execute(text("UPDATE relation SET ended_at = now() WHERE id = :id"), {"id": id_})
-            del graph.relations[id_]
-    for id_, link in list(graph.relations.items()):
-        if not graph.records.keys() >= {link.source, link.target}:
-            del graph.relations[id_]
 
 
 def check(graph: Graph, trust: Trust, found: Retrieved, limits: Limits) -> None:
@@ -182,7 +158,7 @@ async def test_nothing_forbidden_is_shown_or_counted_however_far_the_mirror_is_b
     assert fresh["sql"] == 0, "a mirror that is not behind answers"
     assert min(fresh[what] for what in ("far", "heads", "cut", "hubs")) > 10, f"too tame to prove anything: {fresh}"
     for graph in graphs:
-        await revoke(frozen.memory, luck, graph)
+        await revoke(frozen.memory, luck, graph.tenant, graph.records, graph.relations, one_in=2, spare=True)
     behind = await answers(frozen, luck, graphs)
     assert min(behind[what] for what in ("neo4j", "sql", "far", "cut")) > 10, f"too little is left: {behind}"
 

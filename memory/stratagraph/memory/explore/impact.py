@@ -12,7 +12,7 @@ from stratagraph.store.enums import MemoryType
 from stratagraph.store.records import MemoryRecord
 
 FROM_ONE = 1_000  # links followed from a single record, so that its first level is counted well
-_SALIENCE_FLOOR = 0.3  # as retrieval ranks: what has faded still counts a little
+_SALIENCE_FLOOR = 0.3  # a bounded factor, as in retrieval: what has faded still counts a little
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from typing import TypeVar
 from uuid import UUID
 
@@ -43,14 +41,13 @@ from stratagraph.memory.retrieve.planner import Preference
 from stratagraph.store.clock import Clock
 from stratagraph.store.database import Database
 from stratagraph.store.enums import Access, Sensitivity
-from stratagraph.store.errors import MirrorUnavailable, StoreUnavailable
+from stratagraph.store.errors import MirrorUnavailable
 from stratagraph.store.explore import SqlExplorer
 from stratagraph.store.freshness import Freshness, MirrorFreshness
 from stratagraph.store.reading import Reader
 from stratagraph.store.tenancy import Directory
 from stratagraph.store.trust import Trust
 
-FRESHNESS_WITHIN_S = 0.5  # else the mirror is left out of it
 AWAY_S = 5.0  # for which a mirror that failed is not asked again
 T = TypeVar("T")
 
@@ -224,7 +221,7 @@ class Explore:
         trust.require(Access.READ)
         reach = await self._directory.reach(trust)
         now = self._clock.now()
-        freshness = await self._known_of(reach.tenant.id)
+        freshness = await self._freshness.soon(reach.tenant.id) if self._freshness is not None else None
         lag = freshness.seconds if freshness is not None else None
         async with self._database.reading(reach.bounds) as connection:
             reader = Reader(connection, self._directory, reach, now)
@@ -244,14 +241,6 @@ class Explore:
             sql = SqlExplorer(connection, now)
             found = Found(engine=sql.name, fallback=fallback, mirror_lag_seconds=lag)
             return await question(Ground(sql, reach, reader), found)
-
-    async def _known_of(self, tenant: int) -> Freshness | None:
-        """How fresh the mirror is, unless the background's connections are busy: no answer waits for that."""
-        with suppress(TimeoutError, StoreUnavailable):
-            if self._freshness is not None:
-                async with asyncio.timeout(FRESHNESS_WITHIN_S):
-                    return await self._freshness.of(tenant)
-        return None
 
     def _against(self, freshness: Freshness | None) -> str | None:
         """Why the mirror cannot be asked now, if so."""

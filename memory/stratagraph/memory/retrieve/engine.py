@@ -30,7 +30,6 @@ from stratagraph.store.records import MemoryRecord, Relation
 from stratagraph.store.tenancy import Reach
 from stratagraph.store.traversal import GraphReader, Limits, Neighbourhood, SqlGraphReader, hubs_among, neighbourhood
 
-FRESHNESS_WITHIN_S = 0.5  # else the mirror is left out of it
 SEQUENCE_WITHIN_S = 0.2  # a mirror that is asked for by name may take as long to reach a sequence
 SEQUENCE_STEP_S = 0.02
 PROBES_WAITING = 4  # walks to be repeated in the background; what is more is not repeated
@@ -203,11 +202,7 @@ class Engines:
     async def _fresh(self, reach: Reach) -> Freshness | None:
         if self._mirror is None or self._freshness is None:
             return None
-        try:
-            async with asyncio.timeout(FRESHNESS_WITHIN_S):
-                return await self._freshness.of(reach.tenant.id)
-        except (StoreUnavailable, TimeoutError):
-            return None  # a caller who can be answered by SQL need not wait for a worker's connection
+        return await self._freshness.soon(reach.tenant.id)
 
     async def _has_reached(self, token: str) -> bool:
         if self._feed is None:

@@ -18,6 +18,7 @@ from stratagraph.store.errors import StratagraphError
 people = Console(stderr=False)
 errors = Console(stderr=True)
 T = TypeVar("T")
+ID_WIDTH = 36  # an id is of no use when it is cut
 
 
 def explain(error: StratagraphError) -> None:

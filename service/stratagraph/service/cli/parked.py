@@ -9,7 +9,7 @@ import typer
 from rich.table import Column, Table
 
 from stratagraph.graph_sync.worker import CONSUMER
-from stratagraph.service.cli.output import people, print_json, with_runtime
+from stratagraph.service.cli.output import ID_WIDTH, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.errors import InvalidInput
 from stratagraph.store.parking import Parking
@@ -50,7 +50,9 @@ def list_(json: Json = False) -> None:
     if not found:
         people.print("Nothing is set aside.")
         return
-    table = Table("kind", Column("id", min_width=36), "version", Column("error", overflow="fold"), "tries", "next try")
+    table = Table(
+        "kind", Column("id", min_width=ID_WIDTH), "version", Column("error", overflow="fold"), "tries", "next try"
+    )
     for one in found:
         table.add_row(
             one["kind"],

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from stratagraph.graph_sync.checking import Checked, Difference, Verified
+from stratagraph.graph_sync.checking import Checked, Difference, Verified, counted
 from stratagraph.graph_sync.worker import CONSUMER, SyncWorker
 from stratagraph.service.cli import parked
-from stratagraph.service.cli.output import errors, people, print_json, with_runtime
+from stratagraph.service.cli.output import ID_WIDTH, errors, people, print_json, with_runtime
 from stratagraph.service.cli.serve import welcome
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime, open_runtime
@@ -31,7 +30,6 @@ Json = Annotated[bool, typer.Option("--json", help="For programs; no progress ba
 Tenant = Annotated[str | None, typer.Option(help="Just this tenant. Default: all.")]
 NAMED = 20  # differences told to people one by one
 LISTED = 1_000  # and to programs
-ID_WIDTH = 36  # an id is of no use when it is cut
 FOLLOWED_S = 60.0  # for which a running worker may take to apply what is on its way
 UNFOLLOWED_S = 2.0
 _POLL_S = 0.5
@@ -274,7 +272,7 @@ def _verified(found: Verified) -> dict[str, Any]:
         "settled": found.settled,
         "rows": found.rows,
         "buckets": found.buckets,
-        "drift": dict(Counter(str(one.drift) for one in found.differences)),
+        "drift": counted(found.differences),
         "differences": [_difference(one) for one in found.differences[:LISTED]],
     }
 
