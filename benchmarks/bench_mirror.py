@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import typer
-from graphs import MIRROR_RECORDS, MIRROR_RELATIONS, Filled, neo4j_server
+from graphs import Filled, neo4j_server
 from harness import Bound, Case, Store, interleaved, machine, percentile, progress, report, server, store, trust
 from sqlalchemy import text
 
@@ -25,6 +25,13 @@ from stratagraph.store.mirror_source import MirrorSource
 THROUGHPUT = 0.9  # of the bare driver's rate, at least
 BARE_BATCH = 1_000
 ROUNDS = 5
+_RECORDS = "UNWIND $rows AS row CREATE (n:Mirrored) SET n = row.p SET n:$(row.labels)"
+_RELATIONS = """
+    UNWIND $rows AS row
+    MATCH (a:Mirrored {ten: row.ten, id: row.src})
+    MATCH (b:Mirrored {ten: row.ten, id: row.dst})
+    CREATE (a)-[r:`TYPE`]->(b) SET r = row.p
+"""
 _EMPTY = "MATCH (n) WHERE NOT n:SyncCheckpoint CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS"
 
 
@@ -65,9 +72,9 @@ class Both:
         nodes = [node(row, generation=1, names_up_to=Sensitivity.LOW) for row in self.rows[Kind.RECORD]]
         async with self.filled.neo4j.driver.session() as session:
             for first in range(0, len(nodes), BARE_BATCH):
-                await (await session.run(MIRROR_RECORDS, rows=nodes[first : first + BARE_BATCH])).consume()
+                await (await session.run(_RECORDS, rows=nodes[first : first + BARE_BATCH])).consume()
             for name in sorted(set(self.names.values())):
-                statement = MIRROR_RELATIONS.replace("TYPE", relationship_type(name))
+                statement = _RELATIONS.replace("TYPE", relationship_type(name))
                 edges = [
                     relation(row, generation=1)
                     for row in self.rows[Kind.RELATION]

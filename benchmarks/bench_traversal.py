@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import md5
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Annotated, Any
 from uuid import UUID
 
-import structlog
 import typer
 from graphs import GENERATION, SCOPES, TICK, Filled, neo4j_server
 from harness import (
@@ -133,17 +134,27 @@ async def _compared(
         return await interleaved(cases("measure"), rounds, title=caller), chosen.picked
 
 
-async def _measure(url: str, bolt: str, *, records: int, rounds: int) -> tuple[dict[str, Any], list[Bound]]:
-    async with store(url, "bench") as where, Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
-        everything = Filled(
-            where=where,
-            mirror=mirror,
-            reach=await where.directory.reach(CALLERS["all scopes"]),
-            records=records,
-            per_record=RELATIONS,
-        )
-        with progress() as bars:
-            await everything.fill(bars)
+@asynccontextmanager
+async def _graph(url: str, records: int, heap: str, page_cache: str) -> AsyncIterator[Filled]:
+    async with store(url, "bench") as where:
+        reach = await where.directory.reach(CALLERS["all scopes"])
+        filled = Filled(where=where, mirror=None, reach=reach, records=records, per_record=RELATIONS)
+        with TemporaryDirectory(prefix="stratagraph-bench-import-") as path:
+            with progress() as bars:
+                await filled.fill_truth(bars)
+                await filled.write_files(Path(path), bars)
+            with neo4j_server(heap, page_cache, Path(path)) as bolt:
+                async with Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
+                    filled = replace(filled, mirror=mirror)
+                    await filled.make_mirror()
+                    yield filled
+
+
+async def _measure(
+    url: str, *, records: int, rounds: int, heap: str, page_cache: str
+) -> tuple[dict[str, Any], list[Bound]]:
+    async with _graph(url, records, heap, page_cache) as everything:
+        where = everything.where
         figures: dict[str, Any] = {"records": records, "relations": RELATIONS * records}
         bounds = []
         for caller, trusted in CALLERS.items():
@@ -183,9 +194,8 @@ def main(
     """
     if quick:
         records, rounds = 5_000, 20
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is the document's
-    with server() as url, neo4j_server(heap, page_cache) as bolt:
-        figures, bounds = asyncio.run(_measure(url, bolt, records=records, rounds=rounds))
+    with server() as url:
+        figures, bounds = asyncio.run(_measure(url, records=records, rounds=rounds, heap=heap, page_cache=page_cache))
         about = machine(url)
     report("traversal", figures, bounds=bounds, machine=about)
 

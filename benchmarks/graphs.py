@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any
 
 import platformdirs
 import psycopg
-from harness import Store
-from psycopg.rows import dict_row
+from harness import Store, people
+from neo4j_import import import_files, write_files
 from rich.progress import Progress
 from sqlalchemy import text
 
 from stratagraph.graph_sync.history import checkpoint_key
-from stratagraph.graph_sync.mapping import node, relation, relationship_type
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import SCHEMA
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j
-from stratagraph.store.enums import Sensitivity
 from stratagraph.store.tenancy import Reach
 from stratagraph.store.ticks import SHARDS
 from stratagraph.store.words import DIMENSIONS
@@ -33,8 +30,6 @@ SCOPES = ("", *(f"team/{number}" for number in range(29)))
 PREDICATES = ("uses", "mentions")
 GENERATION = TICK = 1
 WRITTEN_AT_ONCE = 50_000  # rows in one transaction of Postgres
-MIRRORED_AT_ONCE = 2_000  # rows in one transaction of Neo4j
-LANES = 2  # transactions of Neo4j at once
 
 # A change as the smallest writer makes it, and the same with its row of the log, in one statement each.
 BARE_WRITE = "UPDATE record SET row_version = row_version + 1 WHERE tenant = {tenant} AND id = md5(({n})::text)::uuid"
@@ -64,22 +59,20 @@ FILL_RELATIONS = """
       LATERAL (SELECT floor(:records * power(random() + 0 * n, 3))::bigint AS target) AS skewed
     ON CONFLICT DO NOTHING
 """
-MIRROR_RECORDS = "UNWIND $rows AS row CREATE (n:Mirrored) SET n = row.p SET n:$(row.labels)"
-MIRROR_RELATIONS = """
-    UNWIND $rows AS row
-    MATCH (a:Mirrored {ten: row.ten, id: row.src})
-    MATCH (b:Mirrored {ten: row.ten, id: row.dst})
-    CREATE (a)-[r:`TYPE`]->(b) SET r = row.p
-"""
 MIRROR_POSITION = "UNWIND $keys AS k CREATE (:SyncCheckpoint {k: k, gen: $gen, tick: $tick})"
 
 
 @contextmanager
-def neo4j_server(heap: str, page_cache: str) -> Iterator[str]:
-    """A Neo4j of the long-term line in a temporary directory, with a heap as in production."""
+def neo4j_server(heap: str, page_cache: str, files: Path | None = None) -> Iterator[str]:
+    """A Neo4j of the long-term line in a temporary directory, with a heap as in production. With `files`, it has the
+    graph that `Filled.write_files` wrote there."""
     home = Path(tempfile.mkdtemp(prefix="stratagraph-bench-neo4j-"))
-    local = LocalNeo4j(home, platformdirs.user_cache_path("stratagraph") / "neo4j")
+    cache = platformdirs.user_cache_path("stratagraph") / "neo4j"
+    local = LocalNeo4j(home, cache)
     try:
+        if files is not None:
+            people.print("importing into Neo4j")
+            import_files(home, cache, files)
         yield local.start(version=LINES[1].version, heap=heap, page_cache=page_cache).bolt
     finally:
         local.stop()
@@ -100,10 +93,6 @@ class Filled:
     def neo4j(self) -> Mirror:
         assert self.mirror is not None
         return self.mirror
-
-    async def fill(self, bars: Progress) -> None:
-        await self.fill_truth(bars)
-        await self._fill_mirror(bars)
 
     async def fill_truth(self, bars: Progress) -> None:
         tenant = self.reach.tenant
@@ -132,40 +121,27 @@ class Filled:
         async with await psycopg.AsyncConnection.connect(self.where.url, autocommit=True) as connection:
             await connection.execute("VACUUM (ANALYZE) record, relation")  # as autovacuum has done after a while
 
-    async def _fill_mirror(self, bars: Progress) -> None:
+    async def write_files(self, directory: Path, bars: Progress) -> None:
+        """For `neo4j_server`."""
+        predicates = await self.where.directory.predicates(self.reach.tenant, PREDICATES)
+        await write_files(
+            self.where.url,
+            self.reach.tenant.id,
+            {number: name for name, number in predicates.items()},
+            directory,
+            generation=GENERATION,
+            total=(1 + self.per_record) * self.records,
+            bars=bars,
+        )
+
+    async def make_mirror(self) -> None:
+        """What a mirror has besides the graph: its indexes, and how far it is."""
         for line in SCHEMA:
             await self._commit(line)
-        await self._commit("CALL db.awaitIndexes(60)")
-        bar = bars.add_task("filling Neo4j", total=(1 + self.per_record) * self.records)
-        predicates = await self.where.directory.predicates(self.reach.tenant, PREDICATES)
-        async for rows in self._pages("SELECT * FROM record WHERE tenant = %s", self.reach.tenant.id):
-            nodes = [node({**row, "digest": 0}, generation=GENERATION, names_up_to=Sensitivity.LOW) for row in rows]
-            await self._in_lanes(MIRROR_RECORDS, nodes)
-            bars.advance(bar, len(rows))
-        for name, number in predicates.items():
-            statement = MIRROR_RELATIONS.replace("TYPE", relationship_type(name))
-            async for rows in self._pages("SELECT * FROM relation WHERE predicate = %s", number):
-                await self._in_lanes(statement, [relation({**row, "digest": 0}, generation=GENERATION) for row in rows])
-                bars.advance(bar, len(rows))
+        await self._commit("CALL db.awaitIndexes(600)")
         keys = [checkpoint_key(cursor) for cursor in range(SHARDS)]
         await self._commit(MIRROR_POSITION, keys=keys, gen=GENERATION, tick=TICK)
 
-    async def _pages(self, statement: LiteralString, *parameters: object) -> AsyncIterator[list[dict[str, Any]]]:
-        """As the owner, who may read for as long as it takes."""
-        async with (
-            await psycopg.AsyncConnection.connect(self.where.url, row_factory=dict_row) as connection,
-            connection.cursor(name="pages") as cursor,
-        ):
-            await cursor.execute(statement, parameters)
-            while rows := await cursor.fetchmany(LANES * MIRRORED_AT_ONCE):
-                yield rows
-
-    async def _in_lanes(self, statement: str, rows: list[dict[str, Any]]) -> None:
-        async with asyncio.TaskGroup() as lanes:
-            for first in range(0, len(rows), MIRRORED_AT_ONCE):
-                lanes.create_task(self._commit(statement, rows=rows[first : first + MIRRORED_AT_ONCE]))
-
     async def _commit(self, statement: str, **parameters: object) -> None:
         async with self.neo4j.driver.session(database=self.neo4j.database) as session:
-            # Retried: two lanes that meet at a hub may wait for each other.
-            await session.execute_write(lambda transaction: transaction.run(statement, parameters))
+            await (await session.run(statement, parameters)).consume()

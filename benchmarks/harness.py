@@ -12,6 +12,7 @@ import os
 import platform
 import shutil
 import statistics
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -24,6 +25,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 import psycopg
+import structlog
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -39,6 +41,7 @@ from stratagraph.store.tenancy import Directory
 from stratagraph.store.trust import Trust
 
 people = Console(stderr=True)
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is the document's
 K = TypeVar("K")
 
 

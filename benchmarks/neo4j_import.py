@@ -1,0 +1,98 @@
+"""A graph of Postgres written into a new Neo4j by its own importer: millions of rows in a minute, where statements take
+half an hour."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+from collections.abc import AsyncIterator, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, LiteralString
+
+import psycopg
+from harness import people
+from psycopg.rows import dict_row
+from rich.progress import Progress
+
+from stratagraph.graph_sync.mapping import node, relation, relationship_type
+from stratagraph.service.local_neo4j import LINES, choose_version, find_javas
+from stratagraph.service.local_neo4j.conf import JVM_FLAGS, write_conf
+from stratagraph.service.local_neo4j.files import server_jars
+from stratagraph.store.enums import Sensitivity
+
+NODES, RELATIONSHIPS, REPORT = "nodes.csv", "relationships.csv", "report.txt"
+PAGE = 5_000  # rows
+HEAP, PAGE_CACHE = "1g", "512m"  # of the importer, which takes more beside the heap
+NODE = ("ten", "id", "type", "state", "acl", "created_at", "occurred_at", "ver", "gen", "d", "name")
+RELATIONSHIP = ("ten", "id", "w", "created_at", "ver", "gen", "d")
+TYPES = {
+    **dict.fromkeys(("ten", "acl", "ver", "gen", "d"), "long"),
+    **dict.fromkeys(("created_at", "occurred_at"), "datetime"),
+    "w": "double",
+}
+
+
+async def write_files(
+    url: str, tenant: int, predicates: dict[int, str], directory: Path, *, generation: int, total: int, bars: Progress
+) -> None:
+    """The tenant's records and relations as the mirror would show them, in files for the importer."""
+    bar = bars.add_task("writing files for Neo4j", total=total)
+
+    async def write(name: str, heads: Iterable[str], properties: Iterable[str], statement: LiteralString) -> None:
+        with (directory / name).open("w", newline="", encoding="utf-8") as file:
+            lines = csv.writer(file)
+            lines.writerow([*heads, *(f"{one}:{TYPES.get(one, 'string')}" for one in properties)])
+            async for rows in _pages(url, statement, tenant):
+                for row in rows:
+                    heading, shown = _line(row, predicates, generation)
+                    lines.writerow([*heading, *(_text(shown.get(one)) for one in properties)])
+                bars.advance(bar, len(rows))
+
+    await write(NODES, (":ID", ":LABEL"), NODE, "SELECT * FROM record WHERE tenant = %s")
+    ends = (":START_ID", ":END_ID", ":TYPE")
+    await write(RELATIONSHIPS, ends, RELATIONSHIP, "SELECT * FROM relation WHERE tenant = %s")
+
+
+def import_files(home: Path, cache: Path, directory: Path) -> None:
+    """Make the data of a server that was never started."""
+    version, java = choose_version(LINES[1].version, find_javas())
+    jars = server_jars(cache, version, java, people.print)
+    conf = write_conf(home, version, browser=False, heap=HEAP, page_cache=PAGE_CACHE)
+    subprocess.run(
+        [
+            *(str(java.executable), f"-Xmx{HEAP}", *JVM_FLAGS, "-cp", str(jars / "*"), "org.neo4j.cli.AdminTool"),
+            *("database", "import", "full", "neo4j", "--overwrite-destination"),
+            *(f"--nodes={directory / NODES}", f"--relationships={directory / RELATIONSHIPS}"),
+            f"--report-file={directory / REPORT}",
+        ],
+        env=os.environ | {"NEO4J_HOME": str(home), "NEO4J_CONF": str(conf)},
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+
+
+def _line(row: dict[str, Any], predicates: dict[int, str], generation: int) -> tuple[list[str], dict[str, Any]]:
+    """What leads a line, and the properties."""
+    row["digest"] = 0
+    if "predicate" in row:
+        edge = relation(row, generation=generation)
+        return [edge["src"], edge["dst"], relationship_type(predicates[row["predicate"]])], edge["p"]
+    record = node(row, generation=generation, names_up_to=Sensitivity.LOW)
+    return [record["id"], ";".join(("Mirrored", *record["labels"]))], record["p"]
+
+
+def _text(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+async def _pages(url: str, statement: LiteralString, tenant: int) -> AsyncIterator[list[dict[str, Any]]]:
+    """As the owner, who may read for as long as it takes."""
+    async with (
+        await psycopg.AsyncConnection.connect(url, row_factory=dict_row) as connection,
+        connection.cursor(name="pages") as cursor,
+    ):
+        await cursor.execute(statement, (tenant,))
+        while rows := await cursor.fetchmany(PAGE):
+            yield rows
