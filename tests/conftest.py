@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 MEMORY = Path("/dev/shm")
-ROOM = 6 * 2**30  # bytes; a whole run on four processes needs less
+ROOM = 8 * 2**30  # bytes, for the files of a whole run and for the servers that use them
 
 pytest_plugins = ["fix_memory", "fix_mirror", "fix_neo4j", "fix_service", "fix_faults"]
 
@@ -23,7 +23,7 @@ def _keep_files_in_memory() -> None:
     room in memory, tests and all that they start have their files there. Nothing here has to survive the machine."""
     if "TMPDIR" in os.environ or not MEMORY.is_dir():
         return
-    if min(shutil.disk_usage(MEMORY).free, psutil.virtual_memory().available) >= 2 * ROOM:
+    if min(shutil.disk_usage(MEMORY).free, psutil.virtual_memory().available) >= ROOM:
         os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 
