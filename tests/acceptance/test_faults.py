@@ -1,6 +1,6 @@
 """Worker, API, Neo4j and Postgres are killed while many write: what was acknowledged stays, once, in both stores.
 
-The ordinary suite kills each of them once; `make soak` does 100 rounds, and `--hypothesis-seed` repeats one of those.
+`make soak` does 100 rounds, and `--hypothesis-seed` repeats a run. Without its profile, each of them is killed once.
 """
 
 from __future__ import annotations

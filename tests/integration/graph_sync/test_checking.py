@@ -70,9 +70,10 @@ async def test_equal_stores_are_equal(filled: House) -> None:
     assert found.rows > 20
 
 
-@pytest.mark.parametrize(
-    ("tampered", "drift"),
-    [
+async def test_what_is_wrong_with_a_node_is_named_and_mended(filled: House) -> None:
+    id_ = await a_record(filled)
+    before = await filled.dump()
+    for tampered, drift in (
         (MATCH + "DETACH DELETE n", Drift.MISSING),
         (MATCH + "REMOVE n:Memory", Drift.MISSING),
         (MATCH + "SET n.ver = 0", Drift.STALE),
@@ -82,36 +83,29 @@ async def test_equal_stores_are_equal(filled: House) -> None:
         (MATCH + "SET n.acl = 0", Drift.EDITED),
         (MATCH + "SET n:Admin", Drift.EDITED),
         (MATCH + "SET n.note = 'by hand'", Drift.EDITED),
-    ],
-)
-async def test_what_is_wrong_with_a_node_is_named_and_mended(filled: House, tampered: str, drift: Drift) -> None:
-    id_ = await a_record(filled)
+    ):
+        await filled.write_cypher(tampered, id=str(id_))
+        found = await named(filled)
+        assert (drift, Kind.RECORD, id_) in found, tampered
+        assert {kind for _, kind, other in found if other != id_} <= {Kind.RELATION}, "only its edges went with it"
+        assert (await repaired(filled)).equal, tampered
+        assert await filled.dump() == before, tampered
+
+
+async def test_what_is_wrong_with_a_relation_is_named_and_mended(filled: House) -> None:
+    id_ = await a_relation(filled)
     before = await filled.dump()
-    await filled.write_cypher(tampered, id=str(id_))
-    found = await named(filled)
-    assert (drift, Kind.RECORD, id_) in found
-    assert {kind for _, kind, other in found if other != id_} <= {Kind.RELATION}, "only its edges went with it"
-    assert (await repaired(filled)).equal
-    assert await filled.dump() == before
-
-
-@pytest.mark.parametrize(
-    ("tampered", "drift"),
-    [
+    for tampered, drift in (
         (BETWEEN + "DELETE r", Drift.MISSING),
         (BETWEEN + "SET r.ver = 0", Drift.STALE),
         (BETWEEN + "SET r.ver = r.ver + 5", Drift.AHEAD),
         (BETWEEN + "SET r.d = r.d + 1", Drift.DIFFERENT),
         (BETWEEN + "SET r.w = 0.123", Drift.EDITED),
-    ],
-)
-async def test_what_is_wrong_with_a_relation_is_named_and_mended(filled: House, tampered: str, drift: Drift) -> None:
-    id_ = await a_relation(filled)
-    before = await filled.dump()
-    await filled.write_cypher(tampered, id=str(id_))
-    assert await named(filled) == {(drift, Kind.RELATION, id_)}
-    assert (await repaired(filled)).equal
-    assert await filled.dump() == before
+    ):
+        await filled.write_cypher(tampered, id=str(id_))
+        assert await named(filled) == {(drift, Kind.RELATION, id_)}, tampered
+        assert (await repaired(filled)).equal, tampered
+        assert await filled.dump() == before, tampered
 
 
 async def test_a_plan_whose_steps_were_edited_is_named_and_drawn_again(filled: House) -> None:
