@@ -27,10 +27,10 @@ from wording import Wording
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture, Captured
-from stratagraph.store import tables
-from stratagraph.store.clock import SystemClock
-from stratagraph.store.enums import SourceKind
-from stratagraph.store.ids import new_id
+from stratagraph.store.model.clock import SystemClock
+from stratagraph.store.model.enums import SourceKind
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.postgres import tables
 
 LIMIT = 2.5  # times bare SQL
 BATCH = 500  # captures in one transaction

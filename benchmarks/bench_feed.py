@@ -13,7 +13,7 @@ from graphs import BARE_WRITE, LOGGED_WRITE, Filled
 from harness import machine, percentile, progress, report, server, store, trust
 
 from stratagraph.service.embedded_postgres import postgres_binaries
-from stratagraph.store.feed import Feed
+from stratagraph.store.feed.consumer import Feed
 
 CLIENTS = 8
 ROUNDS = 4
@@ -22,12 +22,12 @@ ROWS = {"one row": 1, "twenty rows": 20}  # changed by one transaction; a captur
 
 async def _measure(url: str, *, records: int, seconds: int) -> dict[str, Any]:
     async with store(url, "feed") as where:
-        reach = await where.directory.reach(trust())
+        caller = await where.directory.caller(trust())
         with progress() as bars:
-            await Filled(where=where, mirror=None, reach=reach, records=records, per_record=0).fill_truth(bars)
+            await Filled(where=where, mirror=None, caller=caller, records=records, per_record=0).fill_truth(bars)
         ticking = asyncio.create_task(_tick(Feed(where.database, "words")))
         scripts = {
-            (size, kind): _script(statement.format(tenant=reach.tenant.id, n=":n"), rows, records)
+            (size, kind): _script(statement.format(tenant=caller.tenant.id, n=":n"), rows, records)
             for size, rows in ROWS.items()
             for kind, statement in (("without", BARE_WRITE), ("with", LOGGED_WRITE))
         }

@@ -16,10 +16,10 @@ from rich.progress import Progress
 from sqlalchemy import text
 
 from stratagraph.consolidation.housekeeping import HousekeepingConfig
-from stratagraph.store.database import Role
-from stratagraph.store.forgetting import prune_due
-from stratagraph.store.tenancy import Tenant
-from stratagraph.store.words import DIMENSIONS
+from stratagraph.store.erasure.pruning import prune_due
+from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.model.words import DIMENSIONS
+from stratagraph.store.postgres.database import Role
 
 LIMIT = 2.0  # times the median of the smaller store
 EPISODE = 20  # records: one episode and its members
@@ -131,7 +131,7 @@ class Filled:
         """One pass as housekeeping makes it."""
         pruned = 0
         while True:
-            async with self.where.database.working(Role.ERASE) as connection:
+            async with self.where.database.background(Role.ERASE) as connection:
                 batch = await prune_due(connection, self.where.directory, now=self.at, limit=self._config.prune_batch)
             pruned += batch.pruned
             if batch.is_done:

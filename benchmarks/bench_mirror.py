@@ -18,9 +18,9 @@ from stratagraph.graph_sync.applying import FIRST
 from stratagraph.graph_sync.mapping import node, relation, relationship_type
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker
-from stratagraph.store.enums import Sensitivity
-from stratagraph.store.feed import Kind
-from stratagraph.store.mirror_source import MirrorSource
+from stratagraph.store.feed.consumer import Kind
+from stratagraph.store.mirror.source import MirrorSource
+from stratagraph.store.model.enums import Sensitivity
 
 THROUGHPUT = 0.9  # of the bare driver's rate, at least
 BARE_BATCH = 1_000
@@ -88,7 +88,7 @@ class Both:
 async def both(url: str, bolt: str, records: int) -> AsyncIterator[Both]:
     async with store(url, "mirror") as where, Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
         filled = Filled(
-            where=where, mirror=mirror, reach=await where.directory.reach(trust()), records=records, per_record=2
+            where=where, mirror=mirror, caller=await where.directory.caller(trust()), records=records, per_record=2
         )
         worker = SyncWorker(where.database, where.directory, mirror, SyncConfig())
         await worker.run_once()  # of an empty store: constraints and checkpoints

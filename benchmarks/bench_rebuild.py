@@ -21,7 +21,7 @@ async def _measure(url: str, bolt: str, *, records: int, per_record: int) -> dic
         filled = Filled(
             where=where,
             mirror=mirror,
-            reach=await where.directory.reach(trust()),
+            caller=await where.directory.caller(trust()),
             records=records,
             per_record=per_record,
         )

@@ -34,18 +34,18 @@ from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingCon
 from stratagraph.memory.retrieve.engine import Engines
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
-from stratagraph.store import tables
-from stratagraph.store.bulk import insert_rows
-from stratagraph.store.clock import SystemClock, rfc3339
-from stratagraph.store.entities import NAME, name_key
-from stratagraph.store.enums import DeletionPolicy, MemoryType, Sensitivity
-from stratagraph.store.facts import Slot, fact_keys, lock_slots, slot_of
-from stratagraph.store.ids import new_id
-from stratagraph.store.salience import DAY, HALF_LIFE_S, Decay
-from stratagraph.store.tenancy import Tenant
-from stratagraph.store.trust import Trust
-from stratagraph.store.words import record_terms
-from stratagraph.store.writing import NewRecord, NewRelation, finish, insert_records, insert_relations
+from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.model.clock import SystemClock, rfc3339
+from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.salience import DAY, HALF_LIFE_S, Decay
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.model.words import record_terms
+from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.records.entities import NAME, name_key
+from stratagraph.store.records.facts import Slot, fact_keys, lock_slots, slot_of
+from stratagraph.store.records.writing import NewRecord, NewRelation, finish, insert_records, insert_relations
 
 LIMIT = 3.0  # times the p95 of the smallest store
 SIZES, QUICK_SIZES = (1_000, 10_000, 100_000), (100, 1_000, 10_000)

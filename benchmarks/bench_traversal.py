@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import typer
-from graphs import GENERATION, SCOPES, TICK, Filled, neo4j_server
+from graphs import GENERATION, RESOLUTION, SCOPES, Filled, neo4j_server
 from harness import (
     Bound,
     Case,
@@ -35,10 +35,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.memory.retrieve.engine import Engines, Walk
-from stratagraph.store.enums import Sensitivity
-from stratagraph.store.freshness import Freshness, MirrorFreshness
-from stratagraph.store.tenancy import Reach
-from stratagraph.store.traversal import Limits, SqlGraphReader
+from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
+from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.traversal.neighbourhood import Limits, SqlGraphReader
 
 RELATIONS = 5  # of each record, so that a record has ten edges in the mean
 SOME_SCOPES = 12
@@ -58,7 +58,7 @@ class Whole(MirrorFreshness):
     """The mirror is written once, and nothing is written afterwards."""
 
     async def of(self, tenant: int) -> Freshness:
-        return Freshness(whole=True, generation=GENERATION, tick=TICK, changes=0, seconds=0.0)
+        return Freshness(whole=True, generation=GENERATION, tick=RESOLUTION, changes=0, seconds=0.0)
 
 
 @dataclass
@@ -67,12 +67,12 @@ class Walker:
 
     walks: Callable[[Walk], Awaitable[object]]
     roots: Iterator[UUID]
-    reach: Reach
+    caller: Caller
     hops: int
 
     async def __call__(self) -> None:
         limits = Limits(nodes=NODES, edges=EDGES, hops=self.hops)
-        await self.walks(Walk(self.reach, [next(self.roots)], limits, {}))
+        await self.walks(Walk(self.caller, [next(self.roots)], limits, {}))
 
 
 @dataclass
@@ -103,9 +103,9 @@ async def _compared(
     """How long each engine and the planner's choice took, by hops; and the choices."""
     where, reader = filled.where, Neo4jGraphReader(filled.neo4j)
     engines = Engines(mirror=reader, feed=None, freshness=Whole(where.database, "neo4j"), database=where.database)
-    async with engines, where.database.reading(filled.reach.bounds) as connection:
+    async with engines, where.database.reading(filled.caller.bounds) as connection:
         chosen = Chosen(engines, connection)
-        fresh = await Whole(where.database, "neo4j").of(filled.reach.tenant.id)
+        fresh = await Whole(where.database, "neo4j").of(filled.caller.tenant.id)
         sql = SqlGraphReader(connection=connection)
         neo4j = Neo4jGraphReader(filled.neo4j, least=fresh, timeout_s=60.0)
         ways: dict[str, Callable[[Walk], Awaitable[object]]] = {
@@ -117,7 +117,7 @@ async def _compared(
         def cases(what_for: str) -> dict[tuple[int, str], Case]:
             """All of them walk from the same roots."""
             return {
-                (hops, name): Case(run=Walker(way, _roots(filled.records, f"{what_for} {hops}"), filled.reach, hops))
+                (hops, name): Case(run=Walker(way, _roots(filled.records, f"{what_for} {hops}"), filled.caller, hops))
                 for hops in HOPS
                 for name, way in ways.items()
             }
@@ -137,8 +137,8 @@ async def _compared(
 @asynccontextmanager
 async def _graph(url: str, records: int, heap: str, page_cache: str) -> AsyncIterator[Filled]:
     async with store(url, "bench") as where:
-        reach = await where.directory.reach(CALLERS["all scopes"])
-        filled = Filled(where=where, mirror=None, reach=reach, records=records, per_record=RELATIONS)
+        caller = await where.directory.caller(CALLERS["all scopes"])
+        filled = Filled(where=where, mirror=None, caller=caller, records=records, per_record=RELATIONS)
         with TemporaryDirectory(prefix="stratagraph-bench-import-") as path:
             with progress() as bars:
                 await filled.fill_truth(bars)
@@ -158,7 +158,7 @@ async def _measure(
         figures: dict[str, Any] = {"records": records, "relations": RELATIONS * records}
         bounds = []
         for caller, trusted in CALLERS.items():
-            filled = replace(everything, reach=await where.directory.reach(trusted))
+            filled = replace(everything, caller=await where.directory.caller(trusted))
             took, picked = await _compared(filled, caller, rounds)
             figures[caller] = {}
             for hops in HOPS:

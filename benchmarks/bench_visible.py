@@ -109,7 +109,7 @@ async def _watched(mirror: Mirror, writers: Sequence[Writer], seconds: float) ->
 async def _measure(url: str, bolt: str, *, records: int, seconds: float) -> dict[str, Any]:
     async with store(url, "visible") as where, Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
         filled = Filled(
-            where=where, mirror=mirror, reach=await where.directory.reach(trust()), records=records, per_record=1
+            where=where, mirror=mirror, caller=await where.directory.caller(trust()), records=records, per_record=1
         )
         with progress() as bars:
             await filled.fill_truth(bars)
@@ -119,7 +119,7 @@ async def _measure(url: str, bolt: str, *, records: int, seconds: float) -> dict
         figures: dict[str, Any] = {"records": records}
         with following(where.url, bolt):
             for rate in RATES:
-                writers = _writers(where.url, filled.reach.tenant.id, records, rate)
+                writers = _writers(where.url, filled.caller.tenant.id, records, rate)
                 writing = [asyncio.create_task(asyncio.to_thread(writer.run)) for writer in writers]
                 try:
                     took = await _watched(mirror, writers, seconds)

@@ -22,13 +22,13 @@ from stratagraph.graph_sync.history import checkpoint_key
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import SCHEMA
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j
-from stratagraph.store.tenancy import Reach
-from stratagraph.store.ticks import SHARDS
-from stratagraph.store.words import DIMENSIONS
+from stratagraph.store.feed.snapshots import SHARDS
+from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.model.words import DIMENSIONS
 
 SCOPES = ("", *(f"team/{number}" for number in range(29)))
 PREDICATES = ("uses", "mentions")
-GENERATION = TICK = 1
+GENERATION = RESOLUTION = 1
 WRITTEN_AT_ONCE = 50_000  # rows in one transaction of Postgres
 
 # A change as the smallest writer makes it, and the same with its row of the log, in one statement each.
@@ -85,7 +85,7 @@ class Filled:
 
     where: Store
     mirror: Mirror | None  # None where only the truth is filled
-    reach: Reach
+    caller: Caller
     records: int
     per_record: int
 
@@ -95,7 +95,7 @@ class Filled:
         return self.mirror
 
     async def fill_truth(self, bars: Progress) -> None:
-        tenant = self.reach.tenant
+        tenant = self.caller.tenant
         scopes = await self.where.directory.scopes(tenant, SCOPES, create=True)
         predicates = await self.where.directory.predicates(tenant, PREDICATES)
         values: dict[str, Any] = {
@@ -123,10 +123,10 @@ class Filled:
 
     async def write_files(self, directory: Path, bars: Progress) -> None:
         """For `neo4j_server`."""
-        predicates = await self.where.directory.predicates(self.reach.tenant, PREDICATES)
+        predicates = await self.where.directory.predicates(self.caller.tenant, PREDICATES)
         await write_files(
             self.where.url,
-            self.reach.tenant.id,
+            self.caller.tenant.id,
             {number: name for name, number in predicates.items()},
             directory,
             generation=GENERATION,
@@ -140,7 +140,7 @@ class Filled:
             await self._commit(line)
         await self._commit("CALL db.awaitIndexes(600)")
         keys = [checkpoint_key(cursor) for cursor in range(SHARDS)]
-        await self._commit(MIRROR_POSITION, keys=keys, gen=GENERATION, tick=TICK)
+        await self._commit(MIRROR_POSITION, keys=keys, gen=GENERATION, tick=RESOLUTION)
 
     async def _commit(self, statement: str, **parameters: object) -> None:
         async with self.neo4j.driver.session(database=self.neo4j.database) as session:

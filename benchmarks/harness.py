@@ -31,14 +31,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
-from stratagraph.store.database import Database
-from stratagraph.store.enums import Access, Sensitivity
-from stratagraph.store.partitions import make_days
-from stratagraph.store.schema import migrate
-from stratagraph.store.sealing.master import LocalMasterKey
-from stratagraph.store.sealing.vault import Vault
-from stratagraph.store.tenancy import Directory
-from stratagraph.store.trust import Trust
+from stratagraph.store.keys.sealing.master import LocalMasterKey
+from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.model.enums import Access, Sensitivity
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.partitions import make_days
+from stratagraph.store.postgres.schema import migrate
 
 people = Console(stderr=True)
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is the document's

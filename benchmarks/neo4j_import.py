@@ -20,7 +20,7 @@ from stratagraph.graph_sync.mapping import node, relation, relationship_type
 from stratagraph.service.local_neo4j import LINES, choose_version, find_javas
 from stratagraph.service.local_neo4j.conf import JVM_FLAGS, write_conf
 from stratagraph.service.local_neo4j.files import server_jars
-from stratagraph.store.enums import Sensitivity
+from stratagraph.store.model.enums import Sensitivity
 
 NODES, RELATIONSHIPS, REPORT = "nodes.csv", "relationships.csv", "report.txt"
 PAGE = 5_000  # rows

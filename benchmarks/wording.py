@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from itertools import accumulate
 
-from stratagraph.store.words import STOP_WORDS
+from stratagraph.store.model.words import STOP_WORDS
 
 WORDS = 30_000
 TOPICS = 150

@@ -28,8 +28,8 @@ from stratagraph.service.local_neo4j.conf import JVM_FLAGS, write_conf
 from stratagraph.service.local_neo4j.files import entry_point, server_jars
 from stratagraph.service.local_neo4j.ready import answers
 from stratagraph.service.local_neo4j.state import home_flag
-from stratagraph.store.database import Database
-from stratagraph.store.generations import Generations
+from stratagraph.store.mirror.generations import Generations
+from stratagraph.store.postgres.database import Database
 
 STARTS_WITHIN_S = 180.0  # on a machine that does other things as well
 DIES_WITHIN_S = 30.0

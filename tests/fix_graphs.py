@@ -14,14 +14,13 @@ from uuid import UUID
 from fix_memory import NOON, Memory
 from sqlalchemy import text
 
-from stratagraph.store.enums import DeletionPolicy, MemoryType, RecordState, Sensitivity
-from stratagraph.store.ids import new_id
-from stratagraph.store.salience import Decay
-from stratagraph.store.tenancy import Reach, Tenant
-from stratagraph.store.traversal import Edge
-from stratagraph.store.trust import Sight, Trust
-from stratagraph.store.words import record_terms
-from stratagraph.store.writing import (
+from stratagraph.store.keys.tenancy import Caller, Tenant
+from stratagraph.store.model.enums import DeletionPolicy, MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.salience import Decay
+from stratagraph.store.model.trust import Trust, Visibility
+from stratagraph.store.model.words import record_terms
+from stratagraph.store.records.writing import (
     NewRecord,
     NewRelation,
     finish,
@@ -29,6 +28,7 @@ from stratagraph.store.writing import (
     insert_relations,
     relation_changes,
 )
+from stratagraph.store.traversal.neighbourhood import Edge
 
 SCOPES = ("", "project:a", "project:b")
 PREDICATES = ("uses", "part_of", "reviews")
@@ -47,8 +47,8 @@ class Held:
     sensitivity: Sensitivity
     state: RecordState
 
-    def sight(self, trust: Trust) -> Sight:
-        return trust.sight(scope=self.scope, sensitivity=self.sensitivity)
+    def visibility(self, trust: Trust) -> Visibility:
+        return trust.visibility(scope=self.scope, sensitivity=self.sensitivity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +69,16 @@ class Graph:
     relations: dict[UUID, Link]
     name: str = field(default="oracle", init=False)
 
-    def sight(self, trust: Trust, id_: UUID) -> Sight:
-        return self.records[id_].sight(trust)
+    def visibility(self, trust: Trust, id_: UUID) -> Visibility:
+        return self.records[id_].visibility(trust)
 
     def in_full(self, trust: Trust) -> list[UUID]:
-        return [id_ for id_ in self.records if self.sight(trust, id_) is Sight.FULL]
+        return [id_ for id_ in self.records if self.visibility(trust, id_) is Visibility.FULL]
 
     def shows(self, trust: Trust, id_: UUID, *, history: bool = False) -> bool:
         """Whether a walk may end there."""
         held = self.records.get(id_)
-        return held is not None and (history or held.state in CURRENT) and held.sight(trust) is not Sight.NONE
+        return held is not None and (history or held.state in CURRENT) and held.visibility(trust) is not Visibility.NONE
 
     def degree(self, trust: Trust, id_: UUID) -> int:
         """The edges at a record that a walk could take."""
@@ -100,10 +100,10 @@ class Graph:
                 if near in frontier and far not in found and self.shows(trust, far, history=history)
             }
             found |= dict.fromkeys(reached, hop)
-            frontier = {id_ for id_ in reached if self.sight(trust, id_) is Sight.FULL}
+            frontier = {id_ for id_ in reached if self.visibility(trust, id_) is Visibility.FULL}
         return found
 
-    async def edges_of(self, reach: Reach, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
+    async def edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
         """As the interface has it, from what was written; the acl has a scope of no number."""
         edges = []
         for near in frontier:
@@ -111,7 +111,7 @@ class Graph:
             inward = [(id_, link.source, link.weight) for id_, link in self.relations.items() if link.target == near]
             for direction in (outward, inward):
                 best = sorted(
-                    (edge for edge in direction if self.shows(reach.trust, edge[1], history=history)),
+                    (edge for edge in direction if self.shows(caller.trust, edge[1], history=history)),
                     key=lambda edge: (-edge[2], edge[0].int),
                 )
                 edges += [

@@ -33,14 +33,14 @@ from stratagraph.memory.retrieve.engine import Engines
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
-from stratagraph.store.blobs import Blobs
-from stratagraph.store.database import Database
-from stratagraph.store.enums import Access, Sensitivity, SourceKind
-from stratagraph.store.schema import migrate
-from stratagraph.store.sealing.master import LocalMasterKey
-from stratagraph.store.sealing.vault import Vault
-from stratagraph.store.tenancy import Directory
-from stratagraph.store.trust import Trust
+from stratagraph.store.artifacts.blobs import Blobs
+from stratagraph.store.keys.sealing.master import LocalMasterKey
+from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.model.enums import Access, Sensitivity, SourceKind
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.schema import migrate
 
 NOON = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 

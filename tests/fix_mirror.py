@@ -17,11 +17,11 @@ from stratagraph.graph_sync.history import checkpoint_key
 from stratagraph.graph_sync.mirror import Checkpoint, Hold, Mirror, MirrorBatch
 from stratagraph.graph_sync.worker import SyncConfig, SyncResult, SyncWorker
 from stratagraph.memory.capture.service import Captured
-from stratagraph.store.enums import MemoryType, SourceKind
-from stratagraph.store.feed import Change, Kind, append_changes
-from stratagraph.store.generations import Numbers
-from stratagraph.store.mirror_source import MirrorSource
-from stratagraph.store.tenancy import Tenant
+from stratagraph.store.feed.consumer import Change, Kind, append_changes
+from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.mirror.generations import Numbers
+from stratagraph.store.mirror.source import MirrorSource
+from stratagraph.store.model.enums import MemoryType, SourceKind
 
 PLAN = {
     "plan_id": "deploy",

@@ -20,7 +20,7 @@ import pytest
 
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j, LocalServer, choose_version, find_javas
 from stratagraph.service.local_neo4j.files import server_jars
-from stratagraph.store.errors import Misconfigured, StratagraphError
+from stratagraph.store.model.errors import Misconfigured, StratagraphError
 
 NEWER, LONG_TERM = LINES
 

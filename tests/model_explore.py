@@ -13,11 +13,11 @@ from fix_graphs import CURRENT, WEIGHTS, Held, Link, a_record, a_tenant, distinc
 from fix_memory import Memory, trust_of
 
 from stratagraph.memory.explore.answers import Expansion, Impact, Paths, Related
-from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.store.predicates import DERIVATIONS
-from stratagraph.store.tenancy import Tenant
-from stratagraph.store.trust import Sight, Trust
-from stratagraph.store.writing import NewRelation
+from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.predicates import DERIVATIONS
+from stratagraph.store.model.trust import Trust, Visibility
+from stratagraph.store.records.writing import NewRelation
 
 PREDICATES = ("uses", "part_of", "derived_semantic", "mentions_entity", "reviews")
 LEVELS = (*Sensitivity, *(Sensitivity.PUBLIC,) * 5, *(Sensitivity.LOW,) * 5)
@@ -36,7 +36,7 @@ class Graph:
 
     def full(self, trust: Trust, id_: UUID) -> bool:
         held = self.records.get(id_)
-        return held is not None and held.sight(trust) is Sight.FULL
+        return held is not None and held.visibility(trust) is Visibility.FULL
 
     def walkable(self, trust: Trust, id_: UUID) -> bool:
         return self.full(trust, id_) and self.records[id_].state in CURRENT

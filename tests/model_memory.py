@@ -29,8 +29,8 @@ from stratagraph.memory.revise.request import (
     Revise,
     Supersede,
 )
-from stratagraph.store.enums import SourceKind
-from stratagraph.store.errors import (
+from stratagraph.store.model.enums import SourceKind
+from stratagraph.store.model.errors import (
     ConditionsOverlap,
     EpisodicImmutable,
     EvidenceRequired,

@@ -15,7 +15,7 @@ from fix_memory import Memory
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 from stratagraph.memory.revise.request import Fork, Merge, Retract
-from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 
 SCOPE = "project:lantern"
 PEOPLE = {

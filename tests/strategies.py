@@ -12,12 +12,12 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from stratagraph.store.clock import rfc3339
-from stratagraph.store.enums import AuditAction, Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
-from stratagraph.store.payloads import PAYLOADS
-from stratagraph.store.predicates import INVERSES
-from stratagraph.store.records import AuditEntry, MemoryRecord, Relation
-from stratagraph.store.salience import Decay, Salience
+from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.enums import AuditAction, Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.payloads import PAYLOADS
+from stratagraph.store.model.predicates import INVERSES
+from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
+from stratagraph.store.model.salience import Decay, Salience
 
 Json = dict[str, Any]
 

@@ -28,7 +28,7 @@ from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.service.embedded_postgres import EmbeddedPostgres, postgres_binaries
-from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 
 CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
   ... on CaptureMemorySuccess { primaryRecord { id name text payload } }

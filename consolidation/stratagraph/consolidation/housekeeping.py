@@ -19,18 +19,19 @@ from uuid import UUID
 import structlog
 
 from stratagraph.memory.artifacts import Artifacts
+from stratagraph.memory.episodes import close_episodes
 from stratagraph.memory.reevaluating import reevaluate_due
-from stratagraph.store.clock import Clock
-from stratagraph.store.database import Database, Role
-from stratagraph.store.episodes import close_episodes, fetch_due
-from stratagraph.store.errors import StoreUnavailable
-from stratagraph.store.forgetting import prune_due
-from stratagraph.store.partitions import drop_days, make_days
-from stratagraph.store.retrievals import KEPT, forget_retrievals
-from stratagraph.store.tenancy import Directory
-from stratagraph.store.ticks import trim_ticks
-from stratagraph.store.word_counts import WordCounter
-from stratagraph.store.writing import finish
+from stratagraph.store.erasure.pruning import prune_due
+from stratagraph.store.feed.snapshots import trim_ticks
+from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.errors import StoreUnavailable
+from stratagraph.store.postgres.database import Database, Role
+from stratagraph.store.postgres.partitions import drop_days, make_days
+from stratagraph.store.records.episodes import fetch_due
+from stratagraph.store.records.writing import finish
+from stratagraph.store.search.retrievals import KEPT, forget_retrievals
+from stratagraph.store.search.word_counts import WordCounter
 
 _log = structlog.get_logger(__name__)
 
@@ -107,7 +108,7 @@ class Housekeeping:
         reevaluated = await self._reevaluate(now)
         pruned = await self._prune(now)
         counted = await self._words.count_new()
-        async with self._database.working(Role.JOBS) as connection:
+        async with self._database.background(Role.JOBS) as connection:
             forgotten = await forget_retrievals(connection, before=now - KEPT, limit=self._config.trim)
             await trim_ticks(connection, limit=self._config.trim)
         removed = await self._artifacts.sweep() if self._artifacts is not None else 0
@@ -145,7 +146,7 @@ class Housekeeping:
             return 0
         pruned = 0
         for _ in range(self._config.prune_batches):
-            async with self._database.working(Role.ERASE) as connection:
+            async with self._database.background(Role.ERASE) as connection:
                 batch = await prune_due(connection, self._directory, now=now, limit=self._config.prune_batch)
             pruned += batch.pruned
             if batch.is_done:
@@ -156,7 +157,7 @@ class Housekeeping:
     async def _close_silent(self, now: datetime) -> int:
         closed = 0
         while True:
-            async with self._database.working(Role.JOBS) as connection:
+            async with self._database.background(Role.JOBS) as connection:
                 due = await fetch_due(connection, now=now, limit=self._config.batch)
                 at = max(now, self._clock.now())  # after its locks: from then on a reader of the past waits for it
                 by_tenant: dict[int, list[UUID]] = defaultdict(list)

@@ -12,12 +12,12 @@ from neo4j.exceptions import Neo4jError
 
 from stratagraph.graph_sync.mapping import dead, node, plan, relation
 from stratagraph.graph_sync.mirror import Checkpoint, GenerationChanged, Hold, Mirror, MirrorBatch, Progress
-from stratagraph.store.errors import MirrorUnavailable
-from stratagraph.store.feed import PAGE, Kind, Logged
-from stratagraph.store.generations import Generations, Numbers
-from stratagraph.store.mirror_source import MirrorSource, keys_of
-from stratagraph.store.parking import Parking
-from stratagraph.store.tenancy import Directory
+from stratagraph.store.feed.consumer import PAGE, Kind, Logged
+from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.mirror.dead_letters import Parking
+from stratagraph.store.mirror.generations import Generations, Numbers
+from stratagraph.store.mirror.source import MirrorSource, keys_of
+from stratagraph.store.model.errors import MirrorUnavailable
 
 FEWEST = 50
 FIRST = 500

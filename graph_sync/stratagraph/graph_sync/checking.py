@@ -17,10 +17,10 @@ from uuid import UUID
 
 from stratagraph.graph_sync.mapping import node, plan, relation
 from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.store.feed import Change, Feed, Kind
-from stratagraph.store.generations import Generations
-from stratagraph.store.mirror_source import FIRST_ID, MirrorSource, Told
-from stratagraph.store.tenancy import Directory
+from stratagraph.store.feed.consumer import Change, Feed, Kind
+from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.mirror.generations import Generations
+from stratagraph.store.mirror.source import FIRST_ID, MirrorSource, Told
 
 BUCKET = {Kind.RECORD: 4_096, Kind.RELATION: 16_384}  # rows; relations are seldom looked at one by one
 SAMPLE = 0.001  # of the rows are compared in all that they show

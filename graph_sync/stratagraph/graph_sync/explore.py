@@ -14,12 +14,12 @@ from stratagraph.graph_sync.history import CHECKPOINTS, check_position
 from stratagraph.graph_sync.mapping import relationship_type
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import statement
-from stratagraph.store.enums import Sensitivity
-from stratagraph.store.errors import MirrorUnavailable
-from stratagraph.store.explore import STEPS_APART, Link
-from stratagraph.store.freshness import Freshness
-from stratagraph.store.predicates import DERIVATIONS
-from stratagraph.store.tenancy import Reach
+from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.mirror.freshness import Freshness
+from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.errors import MirrorUnavailable
+from stratagraph.store.model.predicates import DERIVATIONS
+from stratagraph.store.traversal.links import STEPS_APART, Link
 
 DEADLINE_S = 2.0  # for all reads of one question; beyond it the caller falls back to SQL
 _DERIVATIONS = ", ".join(f"'{relationship_type(predicate)}'" for predicate in sorted(DERIVATIONS))
@@ -42,15 +42,15 @@ class Neo4jExplorer:
         self._left_s = deadline_s
 
     async def links(
-        self, reach: Reach, frontier: Sequence[UUID], *, most: int, dependents: bool, besides: Collection[UUID]
+        self, caller: Caller, frontier: Sequence[UUID], *, most: int, dependents: bool, besides: Collection[UUID]
     ) -> list[Link]:
         parameters = {
-            **_sight(reach),
+            **_visibility(caller),
             "frontier": [str(id_) for id_ in frontier],
             "most": most,
             "besides": [str(id_) for id_ in besides],
         }
-        row = await self._read(_links(all_scopes=reach.scopes is None, dependents=dependents), parameters)
+        row = await self._read(_links(all_scopes=caller.scopes is None, dependents=dependents), parameters)
         columns = (row[name] for name in ("id", "near", "far", "weight", "outgoing"))
         with _as_mirrored():
             return [
@@ -58,9 +58,9 @@ class Neo4jExplorer:
                 for id_, near, far, weight, outgoing in zip(*columns, strict=True)
             ]
 
-    async def plans(self, reach: Reach, ops: Sequence[str], *, most: int) -> list[UUID]:
-        parameters = {**_sight(reach), "ops": list(ops), "most": most}
-        row = await self._read(_plans(all_scopes=reach.scopes is None, steps=len(ops)), parameters)
+    async def plans(self, caller: Caller, ops: Sequence[str], *, most: int) -> list[UUID]:
+        parameters = {**_visibility(caller), "ops": list(ops), "most": most}
+        row = await self._read(_plans(all_scopes=caller.scopes is None, steps=len(ops)), parameters)
         with _as_mirrored():
             return [UUID(id_) for id_ in row["id"]]
 
@@ -90,12 +90,12 @@ def _as_mirrored() -> Iterator[None]:
         raise MirrorUnavailable("the mirror holds what nobody mirrored; it is being healed") from error
 
 
-def _sight(reach: Reach) -> dict[str, Any]:
+def _visibility(caller: Caller) -> dict[str, Any]:
     """What a statement binds to hold to the caller's full sight."""
     return {
-        "ten": reach.tenant.id,
-        "ceiling": int(reach.ceiling),
-        "acls": [number for level in range(reach.ceiling + 1) for number in reach.acls(level)],
+        "ten": caller.tenant.id,
+        "ceiling": int(caller.ceiling),
+        "acls": [number for level in range(caller.ceiling + 1) for number in caller.acls(level)],
     }
 
 

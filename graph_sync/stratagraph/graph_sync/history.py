@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from stratagraph.graph_sync.mirror import Checkpoint
-from stratagraph.store.errors import MirrorUnavailable
-from stratagraph.store.freshness import Freshness
-from stratagraph.store.generations import Generations
-from stratagraph.store.mirror_source import MirrorSource
-from stratagraph.store.ticks import SHARDS
+from stratagraph.store.feed.snapshots import SHARDS
+from stratagraph.store.mirror.freshness import Freshness
+from stratagraph.store.mirror.generations import Generations
+from stratagraph.store.mirror.source import MirrorSource
+from stratagraph.store.model.errors import MirrorUnavailable
 
 KEEPER_KEY = "neo4j:keeper"  # the checkpoint that whoever rebuilds holds, as those who follow the feed hold theirs
 

@@ -18,11 +18,11 @@ from stratagraph.graph_sync.checking import Checker, counted
 from stratagraph.graph_sync.history import KEEPER_KEY, checkpoint_key, mismatch
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.rebuilding import Rebuilding
-from stratagraph.store.errors import MirrorUnavailable, StoreUnavailable
-from stratagraph.store.feed import LEASE_S, Feed, Kind
-from stratagraph.store.generations import Generation, Generations
-from stratagraph.store.mirror_source import FIRST_ID, MirrorSource
-from stratagraph.store.rounds import Rounds
+from stratagraph.store.feed.consumer import LEASE_S, Feed, Kind
+from stratagraph.store.mirror.generations import Generation, Generations
+from stratagraph.store.mirror.scrubs import Rounds
+from stratagraph.store.mirror.source import FIRST_ID, MirrorSource
+from stratagraph.store.model.errors import MirrorUnavailable, StoreUnavailable
 
 LOOK_S = 2.0  # between looks at whether the mirror is in our history
 RENEW_S = LEASE_S / 3

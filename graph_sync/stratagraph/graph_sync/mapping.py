@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from stratagraph.store.enums import MemoryType, RecordState, Sensitivity
-from stratagraph.store.trust import acl
+from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.trust import acl
 
 NAME_LENGTH = 80  # letters of a caption
 TYPE_LABELS = {

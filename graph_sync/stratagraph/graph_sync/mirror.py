@@ -13,10 +13,10 @@ from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
 from stratagraph.graph_sync.mapping import as_columns, relationship_type
 from stratagraph.graph_sync.statements import SCHEMA, of_each_type, of_type, relation_constraint, statement
-from stratagraph.store.errors import MirrorUnavailable, Misconfigured
-from stratagraph.store.feed import Kind
-from stratagraph.store.generations import Numbers, Start
-from stratagraph.store.mirror_source import Place, Sums, Told
+from stratagraph.store.feed.consumer import Kind
+from stratagraph.store.mirror.generations import Numbers, Start
+from stratagraph.store.mirror.source import Place, Sums, Told
+from stratagraph.store.model.errors import MirrorUnavailable, Misconfigured
 
 CONNECT_TIMEOUT_S = 5.0
 WRITE_RETRY_S = 3.0  # for deadlocks; an outage is waited out by the worker, which looks again sooner than the driver

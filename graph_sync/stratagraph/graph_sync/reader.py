@@ -10,11 +10,11 @@ from uuid import UUID
 from stratagraph.graph_sync.history import CHECKPOINTS, check_position
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import edges_of
-from stratagraph.store.enums import Sensitivity
-from stratagraph.store.errors import MirrorUnavailable
-from stratagraph.store.freshness import Freshness
-from stratagraph.store.tenancy import Reach
-from stratagraph.store.traversal import Edge
+from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.mirror.freshness import Freshness
+from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.errors import MirrorUnavailable
+from stratagraph.store.traversal.neighbourhood import Edge
 
 ID_LENGTH = 36  # letters of a UUID
 LANES = 2  # statements of one level at a time
@@ -37,28 +37,28 @@ class Neo4jGraphReader:
         """A reader that raises MirrorUnavailable where the mirror shows less than the truth knows it to have."""
         return Neo4jGraphReader(self._mirror, least=least, timeout_s=self._timeout_s)
 
-    async def edges_of(self, reach: Reach, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
+    async def edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
         """A large frontier is halved: while one half is taken in here, Neo4j works on the other."""
         parts = min(LANES, max(1, len(frontier) // LEAST_OF_A_LANE))
         size = max(1, math.ceil(len(frontier) / parts))
         lanes = await asyncio.gather(
             *(
-                self._edges_of(reach, frontier[start : start + size], fan_out=fan_out, history=history)
+                self._edges_of(caller, frontier[start : start + size], fan_out=fan_out, history=history)
                 for start in range(0, len(frontier), size)
             )
         )
         return [edge for lane in lanes for edge in lane]
 
-    async def _edges_of(self, reach: Reach, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
-        leaf = int(reach.ceiling) + 1
-        text = edges_of(all_scopes=reach.scopes is None, all_levels=leaf >= max(Sensitivity), history=history)
+    async def _edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
+        leaf = int(caller.ceiling) + 1
+        text = edges_of(all_scopes=caller.scopes is None, all_levels=leaf >= max(Sensitivity), history=history)
         parameters = {
-            "ten": reach.tenant.id,
+            "ten": caller.tenant.id,
             "frontier": [str(id_) for id_ in frontier],
             "fan_out": fan_out,
             "leaf": leaf,
             "checkpoints": CHECKPOINTS if self._least is not None else [],
-            "acls": [number for level in range(leaf + 1) for number in reach.acls(level)],
+            "acls": [number for level in range(leaf + 1) for number in caller.acls(level)],
         }
         row = (await self._mirror.read(text, parameters, timeout_s=self._timeout_s or READ_TIMEOUT_S))[0]
         if self._least is not None:

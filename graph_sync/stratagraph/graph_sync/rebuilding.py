@@ -11,9 +11,9 @@ import structlog
 from stratagraph.graph_sync.applying import Applier, Work
 from stratagraph.graph_sync.history import KEEPER_KEY
 from stratagraph.graph_sync.mirror import Mirror, Progress
-from stratagraph.store.feed import Kind, Logged
-from stratagraph.store.generations import Generation, Generations
-from stratagraph.store.mirror_source import MirrorSource, Place
+from stratagraph.store.feed.consumer import Kind, Logged
+from stratagraph.store.mirror.generations import Generation, Generations
+from stratagraph.store.mirror.source import MirrorSource, Place
 
 PAGE = 2_000  # rows at most; as many as one transaction takes well
 _log = structlog.get_logger(__name__)

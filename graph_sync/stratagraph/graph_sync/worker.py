@@ -26,16 +26,16 @@ from stratagraph.graph_sync.checking import Checker
 from stratagraph.graph_sync.history import checkpoint_key, mismatch
 from stratagraph.graph_sync.keeping import LOOK_S, Keeper
 from stratagraph.graph_sync.mirror import Checkpoint, Mirror
-from stratagraph.store.database import Database
-from stratagraph.store.enums import Sensitivity
-from stratagraph.store.errors import MirrorUnavailable, StoreUnavailable, StratagraphError
-from stratagraph.store.feed import LEASE_S, Feed, Lease, Page
-from stratagraph.store.generations import Generations
-from stratagraph.store.mirror_source import MirrorSource
-from stratagraph.store.parking import Parking
-from stratagraph.store.rounds import Rounds
-from stratagraph.store.tenancy import Directory
-from stratagraph.store.ticks import SHARDS
+from stratagraph.store.feed.consumer import LEASE_S, Feed, Lease, Page
+from stratagraph.store.feed.snapshots import SHARDS
+from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.mirror.dead_letters import Parking
+from stratagraph.store.mirror.generations import Generations
+from stratagraph.store.mirror.scrubs import Rounds
+from stratagraph.store.mirror.source import MirrorSource
+from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.errors import MirrorUnavailable, StoreUnavailable, StratagraphError
+from stratagraph.store.postgres.database import Database
 
 CONSUMER = "neo4j"
 WAIT_S = 0.2  # between looks at whether the mirror has been healed

@@ -30,7 +30,7 @@ from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Services
 from stratagraph.memory.artifacts import Artifacts
-from stratagraph.store.errors import StratagraphError
+from stratagraph.store.model.errors import StratagraphError
 
 MAX_BODY_BYTES = 16 << 20  # a full batch of captures; refused before it is parsed
 _PAGE_POLICY = (

@@ -22,8 +22,8 @@ from starlette.types import Receive, Scope, Send
 from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.failure import failure
 from stratagraph.memory.artifacts import Artifacts
-from stratagraph.store.errors import InvalidInput, LimitExceeded, StratagraphError
-from stratagraph.store.trust import Trust
+from stratagraph.store.model.errors import InvalidInput, LimitExceeded, StratagraphError
+from stratagraph.store.model.trust import Trust
 
 PATH = "/artifacts"
 TRANSFERS = 8  # at once in one process, each holding its bytes up to twice; others wait

@@ -8,9 +8,9 @@ import structlog
 from starlette.requests import Request
 
 from stratagraph.graphql.oidc import ACTOR_PREFIX
-from stratagraph.store.credentials import PREFIX
-from stratagraph.store.errors import Unauthenticated
-from stratagraph.store.trust import SINGLE_USER, Trust
+from stratagraph.store.keys.credentials import PREFIX
+from stratagraph.store.model.errors import Unauthenticated
+from stratagraph.store.model.trust import SINGLE_USER, Trust
 
 Authenticate = Callable[[str], Awaitable[Trust]]
 

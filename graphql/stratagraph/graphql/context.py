@@ -11,9 +11,9 @@ import strawberry
 from strawberry.dataloader import DataLoader
 
 from stratagraph.graphql.services import Services
-from stratagraph.store.enums import Sensitivity
-from stratagraph.store.records import AuditEntry, MemoryRecord, Relation
-from stratagraph.store.trust import Trust
+from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
+from stratagraph.store.model.trust import Trust
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ import secrets
 import structlog
 from graphql import GraphQLError
 
-from stratagraph.store.errors import StratagraphError
+from stratagraph.store.model.errors import StratagraphError
 
 _log = structlog.get_logger(__name__)
 

@@ -21,9 +21,9 @@ import orjson
 import structlog
 from pydantic import BaseModel, ConfigDict, Field
 
-from stratagraph.store.enums import Access, Sensitivity
-from stratagraph.store.errors import Unauthenticated
-from stratagraph.store.trust import Trust
+from stratagraph.store.model.enums import Access, Sensitivity
+from stratagraph.store.model.errors import Unauthenticated
+from stratagraph.store.model.trust import Trust
 
 ACTOR_PREFIX = "oidc:"  # no API key's actor begins with it, so neither can pass for the other
 MAX_TOKEN_BYTES = 16 << 10

@@ -10,8 +10,8 @@ import strawberry
 from graphql import GraphQLError, ValueNode, value_from_ast_untyped
 from strawberry.types.scalar import ScalarDefinition, scalar
 
-from stratagraph.store.clock import as_utc, rfc3339
-from stratagraph.store.errors import InvalidInput
+from stratagraph.store.model.clock import as_utc, rfc3339
+from stratagraph.store.model.errors import InvalidInput
 
 JSON = NewType("JSON", object)
 

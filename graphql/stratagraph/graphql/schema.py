@@ -54,7 +54,7 @@ from stratagraph.graphql.types.revision import (
     SupersedeInput,
 )
 from stratagraph.memory.revise.request import Revise
-from stratagraph.store.ids import parse_id
+from stratagraph.store.model.ids import parse_id
 
 MAX_TOKENS = 2_000  # of a document; values belong into variables
 MAX_DEPTH = 12

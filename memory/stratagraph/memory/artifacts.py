@@ -20,7 +20,7 @@ import structlog
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from stratagraph.store.artifacts import (
+from stratagraph.store.artifacts.artifacts import (
     PURPOSE,
     Artifact,
     SealedKey,
@@ -36,11 +36,12 @@ from stratagraph.store.artifacts import (
     postpone_removals,
     uri_of,
 )
-from stratagraph.store.blobs import Blobs
-from stratagraph.store.clock import Clock
-from stratagraph.store.database import Database, Role
-from stratagraph.store.enums import Access
-from stratagraph.store.errors import (
+from stratagraph.store.artifacts.blobs import Blobs
+from stratagraph.store.keys.sealing.vault import Sealed
+from stratagraph.store.keys.tenancy import Caller, Directory, Tenant
+from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.enums import Access
+from stratagraph.store.model.errors import (
     ArtifactDamaged,
     InvalidInput,
     LimitExceeded,
@@ -48,10 +49,9 @@ from stratagraph.store.errors import (
     StoreUnavailable,
     StratagraphError,
 )
-from stratagraph.store.ids import new_id
-from stratagraph.store.sealing.vault import Sealed
-from stratagraph.store.tenancy import Directory, Reach, Tenant
-from stratagraph.store.trust import Trust
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.database import Database, Role
 
 MAX_BYTES = 64 << 20  # of one artifact, where nothing else is set
 BATCH = 100  # artifacts looked at, or objects removed, in one transaction
@@ -128,18 +128,18 @@ class Artifacts:
                 f"What arrived is {uri_of(digest)}, not the announced {uri_of(expected)}; send it again.",
                 path=["Digest"],
             )
-        reach = await self._directory.reach(trust)
-        stored = StoredObject(tenant=reach.tenant.id, sha256=digest, id=new_id())
-        async with self._database.writing(reach.bounds) as connection:
+        caller = await self._directory.caller(trust)
+        stored = StoredObject(tenant=caller.tenant.id, sha256=digest, id=new_id())
+        async with self._database.writing(caller.bounds) as connection:
             await announce(connection, stored, at=self._clock.now())
         key = secrets.token_bytes(_KEY_BYTES) if self._seals else None
         await self._blobs.put(stored.key, data if key is None else await asyncio.to_thread(_seal, key, stored, data))
-        async with self._database.writing(reach.bounds) as connection:
+        async with self._database.writing(caller.bounds) as connection:
             at = self._clock.now()
-            seen = await find_artifacts(connection, reach, [digest], at=at)
+            seen = await find_artifacts(connection, caller, [digest], at=at)
             sealed = None
             if key is not None:
-                sealer = await reach.tenant.keyring.sealer(connection)
+                sealer = await caller.tenant.keyring.sealer(connection)
                 sealed = SealedKey(blob=sealer.seal(stored.id, PURPOSE, key), data_key=sealer.key_id)
             displaced = await adopt(
                 connection,
@@ -151,7 +151,7 @@ class Artifacts:
                 at=at,
             )
         if displaced:
-            await self._settle(reach, displaced)
+            await self._settle(caller, displaced)
         return Uploaded(sha256=digest, size_bytes=len(data), is_new=digest not in seen)
 
     async def get(self, trust: Trust, uri: str) -> Fetched:
@@ -161,15 +161,15 @@ class Artifacts:
         digest = hash_in(uri)
         if digest is None:
             raise InvalidInput("An artifact is named sha256: and 64 hexadecimal digits.", path=["uri"])
-        reach = await self._directory.reach(trust)
-        artifact = await self._find(reach, digest)
+        caller = await self._directory.caller(trust)
+        artifact = await self._find(caller, digest)
         raw = await self._blobs.get(artifact.stored.key, limit=artifact.size_bytes + _OVERHEAD)
         if raw is None:  # the same bytes may have been sent again just now, and the object replaced
-            artifact = await self._find(reach, digest)
+            artifact = await self._find(caller, digest)
             raw = await self._blobs.get(artifact.stored.key, limit=artifact.size_bytes + _OVERHEAD)
-        data = await self._opened(reach.tenant, artifact, raw) if raw is not None else None
+        data = await self._opened(caller.tenant, artifact, raw) if raw is not None else None
         if data is None or await asyncio.to_thread(lambda: hashlib.sha256(data).digest()) != digest:
-            _log.error("artifact damaged", tenant=reach.tenant.id, sha256=digest.hex(), missing=raw is None)
+            _log.error("artifact damaged", tenant=caller.tenant.id, sha256=digest.hex(), missing=raw is None)
             raise ArtifactDamaged
         return Fetched(sha256=digest, media_type=artifact.media_type, data=data)
 
@@ -180,11 +180,11 @@ class Artifacts:
         """
         looked = BATCH
         while looked == BATCH:
-            async with self._database.working(Role.ERASE) as connection:
+            async with self._database.background(Role.ERASE) as connection:
                 looked = await collect_garbage(connection, at=self._clock.now(), limit=BATCH)
         gone = 0
         while True:
-            async with self._database.working(Role.ERASE) as connection:
+            async with self._database.background(Role.ERASE) as connection:
                 due = await fetch_removals(connection, at=self._clock.now(), limit=BATCH)
                 removed = await self._remove(due)
                 await forget_removals(connection, removed)
@@ -199,7 +199,7 @@ class Artifacts:
 
         May be repeated. What cannot be removed now is still on the list, and `sweep` removes it.
         """
-        async with self._database.working(Role.ERASE) as connection:
+        async with self._database.background(Role.ERASE) as connection:
             due = await fetch_removals_of(connection, tenant, hashes)
             removed = await self._remove(due)
             await forget_removals(connection, removed)
@@ -222,9 +222,9 @@ class Artifacts:
             data += chunk
         return bytes(data)
 
-    async def _find(self, reach: Reach, digest: bytes) -> Artifact:
-        async with self._database.reading(reach.bounds) as connection:
-            found = await find_artifacts(connection, reach, [digest], at=self._clock.now())
+    async def _find(self, caller: Caller, digest: bytes) -> Artifact:
+        async with self._database.reading(caller.bounds) as connection:
+            found = await find_artifacts(connection, caller, [digest], at=self._clock.now())
         if digest not in found:
             uri = uri_of(digest)
             raise RecordNotFound(uri, f"There is no artifact {uri} that this credential may see.", path=["uri"])
@@ -250,11 +250,11 @@ class Artifacts:
             _log.warning("artifacts' objects could not be removed", objects=failed)
         return removed
 
-    async def _settle(self, reach: Reach, displaced: Sequence[StoredObject]) -> None:
+    async def _settle(self, caller: Caller, displaced: Sequence[StoredObject]) -> None:
         """Remove what an upload replaced. Failing that, it stays on the list: the upload itself has succeeded."""
         try:
             removed = await self._remove(displaced)
-            async with self._database.writing(reach.bounds) as connection:
+            async with self._database.writing(caller.bounds) as connection:
                 await forget_removals(connection, removed)
         except StratagraphError as error:
             _log.warning("a replaced artifact is left for housekeeping", code=error.code)

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from stratagraph.store.clock import TICK, Clock, as_utc, rfc3339
-from stratagraph.store.database import Database
-from stratagraph.store.enums import Access
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.forgetting import preview
-from stratagraph.store.reading import Reader
-from stratagraph.store.records import MemoryRecord
-from stratagraph.store.tenancy import Directory
-from stratagraph.store.trust import Trust
+from stratagraph.store.erasure.pruning import preview
+from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.model.clock import RESOLUTION, Clock, as_utc, rfc3339
+from stratagraph.store.model.enums import Access
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.records.reading import Reader
 
 MAX_PAGE = 100
 MAX_TOTAL = 10_000  # counted exactly up to here
@@ -68,14 +68,14 @@ class Forgetting:
                 path=["until"],
             )
         position = _decode_cursor(after) if after is not None else None
-        reach = await self._directory.reach(trust)
-        async with self._database.reading(reach.bounds) as connection:
-            found = await preview(connection, reach, until=until, first=first + 1, after=position)
+        caller = await self._directory.caller(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            found = await preview(connection, caller, until=until, first=first + 1, after=position)
             total = len(found)
             if position is not None or total > first:
-                total = len(await preview(connection, reach, until=until, first=MAX_TOTAL, after=None))
+                total = len(await preview(connection, caller, until=until, first=MAX_TOTAL, after=None))
             shown = found[:first]
-            records = await Reader(connection, self._directory, reach, now).records([id_ for id_, _ in shown])
+            records = await Reader(connection, self._directory, caller, now).records([id_ for id_, _ in shown])
         return Preview(
             items=tuple(Forgettable(record=records[id_], due_at=due_at) for id_, due_at in shown),
             total=total,
@@ -86,7 +86,7 @@ class Forgetting:
 
 def _encode_cursor(last: tuple[UUID, datetime]) -> str:
     id_, due_at = last
-    return base64.urlsafe_b64encode(_CURSOR.pack((due_at - _EPOCH) // TICK, id_.bytes)).decode()
+    return base64.urlsafe_b64encode(_CURSOR.pack((due_at - _EPOCH) // RESOLUTION, id_.bytes)).decode()
 
 
 def _decode_cursor(cursor: str) -> tuple[datetime, UUID]:

@@ -10,20 +10,20 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from stratagraph.store.audit import fetch_audit
-from stratagraph.store.clock import Clock
-from stratagraph.store.database import Database
-from stratagraph.store.entities import find_by_names
-from stratagraph.store.enums import Access, MemoryType
-from stratagraph.store.episodes import LISTED_EVENTS, assemble
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.instants import past_instant, settle
-from stratagraph.store.past import Moment, Past, Version
-from stratagraph.store.reading import Reader
-from stratagraph.store.records import AuditEntry, MemoryRecord, Relation
-from stratagraph.store.tenancy import Directory, Reach
-from stratagraph.store.trust import Trust
-from stratagraph.store.writing import handle_key
+from stratagraph.store.audit.events import fetch_audit
+from stratagraph.store.feed.settling import past_instant, settle
+from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.enums import Access, MemoryType
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.records.entities import find_by_names
+from stratagraph.store.records.episodes import LISTED_EVENTS, assemble
+from stratagraph.store.records.past import Moment, Past, Version
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.writing import handle_key
 
 MAX_PAGE = 100
 MAX_RELATIONS = 100  # shown at one record, heaviest first
@@ -84,22 +84,22 @@ class Lookup:
         Raises InvalidInput for an instant to come, StoreUnavailable for one that is not settled yet.
         """
         trust.require(Access.READ)
-        reach = await self._directory.reach(trust)
+        caller = await self._directory.caller(trust)
         now = self._clock.now()
         if as_of is not None:
-            return await self._past_record(reach, Moment(id_, past_instant(as_of, now=now)))
-        async with self._database.reading(reach.bounds) as connection:
-            reader = Reader(connection, self._directory, reach, now)
+            return await self._past_record(caller, Moment(id_, past_instant(as_of, now=now)))
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, now)
             found = (await reader.records([id_])).get(id_)
             if found is None:
                 return None
-            payloads = await assemble(connection, reach, [found], most=ALL_EVENTS)
+            payloads = await assemble(connection, caller, [found], most=ALL_EVENTS)
         return replace(found, payload=payloads[id_]) if id_ in payloads else found
 
-    async def _past_record(self, reach: Reach, moment: Moment) -> MemoryRecord | None:
+    async def _past_record(self, caller: Caller, moment: Moment) -> MemoryRecord | None:
         await settle(self._database, moment.at)
-        async with self._database.reading(reach.bounds) as connection:
-            past = Past(connection, self._directory, reach)
+        async with self._database.reading(caller.bounds) as connection:
+            past = Past(connection, self._directory, caller)
             found = (await past.records([moment])).get(moment)
             if found is None:
                 return None
@@ -114,9 +114,9 @@ class Lookup:
         trust.require(Access.READ)
         _check_first(first)
         before = _decode_version(after) if after is not None else None
-        reach = await self._directory.reach(trust)
-        async with self._database.reading(reach.bounds) as connection:
-            past = Past(connection, self._directory, reach)
+        caller = await self._directory.caller(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            past = Past(connection, self._directory, caller)
             found = await past.versions(id_, now=self._clock.now(), first=first + 1, before=before)
         shown = tuple(found[:first])
         return History(
@@ -127,9 +127,9 @@ class Lookup:
 
     async def payloads(self, trust: Trust, records: Collection[MemoryRecord]) -> dict[UUID, dict[str, Any]]:
         """Timelines for the thread episodes among `records`, up to LISTED_EVENTS events each."""
-        reach = await self._directory.reach(trust)
-        async with self._database.reading(reach.bounds) as connection:
-            return await assemble(connection, reach, records, most=LISTED_EVENTS)
+        caller = await self._directory.caller(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            return await assemble(connection, caller, records, most=LISTED_EVENTS)
 
     async def records(
         self,
@@ -145,9 +145,9 @@ class Lookup:
         trust.require(Access.READ)
         _check_first(first)
         before = _decode_cursor(after) if after is not None else None
-        reach = await self._directory.reach(trust)
-        async with self._database.reading(reach.bounds) as connection:
-            reader = Reader(connection, self._directory, reach, self._clock.now())
+        caller = await self._directory.caller(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
             found = await reader.page(types=types, scope=scope, tag=tag, first=first + 1, before=before)
         shown = tuple(found[:first])
         return Page(
@@ -160,21 +160,21 @@ class Lookup:
         """Entities known by this name or alias, exactly but for case and spaces."""
         trust.require(Access.READ)
         _check_first(first)
-        reach = await self._directory.reach(trust if scope is None else trust.narrowed(scopes=[scope]))
-        async with self._database.reading(reach.bounds) as connection:
-            ids = [id_ for id_, _ in await find_by_names(connection, reach, [name], limit=first)]
-            found = await Reader(connection, self._directory, reach, self._clock.now()).records(ids)
+        caller = await self._directory.caller(trust if scope is None else trust.narrowed(scopes=[scope]))
+        async with self._database.reading(caller.bounds) as connection:
+            ids = [id_ for id_, _ in await find_by_names(connection, caller, [name], limit=first)]
+            found = await Reader(connection, self._directory, caller, self._clock.now()).records(ids)
         records = [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
         return [record for record in records if scope is None or record.scope == scope]
 
     async def plan(self, trust: Trust, id_: str, version: str | None) -> Plan | None:
         """A plan by its record's id, or by plan_id: the given version, or the newest. None if there is none."""
         trust.require(Access.READ)
-        reach = await self._directory.reach(trust)
-        async with self._database.reading(reach.bounds) as connection:
-            reader = Reader(connection, self._directory, reach, self._clock.now())
+        caller = await self._directory.caller(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
             found: Sequence[MemoryRecord] = await reader.by_handle(
-                [handle_key(reach.tenant, MemoryType.PLAN_GRAPH, id_)]
+                [handle_key(caller.tenant, MemoryType.PLAN_GRAPH, id_)]
             )
             if not found and _is_uuid(id_):
                 found = list((await reader.records([UUID(id_)])).values())
@@ -185,32 +185,32 @@ class Lookup:
         return None
 
     async def relations(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, list[Relation]]:
-        reach = await self._directory.reach(trust)
-        async with self._database.reading(reach.bounds) as connection:
-            reader = Reader(connection, self._directory, reach, self._clock.now())
+        caller = await self._directory.caller(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
             return await reader.relations_of(ids, limit=MAX_RELATIONS)
 
     async def past_relations(self, trust: Trust, moments: Collection[Moment]) -> dict[Moment, list[Relation]]:
         """The relations that records had at instants which an answer has been given for."""
-        reach = await self._directory.reach(trust)
-        async with self._database.reading(reach.bounds) as connection:
-            return await Past(connection, self._directory, reach).relations_of(moments, limit=MAX_RELATIONS)
+        caller = await self._directory.caller(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            return await Past(connection, self._directory, caller).relations_of(moments, limit=MAX_RELATIONS)
 
     async def past_payloads(
         self, trust: Trust, records: Collection[tuple[MemoryRecord, datetime]]
     ) -> dict[Moment, dict[str, Any]]:
         """Timelines of then for the thread episodes among `records`, up to LISTED_EVENTS events each."""
-        reach = await self._directory.reach(trust)
-        async with self._database.reading(reach.bounds) as connection:
-            return await Past(connection, self._directory, reach).assemble(records, most=LISTED_EVENTS)
+        caller = await self._directory.caller(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            return await Past(connection, self._directory, caller).assemble(records, most=LISTED_EVENTS)
 
     async def audit(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, list[AuditEntry]]:
         """The logs of those records that the caller may see in full."""
-        reach = await self._directory.reach(trust)
-        async with self._database.reading(reach.bounds) as connection:
-            reader = Reader(connection, self._directory, reach, self._clock.now())
+        caller = await self._directory.caller(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
             whole = [id_ for id_, record in (await reader.records(ids)).items() if not record.redacted]
-            return dict(await fetch_audit(connection, reach.tenant, whole))
+            return dict(await fetch_audit(connection, caller.tenant, whole))
 
 
 def _check_first(first: int) -> None:

@@ -10,19 +10,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
-from stratagraph.store.audit import Deed, write_audit
-from stratagraph.store.database import beyond
-from stratagraph.store.enums import AuditAction, RecordState
-from stratagraph.store.facts import in_the_way
-from stratagraph.store.feed import Change
-from stratagraph.store.reading import Reader
-from stratagraph.store.records import MemoryRecord
-from stratagraph.store.reevaluations import queue_dependents
-from stratagraph.store.support import Standing, direct_dependents, downstream, standings
-from stratagraph.store.tenancy import Directory, Reach
-from stratagraph.store.writing import Edit, update_records
+from stratagraph.store.audit.events import AuditEvent, write_audit
+from stratagraph.store.feed.consumer import Change
+from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.model.enums import AuditAction, RecordState
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.postgres.database import Connection, elevated
+from stratagraph.store.records.facts import in_the_way
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.reevaluations import queue_dependents
+from stratagraph.store.records.support import Standing, direct_dependents, downstream, standings
+from stratagraph.store.records.writing import Edit, update_records
 
 BUDGET = 200  # records re-evaluated within the transaction that caused it
 
@@ -45,15 +43,15 @@ class Impact:
     sources_left: int
 
 
-async def reachable(connection: AsyncConnection, reach: Reach, causes: Collection[UUID]) -> list[UUID]:
+async def reachable(connection: Connection, caller: Caller, causes: Collection[UUID]) -> list[UUID]:
     """What a change of `causes` may concern, to be locked with them before the instant of the write is taken."""
-    return sorted(await downstream(connection, reach.tenant, causes))[:BUDGET]
+    return sorted(await downstream(connection, caller.tenant, causes))[:BUDGET]
 
 
 async def reevaluate(
-    connection: AsyncConnection,
+    connection: Connection,
     directory: Directory,
-    reach: Reach,
+    caller: Caller,
     *,
     doubtful: Collection[UUID] = (),
     causes: Collection[UUID] = (),
@@ -62,7 +60,7 @@ async def reevaluate(
 ) -> Propagated:
     """Look again at the records that are `doubtful`, at what was derived from `causes`, whose rows have been changed
     already, and at all that follows from it. Once in a transaction, so that a record changes at most once by it."""
-    spread = _Spread(connection, directory, reach.everything(), actor, at)
+    spread = _Spread(connection, directory, caller.everything(), actor, at)
     await spread.run({*doubtful, *await spread.derived_from(causes)})
     return spread.done
 
@@ -75,9 +73,9 @@ class _Spread:
     it comes to rest whatever rests on what.
     """
 
-    connection: AsyncConnection
+    connection: Connection
     directory: Directory
-    everything: Reach
+    everything: Caller
     actor: str
     at: datetime
     done: Propagated = field(default_factory=Propagated)
@@ -89,7 +87,7 @@ class _Spread:
     async def run(self, ids: Collection[UUID]) -> None:
         if not ids:
             return
-        async with beyond(self.connection, self.everything.bounds):
+        async with elevated(self.connection, self.everything.bounds):
             touched = await self._look_at(ids)
             frontier = touched
             while frontier:
@@ -158,25 +156,25 @@ class _Spread:
         tenant = self.everything.tenant
         edits = [Edit(id=id_, state=int(self.decided[id_])) for id_ in order]
         self.done.changes += await update_records(self.connection, self.directory, tenant, edits, at=self.at)
-        deeds = [self._deed(id_) for id_ in order]
-        await write_audit(self.connection, tenant, deeds, actor=self.actor, at=self.at)
+        events = [self._event(id_) for id_ in order]
+        await write_audit(self.connection, tenant, events, actor=self.actor, at=self.at)
         self.done.moved |= self.decided
 
-    def _deed(self, id_: UUID) -> Deed:
+    def _event(self, id_: UUID) -> AuditEvent:
         if self.decided[id_] is RecordState.ACTIVE:
-            return Deed(record=id_, action=AuditAction.REVISE, rationale="what it rests on holds again")
+            return AuditEvent(record=id_, action=AuditAction.REVISE, rationale="what it rests on holds again")
         disputed = self.standings[id_].disputed
         why = "another record contests it" if disputed else "nothing that it was derived from still holds"
-        return Deed(record=id_, action=AuditAction.CONTEST, rationale=why)
+        return AuditEvent(record=id_, action=AuditAction.CONTEST, rationale=why)
 
 
 async def impact(
-    connection: AsyncConnection, directory: Directory, reach: Reach, id_: UUID, *, now: datetime
+    connection: Connection, directory: Directory, caller: Caller, id_: UUID, *, now: datetime
 ) -> list[Impact]:
     """What retracting or correcting `id_` would do to all derived from it, nearest first, changing nothing."""
-    everything = reach.everything()
-    async with beyond(connection, everything.bounds):
-        derived = await downstream(connection, reach.tenant, [id_])
+    everything = caller.everything()
+    async with elevated(connection, everything.bounds):
+        derived = await downstream(connection, caller.tenant, [id_])
         order = _nearest_first(derived, id_)[:BUDGET]
         records = await Reader(connection, directory, everything, now).records(order)
         gone = {id_}

@@ -7,24 +7,23 @@ from datetime import datetime
 from uuid import UUID
 
 import orjson
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.audit import Deed, write_audit
-from stratagraph.store.database import beyond
-from stratagraph.store.enums import AuditAction, MemoryType, RecordState
-from stratagraph.store.feed import Change
-from stratagraph.store.reading import Reader
-from stratagraph.store.salience import withdrawn
-from stratagraph.store.tenancy import Directory, Reach
-from stratagraph.store.writing import Edit, update_records, write_salience
+from stratagraph.store.audit.events import AuditEvent, write_audit
+from stratagraph.store.feed.consumer import Change
+from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
+from stratagraph.store.model.salience import withdrawn
+from stratagraph.store.postgres.database import Connection, elevated
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.writing import Edit, update_records, write_salience
 
 _ACTIONS = {RecordState.SUPERSEDED: AuditAction.SUPERSEDE, RecordState.RETRACTED: AuditAction.RETRACT}
 
 
 async def withdraw(
-    connection: AsyncConnection,
+    connection: Connection,
     directory: Directory,
-    reach: Reach,
+    caller: Caller,
     ids: Collection[UUID],
     state: RecordState,
     *,
@@ -33,8 +32,8 @@ async def withdraw(
     by: UUID | None = None,
 ) -> list[Change]:
     """Supersede or retract locked records. A superseded fact names what took its place: `by`."""
-    everything = reach.everything()
-    async with beyond(connection, everything.bounds):  # a rule may have lifted a fact above its writer's ceiling
+    everything = caller.everything()
+    async with elevated(connection, everything.bounds):  # a rule may have lifted a fact above its writer's ceiling
         records = await Reader(connection, directory, everything, at).records(sorted(ids))
     edits = []
     for id_ in sorted(records):
@@ -45,17 +44,17 @@ async def withdraw(
             edits.append(Edit(id=id_, state=int(state), payload=orjson.dumps(payload).decode()))
         else:
             edits.append(Edit(id=id_, state=int(state)))
-    changes = await update_records(connection, directory, reach.tenant, edits, at=at)
+    changes = await update_records(connection, directory, caller.tenant, edits, at=at)
     await write_salience(
         connection,
-        reach.tenant,
+        caller.tenant,
         [(id_, withdrawn(record.lifecycle, at)) for id_, record in records.items() if record.lifecycle],
     )
     await write_audit(
         connection,
-        reach.tenant,
-        [Deed(record=id_, action=_ACTIONS[state], rationale=rationale, salience=0.0) for id_ in sorted(records)],
-        actor=reach.trust.actor,
+        caller.tenant,
+        [AuditEvent(record=id_, action=_ACTIONS[state], rationale=rationale, salience=0.0) for id_ in sorted(records)],
+        actor=caller.trust.actor,
         at=at,
     )
     return changes

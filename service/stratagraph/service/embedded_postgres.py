@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 import psycopg
 
-from stratagraph.store.errors import Misconfigured, StoreUnavailable
+from stratagraph.store.model.errors import Misconfigured, StoreUnavailable
 
 SOCKET_PATH_MAX = 100  # bytes; sockaddr_un holds 104 on macOS and 108 on Linux
 START_TIMEOUT_S = 120  # a crash recovery may have much to replay

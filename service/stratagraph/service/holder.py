@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from stratagraph.store.errors import Misconfigured
+from stratagraph.store.model.errors import Misconfigured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

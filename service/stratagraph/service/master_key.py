@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from stratagraph.service.settings import Settings
-from stratagraph.store.database import Database
-from stratagraph.store.errors import Misconfigured
-from stratagraph.store.sealing.master import MasterKey, from_file, from_hook, from_text, make_file
-from stratagraph.store.sealing.vault import Vault
+from stratagraph.store.keys.sealing.master import MasterKey, from_file, from_hook, from_text, make_file
+from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.model.errors import Misconfigured
+from stratagraph.store.postgres.database import Database
 
 MASTER_KEY_FILE = "master.key"  # in the data directory, for the embedded database
 

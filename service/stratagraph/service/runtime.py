@@ -27,18 +27,18 @@ from stratagraph.service.embedded_postgres import API_LOGIN, WORKER_LOGIN, Embed
 from stratagraph.service.local_neo4j import LocalNeo4j
 from stratagraph.service.master_key import open_vault
 from stratagraph.service.settings import Settings
-from stratagraph.store.blobs import Blobs
-from stratagraph.store.clock import SystemClock
-from stratagraph.store.credentials import Credentials
-from stratagraph.store.database import Database
-from stratagraph.store.errors import StratagraphError
-from stratagraph.store.feed import Feed
-from stratagraph.store.freshness import MirrorFreshness
-from stratagraph.store.generations import Generations
-from stratagraph.store.partitions import count_strays, make_days
-from stratagraph.store.schema import migrate
-from stratagraph.store.sealing.master import MasterKey
-from stratagraph.store.tenancy import Directory
+from stratagraph.store.artifacts.blobs import Blobs
+from stratagraph.store.feed.consumer import Feed
+from stratagraph.store.keys.credentials import Credentials
+from stratagraph.store.keys.sealing.master import MasterKey
+from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.mirror.freshness import MirrorFreshness
+from stratagraph.store.mirror.generations import Generations
+from stratagraph.store.model.clock import SystemClock
+from stratagraph.store.model.errors import StratagraphError
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.partitions import count_strays, make_days
+from stratagraph.store.postgres.schema import migrate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from stratagraph.graphql.oidc import IssuerKeys, OidcTokens
 from stratagraph.service.holder import hold, tell
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Part, Settings
-from stratagraph.store.errors import Misconfigured
+from stratagraph.store.model.errors import Misconfigured
 
 GRACE_S = 20  # requests under way may take this long to finish after a stop is asked for
 _log = structlog.get_logger(__name__)

@@ -14,8 +14,8 @@ from pydantic import Field, Json, SecretStr, ValidationError, field_validator, m
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from stratagraph.graphql.oidc import ClaimNames, is_safe_url
-from stratagraph.store.enums import Sensitivity
-from stratagraph.store.errors import Misconfigured
+from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.errors import Misconfigured
 
 PREFIX = "STRATAGRAPH_"
 Part = Literal["api", "sync", "jobs"]

@@ -1,5 +1,16 @@
-"""Postgres, the only truth: records, relations, their history and trust, search, traversal and the change feed.
+"""Postgres, the only truth, in wings. Each imports only from those above it in this list:
 
-Read `records.py` and `salience.py` first, then `writing.py` (how a transaction is put together) and
-`reading.py` (how rows become records under a caller's trust). SQL lives in this room and nowhere else.
+model       records, payloads, salience, trust, errors: no I/O
+postgres    connections, roles, named statements, tables, migrations
+keys        tenants, callers, credentials, encryption at rest
+feed        the change log and its consumers
+audit       who did what, hash-chained
+artifacts   large bytes by their hash
+records     reading and writing records and relations
+search      candidates by words
+traversal   the graph in SQL
+erasure     pruning, deleting, erasing
+mirror      what the mirror in Neo4j reads
+
+SQL lives in this room and nowhere else: in the `.sql` files of the wings, or in SQLAlchemy Core.
 """

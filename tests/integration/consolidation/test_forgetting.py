@@ -21,18 +21,18 @@ from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import Retention
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.forgetting import Forgetting, Preview
-from stratagraph.store import forgetting
-from stratagraph.store.database import Role
-from stratagraph.store.entities import name_key
-from stratagraph.store.enums import DeletionPolicy, MemoryType, Sensitivity, SourceKind
-from stratagraph.store.errors import InvalidInput, Misconfigured
-from stratagraph.store.facts import fact_keys
-from stratagraph.store.feed import Kind
-from stratagraph.store.forgetting import Pruned, lock_due, mark_learned, prune_due
-from stratagraph.store.salience import PRUNE_BELOW, pinned
-from stratagraph.store.tenancy import Tenant
-from stratagraph.store.tombstones import Cause, blocked, bury, derivation_key, fetch_remains
-from stratagraph.store.writing import handle_key, write_salience
+from stratagraph.store.erasure import pruning as forgetting
+from stratagraph.store.erasure.pruning import Pruned, lock_due, mark_learned, prune_due
+from stratagraph.store.feed.consumer import Kind
+from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.errors import InvalidInput, Misconfigured
+from stratagraph.store.model.salience import PRUNE_BELOW, pinned
+from stratagraph.store.postgres.database import Role
+from stratagraph.store.records.entities import name_key
+from stratagraph.store.records.facts import fact_keys
+from stratagraph.store.records.tombstones import Cause, blocked, bury, derivation_key, fetch_remains
+from stratagraph.store.records.writing import handle_key, write_salience
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 FADED = timedelta(hours=11)  # an event's salience is below the threshold after ten half-lives
@@ -62,7 +62,7 @@ async def prune(memory: Memory, *, limit: int = 100) -> Pruned:
     """All batches of one pass, added up."""
     pruned = put_off = relations = 0
     while True:
-        async with memory.database.working(Role.ERASE) as connection:
+        async with memory.database.background(Role.ERASE) as connection:
             batch = await prune_due(connection, memory.directory, now=memory.clock.now(), limit=limit)
         if batch.is_done:
             return Pruned(pruned=pruned, put_off=put_off, relations=relations)
@@ -74,7 +74,7 @@ async def learn(memory: Memory) -> int:
     """What learning will do when it has read all closed episodes."""
     tenant = await tenant_of(memory)
     episodes = [row.id for row in await rows(memory, "SELECT id FROM episode")]
-    async with memory.database.working(Role.JOBS) as connection:
+    async with memory.database.background(Role.JOBS) as connection:
         return await mark_learned(connection, tenant.id, episodes, at=memory.clock.now())
 
 
@@ -170,11 +170,11 @@ async def test_spec_2_a_pinned_record_stays_until_it_is_let_go_and_has_faded(mem
     assert kept.lifecycle is not None
     tenant = await tenant_of(memory)
     held = pinned(kept.lifecycle, True, memory.clock.now())
-    async with memory.database.writing((await memory.directory.reach(memory.trust)).bounds) as connection:
+    async with memory.database.writing((await memory.directory.caller(memory.trust)).bounds) as connection:
         await write_salience(connection, tenant, [(kept.id, held)])
     memory.clock.forward(YEAR)
     assert (await prune(memory)).is_done
-    async with memory.database.writing((await memory.directory.reach(memory.trust)).bounds) as connection:
+    async with memory.database.writing((await memory.directory.caller(memory.trust)).bounds) as connection:
         await write_salience(connection, tenant, [(kept.id, pinned(held, False, memory.clock.now()))])
     assert (await prune(memory)).is_done
     memory.clock.forward(FADED)
@@ -335,7 +335,7 @@ async def test_spec_2_a_record_with_more_relations_than_a_batch_takes_goes_in_th
     for other in others:
         await relate(memory, other, hub)
     memory.clock.forward(FADED)
-    async with memory.database.working(Role.ERASE) as connection:
+    async with memory.database.background(Role.ERASE) as connection:
         first = await prune_due(connection, memory.directory, now=memory.clock.now(), limit=1)
     assert first == Pruned(relations=2)
     assert hub in await ids(memory)
@@ -349,7 +349,7 @@ async def test_spec_2_two_that_prune_at_once_share_the_work_and_wait_for_nobody(
         await relate(memory, source, target)
     memory.clock.forward(FADED)
     now = memory.clock.now()
-    async with memory.database.working(Role.ERASE) as first, memory.database.working(Role.ERASE) as second:
+    async with memory.database.background(Role.ERASE) as first, memory.database.background(Role.ERASE) as second:
         one = await prune_due(first, memory.directory, now=now, limit=4)
         async with asyncio.timeout(5):
             two = await prune_due(second, memory.directory, now=now, limit=4)
@@ -455,7 +455,7 @@ async def test_decision_19_a_tombstone_blocks_derivation_from_older_sources_only
     )
     alice = derivation_key(tenant, MemoryType.ENTITY, scopes["project:x"], name_key(tenant, "alice"))
     died = memory.clock.now()
-    async with memory.database.working(Role.JOBS) as connection:
+    async with memory.database.background(Role.JOBS) as connection:
         assert await blocked(connection, tenant, {here: source, there: source, alice: source}) == {here, alice}
         assert await blocked(connection, tenant, {here: died - timedelta(microseconds=1)}) == {here}
         assert await blocked(connection, tenant, {here: died}) == set()
@@ -474,7 +474,7 @@ async def test_spec_2_a_tombstone_knows_skills_and_plans_by_their_names_and_hold
         await memory.remember(SourceKind.WORKING_STATE, {"thread_id": "t1", "state": "planning"}),
     ]
     tenant = await tenant_of(memory)
-    async with memory.database.working(Role.ERASE) as connection:
+    async with memory.database.background(Role.ERASE) as connection:
         remains = await fetch_remains(connection, tenant, [one.primary.id for one in kept])
         assert {one.id for one in remains} == {one.primary.id for one in kept}
         await bury(connection, tenant, remains, cause=Cause.DELETED, at=memory.clock.now())
@@ -596,7 +596,7 @@ async def test_spec_2_an_unregistered_curve_is_refused_when_written(memory: Memo
     assert kept.lifecycle is not None
     decay = replace(kept.lifecycle.decay, curve=type(kept.lifecycle.decay.curve).CUSTOM, params={"name": "cliff"})
     tenant = await tenant_of(memory)
-    async with memory.database.writing((await memory.directory.reach(memory.trust)).bounds) as connection:
+    async with memory.database.writing((await memory.directory.caller(memory.trust)).bounds) as connection:
         with pytest.raises(InvalidInput, match="power_law"):
             await write_salience(connection, tenant, [(kept.id, replace(kept.lifecycle, decay=decay))])
 
@@ -621,7 +621,7 @@ async def test_spec_2_an_imports_retention_decides_when_it_goes(memory: Memory) 
     retention = Retention(half_life_s=60.0, deletion_policy=DeletionPolicy.AUTO_PRUNE)
     await memory.turn("short-lived", retention=retention)
     memory.clock.forward(timedelta(minutes=9))
-    async with memory.database.working(Role.ERASE) as connection:
+    async with memory.database.background(Role.ERASE) as connection:
         assert await lock_due(connection, now=memory.clock.now(), limit=10) == []
     memory.clock.forward(timedelta(minutes=1))
     assert (await prune(memory)).pruned == 1

@@ -9,8 +9,8 @@ from fix_memory import Memory
 
 from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.store.feed import Feed
-from stratagraph.store.retrievals import KEPT
+from stratagraph.store.feed.consumer import Feed
+from stratagraph.store.search.retrievals import KEPT
 
 
 @pytest.fixture

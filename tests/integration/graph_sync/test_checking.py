@@ -13,8 +13,8 @@ from sqlalchemy import text
 from stratagraph.graph_sync import checking
 from stratagraph.graph_sync.checking import Drift, Verified
 from stratagraph.graph_sync.worker import SyncConfig
-from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.store.feed import Change, Kind, append_changes
+from stratagraph.store.feed.consumer import Change, Kind, append_changes
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 
 pytestmark = pytest.mark.neo4j
 

@@ -24,10 +24,10 @@ from fix_memory import Memory, trust_of
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
-from stratagraph.store.enums import Sensitivity
-from stratagraph.store.mirror_source import MirrorSource
-from stratagraph.store.traversal import FAN_OUT, Limits, Neighbourhood, SqlGraphReader, neighbourhood
-from stratagraph.store.trust import Sight, Trust
+from stratagraph.store.mirror.source import MirrorSource
+from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.trust import Trust, Visibility
+from stratagraph.store.traversal.neighbourhood import FAN_OUT, Limits, Neighbourhood, SqlGraphReader, neighbourhood
 
 pytestmark = pytest.mark.neo4j
 
@@ -44,8 +44,8 @@ def a_caller(luck: random.Random, graph: Graph) -> Trust:
 def check_sight(graph: Graph, trust: Trust, found: Neighbourhood, roots: Sequence[UUID], limits: Limits) -> None:
     """Only what is in sight, redacted records only as leaves, and nothing that only a leaf leads to."""
     for id_ in found.hops:
-        assert graph.sight(trust, id_) is not Sight.NONE
-    assert found.leaves == {id_ for id_ in found.hops if graph.sight(trust, id_) is Sight.REDACTED}
+        assert graph.visibility(trust, id_) is not Visibility.NONE
+    assert found.leaves == {id_ for id_ in found.hops if graph.visibility(trust, id_) is Visibility.REDACTED}
     for id_, edge in found.edges.items():
         link = graph.relations[id_]
         assert {edge.near, edge.far} == {link.source, link.target}
@@ -81,9 +81,9 @@ class Engines:
         history: bool = False,
     ) -> Neighbourhood:
         """The neighbourhood, after both engines have found the same, and the same as the oracle."""
-        reach = await self.memory.directory.reach(trust)
+        caller = await self.memory.directory.caller(trust)
         by_sql, by_neo4j, expected = [
-            await neighbourhood(engine, reach, roots, limits, scores=scores or {}, history=history)
+            await neighbourhood(engine, caller, roots, limits, scores=scores or {}, history=history)
             for engine in (self.sql, self.neo4j, graph)
         ]
         assert list(by_neo4j.edges.items()) == list(by_sql.edges.items())
@@ -197,7 +197,7 @@ async def test_at_a_hub_both_engines_follow_the_same_heaviest_edges(engines: Eng
     budgets = Limits(nodes=1_000, edges=5_000, hops=3), Limits(nodes=50, edges=60, hops=3)
     for scopes, history, ceiling in product((None, {"project:a"}), (False, True), Sensitivity):
         trust = trust_of(tenant=graph.tenant.name, ceiling=ceiling, scopes=scopes)
-        walks = ([hub], [rim], [rim, hub]) if graph.sight(trust, rim) is Sight.FULL else ([hub],)
+        walks = ([hub], [rim], [rim, hub]) if graph.visibility(trust, rim) is Visibility.FULL else ([hub],)
         for roots, limits in product(walks, budgets):
             found = await engines.both(graph, trust, roots, limits, history=history)
             if roots == [hub] and ceiling is Sensitivity.HYPER and scopes is None:

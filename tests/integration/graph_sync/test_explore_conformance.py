@@ -32,9 +32,9 @@ from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker
 from stratagraph.memory.explore.answers import Expansion, Impact, Paths, Plans, Related
 from stratagraph.memory.explore.service import Explore
-from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.store.freshness import MirrorFreshness
-from stratagraph.store.trust import Trust
+from stratagraph.store.mirror.freshness import MirrorFreshness
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.trust import Trust
 
 pytestmark = pytest.mark.neo4j
 
@@ -357,7 +357,7 @@ def asked(trust: Trust, start: UUID, goal: UUID) -> list[Callable[[Explore], Any
 async def test_questions_to_the_mirror_read_the_truth_as_often_however_large_the_graph(
     both: Both, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stratagraph.store.freshness.REMEMBERED_S", 3600)
+    monkeypatch.setattr("stratagraph.store.mirror.freshness.REMEMBERED_S", 3600)
 
     async def counted() -> Sequence[int]:
         alice, acme = await entity(both.memory, "Alice"), await entity(both.memory, "Acme")

@@ -10,8 +10,8 @@ from fix_memory import Memory
 from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
-from stratagraph.store.enums import Sensitivity, SourceKind
-from stratagraph.store.mirror_source import MirrorSource
+from stratagraph.store.mirror.source import MirrorSource
+from stratagraph.store.model.enums import Sensitivity, SourceKind
 
 pytestmark = pytest.mark.neo4j
 

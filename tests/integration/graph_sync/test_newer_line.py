@@ -10,9 +10,9 @@ from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 from stratagraph.service.local_neo4j import LocalServer
-from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.store.mirror_source import MirrorSource
-from stratagraph.store.traversal import Limits, SqlGraphReader, neighbourhood
+from stratagraph.store.mirror.source import MirrorSource
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.traversal.neighbourhood import Limits, SqlGraphReader, neighbourhood
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.soak]
 
@@ -53,9 +53,9 @@ async def test_the_newest_line_holds_and_walks_the_same_graph(
         ]
         entity = (await memory.lookup.entities(memory.trust, "Alice", scope=None, first=1))[0]
         for trust in (memory.trust, trust_of(ceiling=Sensitivity.LOW), trust_of(scopes={"project:b"})):
-            reach = await memory.directory.reach(trust)
+            caller = await memory.directory.caller(trust)
             walked = [
-                await neighbourhood(engine, reach, [entity.id], Limits(nodes=50, edges=50, hops=3), scores={})
+                await neighbourhood(engine, caller, [entity.id], Limits(nodes=50, edges=50, hops=3), scores={})
                 for engine in (SqlGraphReader(database=memory.database), Neo4jGraphReader(mirror))
             ]
             assert walked[0] == walked[1]

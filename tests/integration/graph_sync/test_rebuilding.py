@@ -11,10 +11,10 @@ from fix_memory import trust_of, until
 from fix_mirror import House
 
 from stratagraph.graph_sync import rebuilding
-from stratagraph.store.enums import SourceKind
-from stratagraph.store.errors import MirrorUnavailable
-from stratagraph.store.freshness import MirrorFreshness
-from stratagraph.store.generations import Generations
+from stratagraph.store.mirror.freshness import MirrorFreshness
+from stratagraph.store.mirror.generations import Generations
+from stratagraph.store.model.enums import SourceKind
+from stratagraph.store.model.errors import MirrorUnavailable
 
 pytestmark = pytest.mark.neo4j
 

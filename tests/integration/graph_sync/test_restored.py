@@ -20,11 +20,11 @@ from structlog.testing import capture_logs
 
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.service.embedded_postgres import EmbeddedPostgres, postgres_binaries
-from stratagraph.store.database import Database
-from stratagraph.store.schema import migrate
-from stratagraph.store.sealing.master import LocalMasterKey
-from stratagraph.store.sealing.vault import Vault
-from stratagraph.store.tenancy import Directory
+from stratagraph.store.keys.sealing.master import LocalMasterKey
+from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.schema import migrate
 
 pytestmark = pytest.mark.neo4j
 

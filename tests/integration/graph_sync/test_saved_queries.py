@@ -13,7 +13,7 @@ from neo4j.exceptions import Neo4jError
 from story import ROLL_BACK, bring_in_step, tell
 
 from stratagraph.graph_sync.browser import SavedQuery, role_statements, saved_queries
-from stratagraph.store.enums import MemoryType, SourceKind
+from stratagraph.store.model.enums import MemoryType, SourceKind
 
 pytestmark = pytest.mark.neo4j
 

@@ -10,8 +10,8 @@ from fix_mirror import House
 from stratagraph.graph_sync.history import checkpoint_key
 from stratagraph.graph_sync.mirror import Hold
 from stratagraph.graph_sync.statements import statement
-from stratagraph.store.feed import Kind
-from stratagraph.store.generations import Numbers
+from stratagraph.store.feed.consumer import Kind
+from stratagraph.store.mirror.generations import Numbers
 
 pytestmark = pytest.mark.neo4j
 

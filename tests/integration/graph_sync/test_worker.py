@@ -20,11 +20,11 @@ from stratagraph.graph_sync import mapping
 from stratagraph.graph_sync.mirror import GenerationChanged, Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import SyncConfig, mirror_feed
-from stratagraph.store.enums import MemoryType, RecordState, Sensitivity, SourceKind
-from stratagraph.store.errors import MirrorUnavailable
-from stratagraph.store.feed import Change, Kind, append_changes
-from stratagraph.store.freshness import MirrorFreshness
-from stratagraph.store.traversal import Edge, GraphReader
+from stratagraph.store.feed.consumer import Change, Kind, append_changes
+from stratagraph.store.mirror.freshness import MirrorFreshness
+from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.errors import MirrorUnavailable
+from stratagraph.store.traversal.neighbourhood import Edge, GraphReader
 
 pytestmark = pytest.mark.neo4j
 
@@ -164,9 +164,9 @@ async def test_superseded_facts_carry_past_and_expansion_skips_them(house: House
     assert (await house.seen_node(new))[0] == {"Mirrored", "Memory", "Semantic"}
     assert (await house.seen_node(contested))[0] == {"Mirrored", "Memory", "Semantic"}
     reader = await reader_of(house)
-    reach = await house.memory.directory.reach(house.memory.trust)
-    current = await reader.edges_of(reach, [new], fan_out=100, history=False)
-    with_past = await reader.edges_of(reach, [new], fan_out=100, history=True)
+    caller = await house.memory.directory.caller(house.memory.trust)
+    current = await reader.edges_of(caller, [new], fan_out=100, history=False)
+    with_past = await reader.edges_of(caller, [new], fan_out=100, history=True)
     assert old not in {edge.far for edge in current}
     assert old in {edge.far for edge in with_past}
 
@@ -261,10 +261,10 @@ async def test_a_relation_that_comes_before_its_nodes_makes_stubs_nobody_sees_un
         {"ten": (await house.tenant()).id, "id": str(fact.primary.id)},
     )
     reader = await reader_of(house)
-    reach = await house.memory.directory.reach(house.memory.trust)
+    caller = await house.memory.directory.caller(house.memory.trust)
 
     async def edges() -> list[Edge]:
-        return await reader.edges_of(reach, [fact.primary.id], fan_out=100, history=True)
+        return await reader.edges_of(caller, [fact.primary.id], fan_out=100, history=True)
 
     assert await edges() == []
     assert (await house.mirror.counts())[0] == 0
@@ -553,9 +553,9 @@ async def test_a_mirror_that_cannot_be_reached_is_unavailable_and_nothing_is_los
     with pytest.raises(MirrorUnavailable):
         await house.sync()
     reader = await reader_of(house)
-    reach = await house.memory.directory.reach(house.memory.trust)
+    caller = await house.memory.directory.caller(house.memory.trust)
     with pytest.raises(MirrorUnavailable):
-        await reader.edges_of(reach, [UUID(int=1)], fan_out=1, history=False)
+        await reader.edges_of(caller, [UUID(int=1)], fan_out=1, history=False)
     door.open = True
     await house.sync()
     assert await house.counts_are_equal()

@@ -14,8 +14,8 @@ from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Report, Services
 from stratagraph.memory.explore.service import Explore
-from stratagraph.store.enums import MemoryType, Sensitivity
-from stratagraph.store.writing import NewRelation
+from stratagraph.store.model.enums import MemoryType, Sensitivity
+from stratagraph.store.records.writing import NewRelation
 
 RECORD = "{ id name text payload relations { predicate } auditLog { action } }"
 DOCUMENTS = {

@@ -11,8 +11,8 @@ from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Report, Services
 from stratagraph.memory.explore.service import Explore
-from stratagraph.store.enums import Sensitivity, SourceKind
-from stratagraph.store.errors import InvalidInput, StoreUnavailable
+from stratagraph.store.model.enums import Sensitivity, SourceKind
+from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 
 EVERYTHING = """{ records(first: 100) { nodes {
   id name text payload interpretation lifecycle { pinned } provenance { sources { ref } }

@@ -21,11 +21,12 @@ from obstore.store import LocalStore, MemoryStore, ObjectStore
 from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
 from stratagraph.memory.artifacts import Artifacts, Fetched
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.store.artifacts import GRACE, release, uri_of
-from stratagraph.store.blobs import Blobs
-from stratagraph.store.database import Role
-from stratagraph.store.enums import Access, MemoryType, Sensitivity, SourceKind
-from stratagraph.store.errors import (
+from stratagraph.store.artifacts.artifacts import GRACE, release, uri_of
+from stratagraph.store.artifacts.blobs import Blobs
+from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.model.enums import Access, MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.errors import (
     ArtifactDamaged,
     Forbidden,
     InvalidInput,
@@ -33,9 +34,8 @@ from stratagraph.store.errors import (
     RecordNotFound,
     StoreUnavailable,
 )
-from stratagraph.store.sealing.vault import Vault
-from stratagraph.store.tenancy import Directory
-from stratagraph.store.trust import Trust
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.database import Role
 
 LIMIT = 1_000  # bytes
 NAMES = ("files", "memory")
@@ -86,8 +86,8 @@ async def remember(memory: Memory, *uris: str, **more: Any) -> UUID:
 
 async def erase(memory: Memory, record: UUID) -> list[bytes]:
     """What an eraser does with a record's artifacts, in its transaction."""
-    tenant = (await memory.directory.reach(memory.trust)).tenant
-    async with memory.database.working(Role.ERASE) as connection:
+    tenant = (await memory.directory.caller(memory.trust)).tenant
+    async with memory.database.background(Role.ERASE) as connection:
         return await release(connection, tenant, [record])
 
 
@@ -402,7 +402,7 @@ async def test_a_batch_names_the_item_whose_artifact_is_missing(memory: Memory) 
 async def test_an_artifact_goes_with_its_last_owner(artifacts: Artifacts, memory: Memory, objects: ObjectStore) -> None:
     uri = await put(artifacts, memory.trust, b"hello")
     records = [await remember(memory, uri) for _ in range(2)]
-    tenant = (await memory.directory.reach(memory.trust)).tenant
+    tenant = (await memory.directory.caller(memory.trust)).tenant
     digest = hashlib.sha256(b"hello").digest()
     assert await erase(memory, records[0]) == []
     assert await erase(memory, records[1]) == [digest]
@@ -522,7 +522,7 @@ async def test_a_capture_while_the_last_owner_goes_loses_nothing(
     artifacts: Artifacts, memory: Memory, objects: ObjectStore, way: str
 ) -> None:
     """Either the capture links the artifact and it stays, or it is refused: never a reference to what is gone."""
-    tenant = (await memory.directory.reach(memory.trust)).tenant
+    tenant = (await memory.directory.caller(memory.trust)).tenant
 
     async def go(record: UUID) -> None:
         if way == "erase":

@@ -19,15 +19,15 @@ from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.engine import Engines
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve, Retrieved
-from stratagraph.store.clock import TICK, SystemClock
-from stratagraph.store.enums import MemoryType, RecordState, Sensitivity, SourceKind
-from stratagraph.store.episodes import assemble
-from stratagraph.store.errors import InvalidInput, MirrorUnavailable
-from stratagraph.store.freshness import Freshness, MirrorFreshness
-from stratagraph.store.past import Moment, Past
-from stratagraph.store.reading import Reader
-from stratagraph.store.records import MemoryRecord, Relation
-from stratagraph.store.traversal import GraphReader
+from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
+from stratagraph.store.model.clock import RESOLUTION, SystemClock
+from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.errors import InvalidInput, MirrorUnavailable
+from stratagraph.store.model.records import MemoryRecord, Relation
+from stratagraph.store.records.episodes import assemble
+from stratagraph.store.records.past import Moment, Past
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.traversal.neighbourhood import GraphReader
 
 PEOPLE, PLACES = ("Alice", "Bob", "Carol"), ("Bern", "Basel", "Chur", "Thun")
 DAY = timedelta(days=1)
@@ -53,21 +53,21 @@ Known = tuple[dict[UUID, MemoryRecord], dict[UUID, set[Relation]]]
 
 
 async def present(memory: Memory, ids: list[UUID]) -> Known:
-    reach = await memory.directory.reach(memory.trust)
-    async with memory.database.reading(reach.bounds) as connection:
-        reader = Reader(connection, memory.directory, reach, memory.clock.now())
+    caller = await memory.directory.caller(memory.trust)
+    async with memory.database.reading(caller.bounds) as connection:
+        reader = Reader(connection, memory.directory, caller, memory.clock.now())
         found = await reader.records(ids)
-        timelines = await assemble(connection, reach, found.values(), most=100)
+        timelines = await assemble(connection, caller, found.values(), most=100)
         relations = await reader.relations_of(ids, limit=100)
     records = {id_: replace(record, payload=timelines.get(id_, record.payload)) for id_, record in found.items()}
     return records, {id_: set(relations[id_]) for id_ in ids}
 
 
 async def past(memory: Memory, ids: list[UUID], at: datetime) -> Known:
-    reach = await memory.directory.reach(memory.trust)
+    caller = await memory.directory.caller(memory.trust)
     moments = [Moment(id_, at) for id_ in ids]
-    async with memory.database.reading(reach.bounds) as connection:
-        reader = Past(connection, memory.directory, reach)
+    async with memory.database.reading(caller.bounds) as connection:
+        reader = Past(connection, memory.directory, caller)
         found = await reader.records(moments)
         timelines = await reader.assemble([(record, at) for record in found.values()], most=100)
         relations = await reader.relations_of(moments, limit=100)
@@ -233,9 +233,9 @@ async def test_spec_6_a_large_tenants_past_is_searched_by_rare_words_and_conjunc
         await memory.turn(f"common word number{number} again", scope="project:a" if number % 2 else "project:b")
     then = memory.clock.now()
     await memory.remember(SourceKind.WORKING_STATE, state | {"context_summary": "nothing"}, scope="project:a")
-    monkeypatch.setattr("stratagraph.store.search.SMALL_TENANT", 10)
-    monkeypatch.setattr("stratagraph.store.search.BUDGET", 20)
-    monkeypatch.setattr("stratagraph.store.search.NARROW_SCOPES", 5)
+    monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_TENANT", 10)
+    monkeypatch.setattr("stratagraph.store.search.word_search.BUDGET", 20)
+    monkeypatch.setattr("stratagraph.store.search.word_search.NARROW_SCOPES", 5)
     housekeeping = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig())
     assert (await housekeeping.run_once(memory.clock.now())).counted == 41
     rare = await ask(memory, "common word number17 again", root_limit=3, max_hops=0, as_of=then)
@@ -243,7 +243,7 @@ async def test_spec_6_a_large_tenants_past_is_searched_by_rare_words_and_conjunc
     assert changed.primary.id in rare.roots
     common = await ask(memory, "common word", root_limit=3, max_hops=0, as_of=then)
     assert [node.why.words > 0 for node in common.nodes] == [True] * 3
-    monkeypatch.setattr("stratagraph.store.search.NARROW_SCOPES", 50)
+    monkeypatch.setattr("stratagraph.store.search.word_search.NARROW_SCOPES", 50)
     narrow = trust_of(scopes={"project:a"})
     everything = await ask(memory, "number17", trust=narrow, max_hops=0, as_of=then)
     assert {node.record.id for node in everything.nodes if node.why.words} >= {changed.primary.id}
@@ -265,7 +265,7 @@ async def test_spec_4_an_episode_is_as_long_as_it_was_and_open_as_it_was(memory:
         assert then.payload.get("outcome") == outcome
         listed = await memory.lookup.past_payloads(memory.trust, [(replace(then, payload=closed.primary.payload), at)])
         assert len(listed[Moment(episode, at)]["timeline"]) == events
-    assert await memory.lookup.record(memory.trust, episode, as_of=one - TICK) is None
+    assert await memory.lookup.record(memory.trust, episode, as_of=one - RESOLUTION) is None
 
 
 async def test_decision_15_there_are_no_redacted_heads_in_the_past(memory: Memory) -> None:
@@ -369,7 +369,7 @@ async def test_spec_7_the_mirror_is_not_asked_about_the_past(memory: Memory) -> 
 
 async def test_asking_for_the_future_or_without_an_offset_is_refused(memory: Memory) -> None:
     kept = await memory.turn("hello")
-    for wrong in (memory.clock.now() + TICK, datetime(2020, 1, 1)):  # noqa: DTZ001 - that is the point
+    for wrong in (memory.clock.now() + RESOLUTION, datetime(2020, 1, 1)):  # noqa: DTZ001 - that is the point
         for asking in (
             ask(memory, "hello", as_of=wrong),
             memory.lookup.record(memory.trust, kept.primary.id, as_of=wrong),

@@ -13,8 +13,8 @@ from sqlalchemy import text
 from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Captured
-from stratagraph.store.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
-from stratagraph.store.errors import (
+from stratagraph.store.model.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.errors import (
     ConditionsOverlap,
     EvidenceRequired,
     Forbidden,

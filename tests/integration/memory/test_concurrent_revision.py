@@ -13,9 +13,9 @@ from sqlalchemy import text
 
 from stratagraph.memory.revise.request import Fork, Merge, Revise, Supersede
 from stratagraph.memory.revise.service import Revision
-from stratagraph.store.database import Database
-from stratagraph.store.errors import ConditionsOverlap, VersionConflict
-from stratagraph.store.tenancy import Directory
+from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.model.errors import ConditionsOverlap, VersionConflict
+from stratagraph.store.postgres.database import Database
 
 CLIENTS, SUBJECTS, VALUES, ROUNDS = 16, 10, 5, 6
 EVIDENCE = ({"kind": "human", "ref": "ticket-7"},)

@@ -23,8 +23,8 @@ from stratagraph.memory.retrieve.engine import Engines, Walk
 from stratagraph.memory.retrieve.planner import Preference, Work
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve, Retrieved
-from stratagraph.store.freshness import MirrorFreshness
-from stratagraph.store.traversal import Limits
+from stratagraph.store.mirror.freshness import MirrorFreshness
+from stratagraph.store.traversal.neighbourhood import Limits
 
 pytestmark = pytest.mark.neo4j
 
@@ -84,7 +84,7 @@ async def house_with(memory: Memory, bolt: str) -> AsyncIterator[House]:
 
 @pytest.fixture
 async def house(memory: Memory, clean_neo4j: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
-    monkeypatch.setattr("stratagraph.store.freshness.REMEMBERED_S", 0.0)
+    monkeypatch.setattr("stratagraph.store.mirror.freshness.REMEMBERED_S", 0.0)
     async with house_with(memory, clean_neo4j) as house:
         yield house
 
@@ -302,7 +302,7 @@ async def test_an_edge_drawn_by_hand_is_passed_over_and_one_with_false_ids_is_an
 @pytest.mark.usefixtures("patient")
 async def test_what_the_mirror_finds_costs_as_many_statements_whatever_it_finds(house: House) -> None:
     engines = house.engines("neo4j")
-    reach = await house.memory.directory.reach(trust_of(tenant=house.graph.tenant.name))
+    caller = await house.memory.directory.caller(trust_of(tenant=house.graph.tenant.name))
     assert (await house.ask(engines)).engine == "neo4j"
     counts = set()
     for node_limit in (2, 5, 30):
@@ -311,8 +311,8 @@ async def test_what_the_mirror_finds_costs_as_many_statements_whatever_it_finds(
         assert found.engine == "neo4j"
         counts.add(house.memory.database.statements - before)
     assert len(counts) == 1
-    async with house.memory.database.reading(reach.bounds) as connection:
-        walk = Walk(reach, [next(iter(house.graph.records))], Limits(nodes=50, edges=50, hops=3), {})
+    async with house.memory.database.reading(caller.bounds) as connection:
+        walk = Walk(caller, [next(iter(house.graph.records))], Limits(nodes=50, edges=50, hops=3), {})
         before = house.memory.database.statements
         assert (await engines.walk(connection, walk)).engine == "neo4j"
         assert house.memory.database.statements - before <= 2, "only how fresh the mirror is"

@@ -28,13 +28,11 @@ from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Contest, Delete, Merge, Pin, Supersede
 from stratagraph.service.embedded_postgres import postgres_binaries
-from stratagraph.store.audit_chain import verify_chains
-from stratagraph.store.blobs import Blobs
-from stratagraph.store.candidates import insert_failed
-from stratagraph.store.database import Role
-from stratagraph.store.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
-from stratagraph.store.erasures import Erased, Receipt
-from stratagraph.store.errors import (
+from stratagraph.store.artifacts.blobs import Blobs
+from stratagraph.store.audit.chain import verify_chains
+from stratagraph.store.erasure.receipts import Erased, Receipt
+from stratagraph.store.model.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.errors import (
     Forbidden,
     IdempotencyMismatch,
     InvalidInput,
@@ -42,10 +40,12 @@ from stratagraph.store.errors import (
     StoreUnavailable,
     StratagraphError,
 )
-from stratagraph.store.ids import new_id
-from stratagraph.store.tombstones import blocked, derivation_key
-from stratagraph.store.trust import Trust
-from stratagraph.store.words import query_terms
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.model.words import query_terms
+from stratagraph.store.postgres.database import Role
+from stratagraph.store.records.candidates import insert_failed
+from stratagraph.store.records.tombstones import blocked, derivation_key
 
 HIGH = Sensitivity.HIGH
 WHY = "ticket 4711"
@@ -149,8 +149,8 @@ def source(record: UUID) -> list[dict[str, Any]]:
 async def fail_to_capture(memory: Memory, request: CaptureRequest, trust: Trust | None = None) -> None:
     """What an internal failure leaves: the input, for another try."""
     trust = trust or memory.trust
-    reach = await memory.directory.reach(trust)
-    async with memory.database.writing(reach.bounds) as connection:
+    caller = await memory.directory.caller(trust)
+    async with memory.database.writing(caller.bounds) as connection:
         row = {
             "id": new_id(),
             "source": request.source,
@@ -159,7 +159,7 @@ async def fail_to_capture(memory: Memory, request: CaptureRequest, trust: Trust 
             "input": request.as_json(),
         }
         await insert_failed(
-            connection, reach.tenant, [row], actor=trust.actor, stage="commit", error="X", at=memory.clock.now()
+            connection, caller.tenant, [row], actor=trust.actor, stage="commit", error="X", at=memory.clock.now()
         )
 
 
@@ -228,10 +228,10 @@ async def test_decision_19_a_tombstone_blocks_the_old_source_and_not_a_newer_one
     (row,) = await rows(memory, "SELECT fact_key, scope FROM record WHERE id = :id", id=told.primary.id)
     await house.erase(record_id=told.primary.id)
     memory.clock.forward(timedelta(hours=1))
-    tenant = (await memory.directory.reach(memory.trust)).tenant
+    tenant = (await memory.directory.caller(memory.trust)).tenant
 
     key = derivation_key(tenant, MemoryType.SEMANTIC, row["scope"], bytes(row["fact_key"]))
-    async with memory.database.working(Role.JOBS) as connection:
+    async with memory.database.background(Role.JOBS) as connection:
         assert await blocked(connection, tenant, {key: old}) == {key}
         assert await blocked(connection, tenant, {key: memory.clock.now()}) == set()
     assert (await memory.observe("Alice", "likes", "tea")).primary.state is RecordState.ACTIVE
@@ -328,7 +328,7 @@ async def test_an_erased_member_vanishes_from_its_closed_episode(house: House, s
     (row,) = await rows(memory, "SELECT terms FROM record WHERE id = :id", id=episode)
     gone = await rows(memory, "SELECT terms FROM record_history WHERE id = :id AND terms <> '{}'", id=episode)
     assert {tuple(one["terms"]) for one in gone} == {tuple(row["terms"])}
-    tenant = (await memory.directory.reach(memory.trust)).tenant
+    tenant = (await memory.directory.caller(memory.trust)).tenant
     assert query_terms(tenant.index_key, "Zorblax")[0] not in row["terms"]
     assert query_terms(tenant.index_key, "parrot")[0] in row["terms"]
     assert (await memory.lookup.audit(memory.trust, [episode]))[episode][-1].rationale == "it sang"
@@ -563,7 +563,7 @@ async def test_decision_13_a_caller_without_the_right_changes_nothing(
 ) -> None:
     memory = house.memory
     fact = (await memory.observe("Alice", "likes", "tea", scope="project:a")).primary.id
-    await memory.directory.reach(trust)
+    await memory.directory.caller(trust)
     before = await rows(memory, "SELECT t::text AS said FROM record t ORDER BY 1")
     with pytest.raises(error):
         await house.erase(trust, record_id=fact)
@@ -847,7 +847,7 @@ async def test_the_audit_of_a_tenant_that_is_there_is_for_ever(house: House) -> 
     await memory.turn("hello")
     (tenant,) = await rows(memory, "SELECT id FROM tenant")
     with pytest.raises(Exception, match="for ever"):
-        async with memory.database.working(Role.ERASE) as connection:
+        async with memory.database.background(Role.ERASE) as connection:
             await connection.execute(text("SELECT forget_audit(:id, 9)"), {"id": tenant["id"]})
 
 

@@ -21,10 +21,10 @@ from model_explore import (
 
 from stratagraph.memory.explore.ground import FAN_OUT
 from stratagraph.memory.explore.service import Explore
-from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.ids import new_id
-from stratagraph.store.writing import NewRelation
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.records.writing import NewRelation
 
 GRAPHS = 40
 CALLERS = 4  # per graph

@@ -28,11 +28,11 @@ from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirr
 from stratagraph.memory.retrieve.engine import Engines
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve, Retrieved
-from stratagraph.store import traversal
-from stratagraph.store.enums import MemoryType, RecordState, Sensitivity, SourceKind
-from stratagraph.store.freshness import MirrorFreshness
-from stratagraph.store.traversal import Limits
-from stratagraph.store.trust import Sight, Trust
+from stratagraph.store.mirror.freshness import MirrorFreshness
+from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.trust import Trust, Visibility
+from stratagraph.store.traversal import neighbourhood as traversal
+from stratagraph.store.traversal.neighbourhood import Limits
 
 pytestmark = pytest.mark.neo4j
 
@@ -58,9 +58,9 @@ def check(graph: Graph, trust: Trust, found: Retrieved, limits: Limits) -> None:
     shown = {node.record.id for node in found.nodes}
     assert set(found.roots) <= shown
     for node in found.nodes:
-        sight = graph.sight(trust, node.record.id)
-        assert sight is not Sight.NONE
-        assert node.record.redacted is (sight is Sight.REDACTED)
+        sight = graph.visibility(trust, node.record.id)
+        assert sight is not Visibility.NONE
+        assert node.record.redacted is (sight is Visibility.REDACTED)
         assert not (node.root and node.record.redacted)
         assert graph.shows(trust, node.record.id), "retracted by now"
         assert node.hop <= limits.hops
@@ -70,7 +70,7 @@ def check(graph: Graph, trust: Trust, found: Retrieved, limits: Limits) -> None:
         link = graph.relations[edge.id]
         assert (edge.source, edge.target) == (link.source, link.target)
         assert {edge.source, edge.target} <= shown
-        assert Sight.FULL in (graph.sight(trust, edge.source), graph.sight(trust, edge.target))
+        assert Visibility.FULL in (graph.visibility(trust, edge.source), graph.visibility(trust, edge.target))
     assert {node.why.via for node in found.nodes if node.why.via is not None} <= shown
     if "nodes" in found.reached:
         assert len(shown) == limits.nodes < len(allowed), "what is hidden took places, or counts as left out"
@@ -115,7 +115,7 @@ async def frozen(memory: Memory, clean_neo4j: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("stratagraph.memory.retrieve.planner.LEAST_PREFERRED_PATIENCE_S", 30.0)
     monkeypatch.setattr("stratagraph.memory.retrieve.planner.MOST_PATIENCE_S", 30.0)
     monkeypatch.setattr("stratagraph.graph_sync.reader.READ_TIMEOUT_S", 30.0)
-    monkeypatch.setattr("stratagraph.store.freshness.REMEMBERED_S", 0.0)
+    monkeypatch.setattr("stratagraph.store.mirror.freshness.REMEMBERED_S", 0.0)
     async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
         yield frozen_with(memory, mirror)
 
@@ -150,7 +150,7 @@ async def answers(frozen: Frozen, luck: random.Random, graphs: Sequence[Graph]) 
 async def test_nothing_forbidden_is_shown_or_counted_however_far_the_mirror_is_behind(
     frozen: Frozen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stratagraph.store.traversal.FAN_OUT", 4)  # so that there are hubs
+    monkeypatch.setattr("stratagraph.store.traversal.neighbourhood.FAN_OUT", 4)  # so that there are hubs
     luck = random.Random(20261121)
     graphs = [await write(frozen.memory, luck, f"tenant {number}") for number in range(GRAPHS)]
     await frozen.worker.run_once()

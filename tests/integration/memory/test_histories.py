@@ -58,14 +58,14 @@ from stratagraph.memory.revise.request import (
     Supersede,
 )
 from stratagraph.memory.revise.service import Revised, Revision
-from stratagraph.store.audit_chain import verify_chains
-from stratagraph.store.database import Database
-from stratagraph.store.enums import MemoryType, RecordState, SourceKind
-from stratagraph.store.errors import StratagraphError
-from stratagraph.store.sealing.master import LocalMasterKey
-from stratagraph.store.sealing.vault import Vault
-from stratagraph.store.tenancy import Directory
-from stratagraph.store.trust import Trust
+from stratagraph.store.audit.chain import verify_chains
+from stratagraph.store.keys.sealing.master import LocalMasterKey
+from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
+from stratagraph.store.model.errors import StratagraphError
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.database import Database
 
 CONNECTIONS = 3
 VALIDITIES: tuple[dict[str, Any], ...] = (
@@ -202,7 +202,7 @@ class Histories(RuleBasedStateMachine):
 
     @initialize(wishes=st.lists(OBSERVE, min_size=2, max_size=4))
     def begin(self, wishes: list[Wish]) -> None:
-        found = self._run(self.world.sites[0].directory.reach(self.trust))
+        found = self._run(self.world.sites[0].directory.caller(self.trust))
         self.tenant = found.tenant.id
         self.model.now = self.world.clock.now()
         for wish in wishes:

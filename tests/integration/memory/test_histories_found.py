@@ -24,8 +24,8 @@ from stratagraph.memory.revise.request import (
     Supersede,
 )
 from stratagraph.memory.revise.service import Revised
-from stratagraph.store.enums import MemoryType, RecordState, SourceKind
-from stratagraph.store.errors import ConditionsOverlap, StratagraphError
+from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
+from stratagraph.store.model.errors import ConditionsOverlap, StratagraphError
 
 EXTERNAL = {"kind": "human", "ref": "ticket-7"}
 

@@ -14,8 +14,8 @@ from fix_memory import Memory
 from stratagraph.memory.imports.git_history import import_history, open_repository
 from stratagraph.memory.imports.traces import count_lines, import_traces
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.store.enums import DeletionPolicy, MemoryType
-from stratagraph.store.errors import InvalidInput
+from stratagraph.store.model.enums import DeletionPolicy, MemoryType
+from stratagraph.store.model.errors import InvalidInput
 
 AIRLINE = Path(__file__).resolve().parents[4] / "shared" / "data" / "tau-airline" / "traces.jsonl"
 

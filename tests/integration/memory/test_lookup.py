@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 from fix_memory import Memory, trust_of
 
-from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.store.errors import InvalidInput
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.errors import InvalidInput
 
 PLAN = {
     "plan_id": "deploy",

@@ -11,8 +11,8 @@ from fix_memory import Memory, trust_of
 
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.service import Capture
-from stratagraph.store.enums import Access, DeletionPolicy, MemoryType, RecordState, Sensitivity
-from stratagraph.store.errors import Misconfigured
+from stratagraph.store.model.enums import Access, DeletionPolicy, MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.errors import Misconfigured
 
 
 def ruled(memory: Memory, path: Path, *rules: object) -> Memory:

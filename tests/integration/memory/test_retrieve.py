@@ -10,8 +10,8 @@ from fix_memory import Memory, trust_of
 from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieved
-from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.store.errors import Forbidden, InvalidInput
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.errors import Forbidden, InvalidInput
 
 
 async def ask(memory: Memory, task: str, **more: object) -> Retrieved:
@@ -157,9 +157,9 @@ async def test_a_large_tenant_is_searched_by_its_rare_words_and_conjunctions(
 ) -> None:
     for number in range(60):
         await memory.turn(f"common word number{number} again", scope="project:a" if number % 2 else "project:b")
-    monkeypatch.setattr("stratagraph.store.search.SMALL_TENANT", 10)
-    monkeypatch.setattr("stratagraph.store.search.BUDGET", 20)
-    monkeypatch.setattr("stratagraph.store.search.NARROW_SCOPES", 5)
+    monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_TENANT", 10)
+    monkeypatch.setattr("stratagraph.store.search.word_search.BUDGET", 20)
+    monkeypatch.setattr("stratagraph.store.search.word_search.NARROW_SCOPES", 5)
     housekeeping = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig())
     assert (await housekeeping.run_once(memory.clock.now())).counted == 60
     found = await ask(memory, "common word number17 again", root_limit=3, max_hops=0)

@@ -27,8 +27,8 @@ from stratagraph.memory.revise.request import (
     Supersede,
 )
 from stratagraph.memory.revise.service import Revised
-from stratagraph.store.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
-from stratagraph.store.errors import (
+from stratagraph.store.model.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.errors import (
     ConditionsOverlap,
     DeletionForbidden,
     EpisodicImmutable,
@@ -40,7 +40,7 @@ from stratagraph.store.errors import (
     StratagraphError,
     VersionConflict,
 )
-from stratagraph.store.records import MemoryRecord
+from stratagraph.store.model.records import MemoryRecord
 
 EVIDENCE = ({"kind": "human", "ref": "ticket-7"},)
 

@@ -16,10 +16,10 @@ from sqlalchemy import text
 from stratagraph.memory.retrieve.rank import Why, score
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Contest, Pin, Reinforce, Retract, Supersede
-from stratagraph.store.enums import MemoryType, RecordState, Sensitivity, SourceKind
-from stratagraph.store.errors import InvalidInput, StoreUnavailable
-from stratagraph.store.records import MemoryRecord
-from stratagraph.store.words import term_number
+from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.words import term_number
 
 EVIDENCE = ({"kind": "human", "ref": "ticket-7"},)
 

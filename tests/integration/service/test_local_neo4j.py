@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from stratagraph.service.cli.neo4j import app
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j, LocalServer
 from stratagraph.service.local_neo4j.conf import kept_line
-from stratagraph.store.errors import MirrorUnavailable
+from stratagraph.store.model.errors import MirrorUnavailable
 
 LONG_TERM = LINES[-1].version
 

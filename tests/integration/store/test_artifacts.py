@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 from fix_memory import NOON, Memory
-from sqlalchemy.exc import IntegrityError
 
-from stratagraph.store.artifacts import (
+from stratagraph.store.artifacts.artifacts import (
     GRACE,
     ArtifactLink,
     SealedKey,
@@ -27,35 +26,35 @@ from stratagraph.store.artifacts import (
     release_all,
     reseal_artifacts,
 )
-from stratagraph.store.database import Role
-from stratagraph.store.errors import StoreUnavailable
-from stratagraph.store.ids import new_id
-from stratagraph.store.sealing.vault import Sealed
-from stratagraph.store.tenancy import Reach
+from stratagraph.store.keys.sealing.vault import Sealed
+from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.model.errors import KeyCollision, StoreUnavailable
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.postgres.database import Role
 
 ONE, TWO = bytes([1]) * 32, bytes([2]) * 32
 
 
 @pytest.fixture
-async def reach(memory: Memory) -> Reach:
-    return await memory.directory.reach(memory.trust)
+async def caller(memory: Memory) -> Caller:
+    return await memory.directory.caller(memory.trust)
 
 
-async def store(memory: Memory, reach: Reach, sha256: bytes, *, key: SealedKey | None = None) -> StoredObject:
-    stored = StoredObject(tenant=reach.tenant.id, sha256=sha256, id=new_id())
+async def store(memory: Memory, caller: Caller, sha256: bytes, *, key: SealedKey | None = None) -> StoredObject:
+    stored = StoredObject(tenant=caller.tenant.id, sha256=sha256, id=new_id())
     at = memory.clock.now()
-    async with memory.database.writing(reach.bounds) as connection:
+    async with memory.database.writing(caller.bounds) as connection:
         await announce(connection, stored, at=at)
-        await adopt(connection, stored, size_bytes=3, media_type="text/plain", key=key, actor=reach.trust.actor, at=at)
+        await adopt(connection, stored, size_bytes=3, media_type="text/plain", key=key, actor=caller.trust.actor, at=at)
     return stored
 
 
-async def link(memory: Memory, reach: Reach, sha256: bytes) -> ArtifactLink:
+async def link(memory: Memory, caller: Caller, sha256: bytes) -> ArtifactLink:
     record = (await memory.turn("a record")).primary.id
     linked = ArtifactLink(record=record, sha256=sha256, media_type=None)
-    async with memory.database.writing(reach.bounds) as connection:
-        await hold_artifacts(connection, reach, [sha256], at=memory.clock.now())
-        await link_artifacts(connection, reach, [linked])
+    async with memory.database.writing(caller.bounds) as connection:
+        await hold_artifacts(connection, caller, [sha256], at=memory.clock.now())
+        await link_artifacts(connection, caller, [linked])
     return linked
 
 
@@ -64,153 +63,153 @@ async def count(memory: Memory, table: str) -> object:
         return (await connection.exec_driver_sql(f"SELECT count(*) FROM {table}")).scalar_one()  # noqa: S608
 
 
-async def test_an_object_that_is_not_adopted_within_the_grace_period_is_due(memory: Memory, reach: Reach) -> None:
-    stored = StoredObject(tenant=reach.tenant.id, sha256=ONE, id=new_id())
-    async with memory.database.writing(reach.bounds) as connection:
+async def test_an_object_that_is_not_adopted_within_the_grace_period_is_due(memory: Memory, caller: Caller) -> None:
+    stored = StoredObject(tenant=caller.tenant.id, sha256=ONE, id=new_id())
+    async with memory.database.writing(caller.bounds) as connection:
         await announce(connection, stored, at=NOON)
     for at, due in ((NOON + GRACE - timedelta(seconds=1), []), (NOON + GRACE, [stored])):
-        async with memory.database.working(Role.ERASE) as connection:
+        async with memory.database.background(Role.ERASE) as connection:
             assert await fetch_removals(connection, at=at, limit=10) == due
-    async with memory.database.working(Role.ERASE) as connection:
+    async with memory.database.background(Role.ERASE) as connection:
         await forget_removals(connection, [stored])
     with pytest.raises(StoreUnavailable, match="send it again"):
-        async with memory.database.writing(reach.bounds) as connection:
+        async with memory.database.writing(caller.bounds) as connection:
             await adopt(connection, stored, size_bytes=3, media_type=None, key=None, actor="a", at=NOON)
     assert await count(memory, "artifact") == 0
 
 
-async def test_the_same_bytes_again_replace_the_object_and_queue_the_old_one(memory: Memory, reach: Reach) -> None:
-    first = await store(memory, reach, ONE)
-    second = await store(memory, reach, ONE)
-    async with memory.database.writing(reach.bounds) as connection:
-        found = await find_artifacts(connection, reach, [ONE, TWO], at=NOON)
+async def test_the_same_bytes_again_replace_the_object_and_queue_the_old_one(memory: Memory, caller: Caller) -> None:
+    first = await store(memory, caller, ONE)
+    second = await store(memory, caller, ONE)
+    async with memory.database.writing(caller.bounds) as connection:
+        found = await find_artifacts(connection, caller, [ONE, TWO], at=NOON)
     assert [artifact.stored for artifact in found.values()] == [second]
-    async with memory.database.working(Role.ERASE) as connection:
+    async with memory.database.background(Role.ERASE) as connection:
         assert await fetch_removals(connection, at=NOON, limit=10) == [first]
 
 
-async def test_an_artifact_stays_while_one_record_refers_to_it(memory: Memory, reach: Reach) -> None:
-    stored = await store(memory, reach, ONE)
-    links = [await link(memory, reach, ONE) for _ in range(2)]
+async def test_an_artifact_stays_while_one_record_refers_to_it(memory: Memory, caller: Caller) -> None:
+    stored = await store(memory, caller, ONE)
+    links = [await link(memory, caller, ONE) for _ in range(2)]
     for linked, orphans in zip(links, ([], [ONE]), strict=True):
-        async with memory.database.working(Role.ERASE) as connection:
-            assert await release(connection, reach.tenant, [linked.record]) == orphans
-    async with memory.database.working(Role.ERASE) as connection:
-        assert await release(connection, reach.tenant, [linked.record for linked in links]) == []
-        assert await fetch_removals_of(connection, reach.tenant, [ONE]) == [stored]
+        async with memory.database.background(Role.ERASE) as connection:
+            assert await release(connection, caller.tenant, [linked.record]) == orphans
+    async with memory.database.background(Role.ERASE) as connection:
+        assert await release(connection, caller.tenant, [linked.record for linked in links]) == []
+        assert await fetch_removals_of(connection, caller.tenant, [ONE]) == [stored]
     assert await count(memory, "artifact") == 0
 
 
 @pytest.mark.parametrize(("since", "orphans"), [(None, [ONE]), (NOON - GRACE, []), (NOON + GRACE, [ONE])])
 async def test_what_was_sent_again_stays_unless_it_is_erased(
-    memory: Memory, reach: Reach, since: datetime | None, orphans: list[bytes]
+    memory: Memory, caller: Caller, since: datetime | None, orphans: list[bytes]
 ) -> None:
-    await store(memory, reach, ONE)
-    linked = await link(memory, reach, ONE)
-    await store(memory, reach, ONE)
-    async with memory.database.working(Role.ERASE) as connection:
-        assert await release(connection, reach.tenant, [linked.record], since=since) == orphans
+    await store(memory, caller, ONE)
+    linked = await link(memory, caller, ONE)
+    await store(memory, caller, ONE)
+    async with memory.database.background(Role.ERASE) as connection:
+        assert await release(connection, caller.tenant, [linked.record], since=since) == orphans
     assert await count(memory, "artifact") == 1 - len(orphans)
     assert await count(memory, "artifact_reference") == 0
 
 
-async def test_a_rolled_back_erasure_releases_nothing(memory: Memory, reach: Reach) -> None:
-    await store(memory, reach, ONE)
-    linked = await link(memory, reach, ONE)
-    async with memory.database.working(Role.ERASE) as connection:
-        assert await release(connection, reach.tenant, [linked.record]) == [ONE]
+async def test_a_rolled_back_erasure_releases_nothing(memory: Memory, caller: Caller) -> None:
+    await store(memory, caller, ONE)
+    linked = await link(memory, caller, ONE)
+    async with memory.database.background(Role.ERASE) as connection:
+        assert await release(connection, caller.tenant, [linked.record]) == [ONE]
         await connection.rollback()
     assert [await count(memory, table) for table in ("artifact", "artifact_reference", "artifact_removal")] == [1, 1, 0]
 
 
-async def test_releasing_one_tenants_records_leaves_the_others(memory: Memory, reach: Reach) -> None:
-    await store(memory, reach, ONE)
-    linked = await link(memory, reach, ONE)
+async def test_releasing_one_tenants_records_leaves_the_others(memory: Memory, caller: Caller) -> None:
+    await store(memory, caller, ONE)
+    linked = await link(memory, caller, ONE)
     other = await memory.directory.tenant("globex", create=True)
     assert other is not None
-    async with memory.database.working(Role.ERASE) as connection:
+    async with memory.database.background(Role.ERASE) as connection:
         assert await release(connection, other, [linked.record]) == []
         assert await release_all(connection, other) == []
     assert await count(memory, "artifact_reference") == 1
 
 
-async def test_a_tenant_that_goes_takes_all_its_artifacts_along(memory: Memory, reach: Reach) -> None:
-    await store(memory, reach, ONE)
-    await link(memory, reach, ONE)
-    await store(memory, reach, TWO)  # nothing refers to it yet
-    under_way = StoredObject(tenant=reach.tenant.id, sha256=TWO, id=new_id())
-    async with memory.database.writing(reach.bounds) as connection:
+async def test_a_tenant_that_goes_takes_all_its_artifacts_along(memory: Memory, caller: Caller) -> None:
+    await store(memory, caller, ONE)
+    await link(memory, caller, ONE)
+    await store(memory, caller, TWO)  # nothing refers to it yet
+    under_way = StoredObject(tenant=caller.tenant.id, sha256=TWO, id=new_id())
+    async with memory.database.writing(caller.bounds) as connection:
         await announce(connection, under_way, at=NOON)
-    async with memory.database.working(Role.ERASE) as connection:
-        assert await release_all(connection, reach.tenant) == [ONE, TWO]
+    async with memory.database.background(Role.ERASE) as connection:
+        assert await release_all(connection, caller.tenant) == [ONE, TWO]
         assert len(await fetch_removals(connection, at=NOON, limit=10)) == 3
     assert [await count(memory, table) for table in ("artifact", "artifact_reference", "artifact_upload")] == [0, 0, 0]
 
 
-async def test_garbage_is_what_no_record_and_no_fresh_upload_needs(memory: Memory, reach: Reach) -> None:
-    await store(memory, reach, ONE)
-    await store(memory, reach, TWO)
-    await link(memory, reach, TWO)
+async def test_garbage_is_what_no_record_and_no_fresh_upload_needs(memory: Memory, caller: Caller) -> None:
+    await store(memory, caller, ONE)
+    await store(memory, caller, TWO)
+    await link(memory, caller, TWO)
     at = memory.clock.now()
     for passed, left in ((GRACE - timedelta(minutes=1), 2), (GRACE, 1), (10 * GRACE, 1)):
-        async with memory.database.working(Role.ERASE) as connection:
+        async with memory.database.background(Role.ERASE) as connection:
             await collect_garbage(connection, at=at + passed, limit=100)
         assert await count(memory, "artifact") == left
     assert await count(memory, "artifact_upload") == 0
 
 
-async def test_an_upload_again_extends_the_grace_period(memory: Memory, reach: Reach) -> None:
-    await store(memory, reach, ONE)
+async def test_an_upload_again_extends_the_grace_period(memory: Memory, caller: Caller) -> None:
+    await store(memory, caller, ONE)
     memory.clock.forward(GRACE / 2)
-    await store(memory, reach, ONE)
-    async with memory.database.working(Role.ERASE) as connection:
+    await store(memory, caller, ONE)
+    async with memory.database.background(Role.ERASE) as connection:
         assert await collect_garbage(connection, at=NOON + GRACE, limit=100) == 1
         assert await collect_garbage(connection, at=NOON + GRACE, limit=100) == 0  # it was looked at
     assert await count(memory, "artifact") == 1
-    async with memory.database.working(Role.ERASE) as connection:
+    async with memory.database.background(Role.ERASE) as connection:
         await collect_garbage(connection, at=NOON + 2 * GRACE, limit=100)
     assert await count(memory, "artifact") == 0
 
 
-async def test_an_object_that_cannot_be_removed_lets_others_pass(memory: Memory, reach: Reach) -> None:
-    first = await store(memory, reach, ONE)
-    await store(memory, reach, ONE)
-    async with memory.database.working(Role.ERASE) as connection:
+async def test_an_object_that_cannot_be_removed_lets_others_pass(memory: Memory, caller: Caller) -> None:
+    first = await store(memory, caller, ONE)
+    await store(memory, caller, ONE)
+    async with memory.database.background(Role.ERASE) as connection:
         await postpone_removals(connection, [first], until=NOON + timedelta(hours=1))
         assert await fetch_removals(connection, at=NOON, limit=10) == []
         assert await fetch_removals(connection, at=NOON + timedelta(hours=1), limit=10) == [first]
 
 
-async def test_an_artifact_that_is_referred_to_cannot_be_deleted_by_anyone(memory: Memory, reach: Reach) -> None:
-    await store(memory, reach, ONE)
-    await link(memory, reach, ONE)
-    with pytest.raises(IntegrityError):
+async def test_an_artifact_that_is_referred_to_cannot_be_deleted_by_anyone(memory: Memory, caller: Caller) -> None:
+    await store(memory, caller, ONE)
+    await link(memory, caller, ONE)
+    with pytest.raises(KeyCollision):
         async with memory.database.engine.begin() as connection:
             await connection.exec_driver_sql("DELETE FROM artifact")
 
 
-async def test_a_data_key_in_use_by_an_artifact_cannot_be_dropped(memory: Memory, reach: Reach) -> None:
+async def test_a_data_key_in_use_by_an_artifact_cannot_be_dropped(memory: Memory, caller: Caller) -> None:
     """Sealing anew under a newer key moves the artifacts' keys and frees the old one; the objects stay as they are."""
-    async with memory.database.writing(reach.bounds) as connection:
-        old = await reach.tenant.keyring.sealer(connection)
-    stored = StoredObject(tenant=reach.tenant.id, sha256=ONE, id=new_id())
+    async with memory.database.writing(caller.bounds) as connection:
+        old = await caller.tenant.keyring.sealer(connection)
+    stored = StoredObject(tenant=caller.tenant.id, sha256=ONE, id=new_id())
     key = SealedKey(blob=old.seal(stored.id, "artifact", b"k" * 32), data_key=old.key_id)
-    async with memory.database.writing(reach.bounds) as connection:
+    async with memory.database.writing(caller.bounds) as connection:
         await announce(connection, stored, at=NOON)
         await adopt(connection, stored, size_bytes=3, media_type=None, key=key, actor="tester", at=NOON)
-    await reach.tenant.keyring.add_key(after=old.key_id)
-    with pytest.raises(IntegrityError):
+    await caller.tenant.keyring.add_key(after=old.key_id)
+    with pytest.raises(KeyCollision):
         async with memory.database.engine.begin() as connection:
             await connection.exec_driver_sql(f"DELETE FROM data_key WHERE id = {old.key_id}")  # noqa: S608
-    async with memory.database.working(Role.KEYS) as connection:
-        newer = await reach.tenant.keyring.sealer(connection)
-        assert await reseal_artifacts(connection, reach.tenant, newer, limit=10) == 1
-        assert await reseal_artifacts(connection, reach.tenant, newer, limit=10) == 0
+    async with memory.database.background(Role.KEYS) as connection:
+        newer = await caller.tenant.keyring.sealer(connection)
+        assert await reseal_artifacts(connection, caller.tenant, newer, limit=10) == 1
+        assert await reseal_artifacts(connection, caller.tenant, newer, limit=10) == 0
     async with memory.database.engine.begin() as connection:
         await connection.exec_driver_sql(f"DELETE FROM data_key WHERE id = {old.key_id}")  # noqa: S608
-    async with memory.database.reading(reach.bounds) as connection:
-        found = (await find_artifacts(connection, reach, [ONE], at=NOON))[ONE]
+    async with memory.database.reading(caller.bounds) as connection:
+        found = (await find_artifacts(connection, caller, [ONE], at=NOON))[ONE]
     assert found.stored == stored
     assert found.sealed is not None
-    opened = await reach.tenant.keyring.open([Sealed(id=stored.id, purpose="artifact", blob=found.sealed)])
+    opened = await caller.tenant.keyring.open([Sealed(id=stored.id, purpose="artifact", blob=found.sealed)])
     assert opened == [b"k" * 32]

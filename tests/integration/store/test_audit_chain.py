@@ -17,16 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import RowMapping, text
 
-from stratagraph.store import audit_chain
-from stratagraph.store.audit import Deed, link, write_audit
-from stratagraph.store.audit_chain import Fault, Verification, estimate_entries, verify_chains
-from stratagraph.store.database import Database
-from stratagraph.store.enums import AuditAction
-from stratagraph.store.errors import InvalidInput, RecordNotFound
-from stratagraph.store.ids import new_id
-from stratagraph.store.sealing.master import LocalMasterKey
-from stratagraph.store.sealing.vault import Vault
-from stratagraph.store.tenancy import Directory, Tenant
+from stratagraph.store.audit import chain as audit_chain
+from stratagraph.store.audit.chain import Fault, Verification, estimate_entries, verify_chains
+from stratagraph.store.audit.events import AuditEvent, link, write_audit
+from stratagraph.store.keys.sealing.master import LocalMasterKey
+from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.keys.tenancy import Directory, Tenant
+from stratagraph.store.model.enums import AuditAction
+from stratagraph.store.model.errors import InvalidInput, RecordNotFound
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.postgres.database import Database
 
 Found = list[tuple[UUID, int, Fault]]
 
@@ -65,14 +65,14 @@ async def chain(memory: Memory, entries: int, *, tenant: str = "acme", rationale
     owner, record = await tenant_of(memory, tenant), new_id()
     for number in range(1, entries + 1):
         memory.clock.forward(timedelta(seconds=1))
-        deed = Deed(
+        event = AuditEvent(
             record=record,
             action=AuditAction.CREATE if number == 1 else AuditAction.REINFORCE,
             rationale=rationale.format(number) if rationale else None,
             salience=1 / number,
         )
         async with memory.database.engine.begin() as connection:
-            await write_audit(connection, owner, [deed], actor=f"actor {number}", at=memory.clock.now())
+            await write_audit(connection, owner, [event], actor=f"actor {number}", at=memory.clock.now())
     return record
 
 
@@ -90,8 +90,8 @@ async def rehash(memory: Memory, record: UUID, seqs: Sequence[int], **changed: A
     for seq in seqs:
         row = {**await entry(memory, record, seq), **changed}
         changed = {}
-        deed = (row["action"], row["actor"], row["at"], row["salience"], bytes(row["note_hash"]))
-        previous = link(previous, tenant=row["tenant"], record=record, seq=seq, deed=deed)
+        event = (row["action"], row["actor"], row["at"], row["salience"], bytes(row["note_hash"]))
+        previous = link(previous, tenant=row["tenant"], record=record, seq=seq, event=event)
         await tamper(
             memory,
             "UPDATE audit SET actor = :actor, hash = :hash WHERE id = :id AND seq = :seq",
@@ -318,8 +318,8 @@ async def sealed_chain(memory: Memory, entries: int) -> UUID:
     owner, record = await tenant_of(memory), new_id()
     async with memory.database.engine.begin() as connection:
         for number in range(entries):
-            deed = Deed(record=record, action=AuditAction.REVISE, rationale=f"secret {number}")
-            await write_audit(connection, owner, [deed], actor="a", at=memory.clock.now(), sealed=[record])
+            event = AuditEvent(record=record, action=AuditAction.REVISE, rationale=f"secret {number}")
+            await write_audit(connection, owner, [event], actor="a", at=memory.clock.now(), sealed=[record])
     async with memory.database.engine.begin() as connection:
         sealed = await connection.execute(
             text("SELECT count(*) FROM audit_note WHERE id = :id AND sealed IS NOT NULL"), {"id": record}
@@ -390,6 +390,6 @@ def hashed(
     note_hash: bytes | None,
 ) -> bytes:
     instant = NOON + timedelta(microseconds=at)
-    made = link(previous, tenant=tenant, record=record, seq=seq, deed=(action, actor, instant, salience, note_hash))
+    made = link(previous, tenant=tenant, record=record, seq=seq, event=(action, actor, instant, salience, note_hash))
     assert len(made) == hashlib.sha256().digest_size
     return made

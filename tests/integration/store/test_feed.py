@@ -18,13 +18,13 @@ from fix_memory import Memory, until
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.database import Database
-from stratagraph.store.errors import StoreUnavailable
-from stratagraph.store.feed import WINDOW_TICKS, Change, Feed, Kind, Lease, Logged, append_changes
-from stratagraph.store.ids import new_id
-from stratagraph.store.parking import Parking
-from stratagraph.store.partitions import count_strays, drop_days, make_days
-from stratagraph.store.tenancy import Directory, Tenant
+from stratagraph.store.feed.consumer import WINDOW_TICKS, Change, Feed, Kind, Lease, Logged, append_changes
+from stratagraph.store.keys.tenancy import Directory, Tenant
+from stratagraph.store.mirror.dead_letters import Parking
+from stratagraph.store.model.errors import StoreUnavailable
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.partitions import count_strays, drop_days, make_days
 
 LOG = "INSERT INTO sync_log (shard, tenant, kind, id, version, op) VALUES (0, 1, 1, %s, %s, 'U')"
 
@@ -223,7 +223,7 @@ def inversions(seen: Sequence[tuple[int, int]]) -> int:
 async def test_under_chaos_nothing_is_lost_or_inverted_where_a_cursor_over_seq_loses_rows(
     feed: Feed, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stratagraph.store.feed.PAGE", 50)
+    monkeypatch.setattr("stratagraph.store.feed.consumer.PAGE", 50)
     with psycopg.connect(database_url) as connection:
         connection.execute("CREATE TABLE chaos (id int PRIMARY KEY, version bigint NOT NULL DEFAULT 0)")
         connection.execute("INSERT INTO chaos SELECT g FROM generate_series(1, %s) g", (KEYS,))
@@ -302,7 +302,7 @@ async def test_an_owner_that_comes_back_under_its_own_name_is_still_fenced(feed:
 async def test_a_window_larger_than_a_page_is_resumed_where_it_stopped(
     feed: Feed, database: Database, tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stratagraph.store.feed.PAGE", 10)
+    monkeypatch.setattr("stratagraph.store.feed.consumer.PAGE", 10)
     lease = await taken(feed, "first")
     written = await log(database, tenant, 25)
     await feed.tick()
@@ -330,7 +330,7 @@ async def test_a_window_larger_than_a_page_is_resumed_where_it_stopped(
 async def test_a_window_that_ends_exactly_with_a_page_repeats_nothing(
     feed: Feed, database: Database, tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stratagraph.store.feed.PAGE", 5)
+    monkeypatch.setattr("stratagraph.store.feed.consumer.PAGE", 5)
     lease = await taken(feed)
     written = await log(database, tenant, 10)
     await feed.tick()
@@ -533,7 +533,7 @@ async def renewed(feed: Feed, database: Database) -> Lease:
 async def test_a_two_phase_commit_that_stays_in_doubt_holds_ticks_up_and_says_so(
     database: Database, tenant: Tenant, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stratagraph.store.ticks.BARRIER_S", 0.05)
+    monkeypatch.setattr("stratagraph.store.feed.snapshots.BARRIER_S", 0.05)
     feed = Feed(database, "test", barrier=Prepared())
     await feed.tick()
     stuck = TwoPhase(database_url)

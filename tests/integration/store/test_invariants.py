@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import errors as pg
 
-from stratagraph.store.canonical import keyed_hash
-from stratagraph.store.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.store.facts import fact_keys
-from stratagraph.store.ids import new_id
-from stratagraph.store.tenancy import Tenant
+from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.model.canonical import keyed_hash
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.records.facts import fact_keys
 
 COPY = """
 WITH original AS (SELECT r FROM record r WHERE (r).id = %s)

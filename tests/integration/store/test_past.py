@@ -14,15 +14,15 @@ import pytest
 from fix_memory import NOON, Memory, trust_of, until
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.clock import TICK, SystemClock
-from stratagraph.store.enums import Curve, Sensitivity, SourceKind
-from stratagraph.store.errors import InvalidInput, StoreUnavailable
-from stratagraph.store.feed import Feed
-from stratagraph.store.instants import LEEWAY, past_instant, settle
-from stratagraph.store.past import Moment, Past
-from stratagraph.store.records import MemoryRecord
-from stratagraph.store.tables import lifecycle_history
-from stratagraph.store.trust import Trust
+from stratagraph.store.feed.consumer import Feed
+from stratagraph.store.feed.settling import LEEWAY, past_instant, settle
+from stratagraph.store.model.clock import RESOLUTION, SystemClock
+from stratagraph.store.model.enums import Curve, Sensitivity, SourceKind
+from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.tables import lifecycle_history
+from stratagraph.store.records.past import Moment, Past
 
 # Commits of this actor wait, at the very end, until the test gives way: slow writers, without a sleep.
 HOLD = 4711
@@ -36,9 +36,9 @@ SLOW = trust_of(actor="slow")
 
 @asynccontextmanager
 async def past(memory: Memory, trust: Trust | None = None) -> AsyncIterator[Past]:
-    reach = await memory.directory.reach(trust or memory.trust)
-    async with memory.database.reading(reach.bounds) as connection:
-        yield Past(connection, memory.directory, reach)
+    caller = await memory.directory.caller(trust or memory.trust)
+    async with memory.database.reading(caller.bounds) as connection:
+        yield Past(connection, memory.directory, caller)
 
 
 async def at(memory: Memory, id_: UUID, instant: datetime, trust: Trust | None = None) -> MemoryRecord | None:
@@ -83,8 +83,8 @@ async def test_decision_9_a_record_is_as_it_was_before_each_change_and_absent_be
     await memory.remember(SourceKind.WORKING_STATE, state | {"context_summary": "second", "state": "blocked"})
     changed = memory.clock.now()
     id_ = first.primary.id
-    assert await at(memory, id_, born - TICK) is None
-    for instant in (born, changed - TICK):
+    assert await at(memory, id_, born - RESOLUTION) is None
+    for instant in (born, changed - RESOLUTION):
         then = await at(memory, id_, instant)
         assert then is not None
         assert then.payload is not None
@@ -102,7 +102,7 @@ async def test_decision_9_salience_of_then_comes_from_the_last_event_before(memo
     memory.clock.forward(timedelta(days=30))
     await memory.observe("Alice", "likes", "tea")  # again: reinforced
     again = memory.clock.now()
-    before = await at(memory, kept.primary.id, again - TICK)
+    before = await at(memory, kept.primary.id, again - RESOLUTION)
     after = await at(memory, kept.primary.id, again)
     assert before is not None
     assert before.lifecycle is not None
@@ -119,7 +119,7 @@ async def test_decision_11_a_record_decays_as_it_did_until_its_lifecycle_changed
     kept = await memory.turn("hello")
     born = memory.clock.now()
     slower, pinned = born + timedelta(hours=1), born + timedelta(hours=25)
-    tenant = (await memory.directory.reach(memory.trust)).tenant.id
+    tenant = (await memory.directory.caller(memory.trust)).tenant.id
     old = {"curve": int(Curve.EXPONENTIAL), "min_salience": 0.0, "reinforcement_gain": 0.1, "deletion_policy": 1}
     async with memory.database.engine.begin() as connection:
         for to_at, half_life_s in ((slower, 3_600.0), (pinned, 86_400.0)):
@@ -138,9 +138,9 @@ async def test_decision_11_a_record_decays_as_it_did_until_its_lifecycle_changed
             "UPDATE salience SET s = 0.25, t0 = %s, pinned = true, half_life_s = 86400", (pinned,)
         )
     for instant, half_life_s, is_pinned, value in (
-        (slower - TICK, 3_600.0, False, 0.5),
+        (slower - RESOLUTION, 3_600.0, False, 0.5),
         (slower, 86_400.0, False, 0.5),
-        (pinned - TICK, 86_400.0, False, 0.25),
+        (pinned - RESOLUTION, 86_400.0, False, 0.25),
         (pinned, 86_400.0, True, 0.25),
         (pinned + timedelta(days=400), 86_400.0, True, 0.25),
     ):
@@ -218,7 +218,7 @@ async def test_decision_9_relations_are_those_that_existed_then(memory: Memory) 
     ended = next(edge for edge in fact.edges if edge.predicate == "object_entity")
     closed = born + timedelta(minutes=5)
     await change(memory, "UPDATE relation SET ended_at = %(at)s WHERE id = %(id)s", at=closed, id=ended.id)
-    asked = [Moment(fact.primary.id, instant) for instant in (born - TICK, born, closed - TICK, closed)]
+    asked = [Moment(fact.primary.id, instant) for instant in (born - RESOLUTION, born, closed - RESOLUTION, closed)]
     async with past(memory) as reader:
         found = await reader.relations_of(asked, limit=10)
         by_id = {moment: await reader.relations(list(edges), at=moment.at) for moment in asked}
@@ -267,7 +267,7 @@ async def test_versions_tile_time_and_come_in_pages(memory: Memory) -> None:
     assert whole[-1].valid_from == born
     assert [version.number for version in page] == [version.number for version in whole[3:6]]
     for version in whole:
-        last = version.valid_to - TICK if version.valid_to is not None else memory.clock.now()
+        last = version.valid_to - RESOLUTION if version.valid_to is not None else memory.clock.now()
         assert version.record == await at(memory, id_, last)
 
 
@@ -314,7 +314,7 @@ async def test_decision_9_a_tick_within_the_leeway_of_clocks_is_not_trusted(memo
     await memory.turn("hello")
     await Feed(memory.database, "words").tick()
     instant = SystemClock().now()
-    for later, waits in ((LEEWAY - TICK, True), (LEEWAY, False)):
+    for later, waits in ((LEEWAY - RESOLUTION, True), (LEEWAY, False)):
         async with memory.database.engine.begin() as connection:
             await connection.exec_driver_sql("UPDATE sync_tick SET at = %s", (instant + later,))
         async with memory.database.engine.begin() as writer:
@@ -374,7 +374,7 @@ async def test_decision_9_a_writer_that_never_commits_is_named_at_the_deadline(m
 
 def test_an_instant_has_an_offset_and_is_past() -> None:
     assert past_instant(NOON, now=NOON) == NOON
-    for wrong in (NOON + TICK, NOON.replace(tzinfo=None)):
+    for wrong in (NOON + RESOLUTION, NOON.replace(tzinfo=None)):
         with pytest.raises(InvalidInput) as caught:
             past_instant(wrong, now=NOON)
         assert caught.value.path == ["asOf"]

@@ -11,9 +11,9 @@ import psycopg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stratagraph.store.curves import CURVES
-from stratagraph.store.enums import Curve
-from stratagraph.store.salience import HOUR, Decay, Salience
+from stratagraph.store.model.curves import CURVES
+from stratagraph.store.model.enums import Curve
+from stratagraph.store.model.salience import HOUR, Decay, Salience
 
 T0 = datetime(2026, 1, 28, tzinfo=UTC)
 TOLERANCE = 1e-12

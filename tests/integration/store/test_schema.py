@@ -13,10 +13,10 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
 from stratagraph.service.embedded_postgres import postgres_binaries
-from stratagraph.store.database import sqlalchemy_url
-from stratagraph.store.errors import Misconfigured
-from stratagraph.store.schema import migrate
-from stratagraph.store.tables import metadata
+from stratagraph.store.model.errors import Misconfigured
+from stratagraph.store.postgres.database import sqlalchemy_url
+from stratagraph.store.postgres.schema import migrate
+from stratagraph.store.postgres.tables import metadata
 
 
 def dump(url: str) -> str:

@@ -17,18 +17,18 @@ from sqlalchemy import text
 
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.store.audit import Deed, fetch_audit, write_audit
-from stratagraph.store.clock import TICK
-from stratagraph.store.database import Database
-from stratagraph.store.enums import AuditAction, Sensitivity, SourceKind
-from stratagraph.store.errors import Misconfigured, StoreUnavailable, StratagraphError
-from stratagraph.store.reading import Reader
-from stratagraph.store.sealing.master import LocalMasterKey
-from stratagraph.store.sealing.rotation import Rotation
-from stratagraph.store.sealing.shredding import shred
-from stratagraph.store.sealing.vault import Sealed, Vault
-from stratagraph.store.tenancy import Directory, Tenant
-from stratagraph.store.writing import Edit, finish, update_records
+from stratagraph.store.audit.events import AuditEvent, fetch_audit, write_audit
+from stratagraph.store.keys.sealing.master import LocalMasterKey
+from stratagraph.store.keys.sealing.shredding import shred
+from stratagraph.store.keys.sealing.vault import Sealed, Vault
+from stratagraph.store.keys.tenancy import Directory, Tenant
+from stratagraph.store.model.clock import RESOLUTION
+from stratagraph.store.model.enums import AuditAction, Sensitivity, SourceKind
+from stratagraph.store.model.errors import Misconfigured, StoreUnavailable, StratagraphError
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.records.key_rotation import Rotation
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.writing import Edit, finish, update_records
 
 HIGH = Sensitivity.HIGH
 TABLES = ("record", "record_history", "audit_note", "candidate")
@@ -73,15 +73,15 @@ def another_process(memory: Memory, *, master: LocalMasterKey | None = None, **o
 
 async def revise(memory: Memory, edit: Edit, *, rationale: str | None = None) -> None:
     """What a revision does: lock, edit, audit, feed."""
-    memory.clock.forward(TICK * 1_000_000)
-    reach = await memory.directory.reach(memory.trust)
-    async with memory.database.writing(reach.bounds) as connection:
+    memory.clock.forward(RESOLUTION * 1_000_000)
+    caller = await memory.directory.caller(memory.trust)
+    async with memory.database.writing(caller.bounds) as connection:
         await connection.execute(text("SELECT 1 FROM record WHERE id = :id FOR UPDATE"), {"id": edit.id})
-        changes = await update_records(connection, memory.directory, reach.tenant, [edit], at=memory.clock.now())
+        changes = await update_records(connection, memory.directory, caller.tenant, [edit], at=memory.clock.now())
         if rationale is not None:
-            deed = Deed(record=edit.id, action=AuditAction.REVISE, rationale=rationale)
-            await write_audit(connection, reach.tenant, [deed], actor="tester", at=memory.clock.now())
-        await finish(connection, reach.tenant, changes)
+            event = AuditEvent(record=edit.id, action=AuditAction.REVISE, rationale=rationale)
+            await write_audit(connection, caller.tenant, [event], actor="tester", at=memory.clock.now())
+        await finish(connection, caller.tenant, changes)
 
 
 async def test_decision_17_a_sealed_record_lies_in_one_blob_and_reads_like_any_other(memory: Memory) -> None:
@@ -245,12 +245,14 @@ async def test_decision_17_raising_the_sensitivity_seals_all_copies_in_the_same_
 
 async def test_a_raise_that_fails_leaves_everything_plain(memory: Memory) -> None:
     kept = await memory.turn("plain words")
-    reach = await memory.directory.reach(memory.trust)
+    caller = await memory.directory.caller(memory.trust)
     edit = Edit(id=kept.primary.id, sensitivity=int(HIGH))
 
     async def fail() -> None:
-        async with memory.database.writing(reach.bounds) as connection:
-            await update_records(connection, memory.directory, reach.tenant, [edit], at=memory.clock.now() + TICK)
+        async with memory.database.writing(caller.bounds) as connection:
+            await update_records(
+                connection, memory.directory, caller.tenant, [edit], at=memory.clock.now() + RESOLUTION
+            )
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -264,8 +266,8 @@ async def test_what_is_said_of_a_record_that_is_gone_is_sealed(memory: Memory) -
     tenant = await tenant_of(memory)
     async with memory.database.engine.begin() as connection:
         await connection.execute(text("DELETE FROM record WHERE id = :id"), {"id": kept.primary.id})
-        deed = Deed(record=kept.primary.id, action=AuditAction.DELETE, rationale="the falcon must not know")
-        await write_audit(connection, tenant, [deed], actor="tester", at=memory.clock.now())
+        event = AuditEvent(record=kept.primary.id, action=AuditAction.DELETE, rationale="the falcon must not know")
+        await write_audit(connection, tenant, [event], actor="tester", at=memory.clock.now())
         log = await fetch_audit(connection, tenant, [kept.primary.id])
     assert [entry.rationale for entry in log[kept.primary.id]][-1] == "the falcon must not know"
     assert "falcon" not in await everything(memory)
@@ -402,7 +404,7 @@ async def test_rotation_seals_everything_anew_and_drops_the_old_key(memory: Memo
 async def test_a_rotation_that_was_killed_goes_on(
     memory: Memory, sealed: list[UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stratagraph.store.sealing.rotation.BATCH", 4)
+    monkeypatch.setattr("stratagraph.store.records.key_rotation.BATCH", 4)
     rotation = Rotation(memory.database, memory.directory, memory.clock)
     tenant = await tenant_of(memory)
 
@@ -429,7 +431,7 @@ async def test_a_rotation_that_was_killed_goes_on(
 async def test_writers_and_a_rotation_do_not_lose_anything_to_each_other(
     memory: Memory, sealed: list[UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stratagraph.store.sealing.rotation.BATCH", 2)
+    monkeypatch.setattr("stratagraph.store.records.key_rotation.BATCH", 2)
     writers = [another_process(memory) for _ in range(2)]
     written: list[UUID] = []
     rotated = asyncio.Event()
@@ -453,9 +455,9 @@ async def test_writers_and_a_rotation_do_not_lose_anything_to_each_other(
     assert [row["id"] for row in await rows(memory, "SELECT id FROM data_key")] == [3]
     assert marks(await blobs(memory)) == {3}
     reader = another_process(memory)
-    reach = await reader.directory.reach(memory.trust)
-    async with memory.database.reading(reach.bounds) as connection:
-        found = await Reader(connection, reader.directory, reach, memory.clock.now()).records({*sealed, *written})
+    caller = await reader.directory.caller(memory.trust)
+    async with memory.database.reading(caller.bounds) as connection:
+        found = await Reader(connection, reader.directory, caller, memory.clock.now()).records({*sealed, *written})
     assert len(found) == len({*sealed, *written})
 
 
@@ -463,9 +465,9 @@ async def test_an_old_key_stays_while_a_writer_still_seals_with_it(memory: Memor
     rotation = Rotation(memory.database, memory.directory, memory.clock)
     tenant = await tenant_of(memory)
     writer = another_process(memory)
-    reach = await writer.directory.reach(memory.trust)
-    async with memory.database.writing(reach.bounds) as connection:
-        sealer = await reach.tenant.keyring.sealer(connection)
+    caller = await writer.directory.caller(memory.trust)
+    async with memory.database.writing(caller.bounds) as connection:
+        sealer = await caller.tenant.keyring.sealer(connection)
         assert sealer.key_id == 1
         rotating = asyncio.create_task(rotation.rotate(tenant, lambda _: None))
         waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%data_key%'"
@@ -555,9 +557,9 @@ async def test_the_number_of_statements_does_not_grow_with_what_is_sealed(memory
 
     async def statements(ids: list[UUID], database: Database = memory.database) -> int:
         before = database.statements
-        reach = await memory.directory.reach(memory.trust)
-        async with database.reading(reach.bounds) as connection:
-            await Reader(connection, memory.directory, reach, memory.clock.now()).records(ids)
+        caller = await memory.directory.caller(memory.trust)
+        async with database.reading(caller.bounds) as connection:
+            await Reader(connection, memory.directory, caller, memory.clock.now()).records(ids)
         return database.statements - before
 
     assert await statements(sealed[:1]) == await statements(sealed)

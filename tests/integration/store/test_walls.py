@@ -19,14 +19,15 @@ from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import text
 
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.store.database import Bounds, Database, Role, query
-from stratagraph.store.enums import Sensitivity, SourceKind
-from stratagraph.store.errors import Misconfigured
-from stratagraph.store.partitions import make_days
-from stratagraph.store.roles import API_ROLES, WORKER_ROLES, prefix_of
-from stratagraph.store.schema import migrate
-from stratagraph.store.tenancy import Reach
-from stratagraph.store.word_counts import WordCounter
+from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.model.enums import Sensitivity, SourceKind
+from stratagraph.store.model.errors import Misconfigured
+from stratagraph.store.postgres.database import Bounds, Database, Role
+from stratagraph.store.postgres.partitions import make_days
+from stratagraph.store.postgres.queries import query
+from stratagraph.store.postgres.roles import API_ROLES, WORKER_ROLES, prefix_of
+from stratagraph.store.postgres.schema import migrate
+from stratagraph.store.search.word_counts import WordCounter
 
 NOBODYS = ("heads", "search")
 HEAD_COLUMNS = {
@@ -295,11 +296,11 @@ async def test_decision_16_with_the_application_s_check_removed_the_database_sti
     assert len(full | heads) < len(everything)
     assert rival is not None
 
-    def forged(reach: Reach) -> dict[str, Any]:
-        tenant = rival[0] if forged_tenant else reach.tenant.id
+    def forged(caller: Caller) -> dict[str, Any]:
+        tenant = rival[0] if forged_tenant else caller.tenant.id
         return {"tenant": tenant, "all_scopes": True, "scopes": [], "ceiling": int(Sensitivity.HYPER)}
 
-    monkeypatch.setattr(Reach, "parameters", forged)
+    monkeypatch.setattr(Caller, "parameters", forged)
     shown: set[UUID] = set()
     for id_ in everything:
         found = await memory.lookup.record(CALLER, id_)
@@ -408,7 +409,7 @@ async def test_decision_16_the_walk_meets_a_hub_s_edges_in_the_order_of_their_in
         owner.execute("ANALYZE record, relation")
         owner.commit()
     asked = {"frontier": [UUID(int=1)], "fan_out": 10, "history": False}
-    reach = {
+    caller = {
         "tenant": bounds.tenant,
         "all_scopes": False,
         "scopes": list(bounds.scopes or ()),
@@ -416,7 +417,7 @@ async def test_decision_16_the_walk_meets_a_hub_s_edges_in_the_order_of_their_in
     }
     async with memory.database.reading(bounds) as connection:
         explain = text(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {query('edges_of').text}")
-        plan = "\n".join((await connection.execute(explain, asked | reach)).scalars())
+        plan = "\n".join((await connection.execute(explain, asked | caller)).scalars())
     assert "relation_out_ix" in plan
     assert "relation_in_ix" in plan
     assert "Seq Scan" not in plan
@@ -528,14 +529,14 @@ async def test_decision_16_an_owner_who_is_no_superuser_migrates_and_serves(post
                         async with database.reading(bounds):
                             pass
                 migrate(own, api_url=urls[0], worker_url=urls[0])  # one login for everything …
-                async with Database(urls[0]) as database, database.working(Role.ERASE):
+                async with Database(urls[0]) as database, database.background(Role.ERASE):
                     pass
                 migrate(own, api_url=urls[0], worker_url=urls[1])  # … and then two
-                async with Database(*urls) as database, database.reading(bounds), database.working(Role.ERASE):
+                async with Database(*urls) as database, database.reading(bounds), database.background(Role.ERASE):
                     pass
                 async with Database(urls[0]) as database:
                     with pytest.raises(Misconfigured, match="STRATAGRAPH_OWNER_DATABASE_URL"):
-                        async with database.working(Role.ERASE):
+                        async with database.background(Role.ERASE):
                             pass
             finally:
                 with psycopg.connect(url, autocommit=True) as connection:

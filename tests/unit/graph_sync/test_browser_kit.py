@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from stratagraph.graph_sync.browser import SavedQuery, role_statements, saved_queries, style_sheet, write_kit
 from stratagraph.graph_sync.mapping import TYPE_LABELS, relationship_type
 from stratagraph.service.cli.neo4j import app
-from stratagraph.store.errors import Misconfigured
-from stratagraph.store.predicates import INVERSES
+from stratagraph.store.model.errors import Misconfigured
+from stratagraph.store.model.predicates import INVERSES
 
 SETTER, *QUERIES = saved_queries()
 LABELS = {"Mirrored", "Memory", "Past", "PlanStep", "Tool", "MirrorInfo", *TYPE_LABELS.values()}

@@ -23,9 +23,9 @@ from stratagraph.graphql import oidc
 from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.oidc import ClaimNames, IssuerKeys, OidcTokens, Refused, is_safe_url, trust_of
 from stratagraph.service.settings import Settings
-from stratagraph.store.enums import Access, Sensitivity
-from stratagraph.store.errors import Misconfigured, Unauthenticated
-from stratagraph.store.trust import SINGLE_USER, Trust
+from stratagraph.store.model.enums import Access, Sensitivity
+from stratagraph.store.model.errors import Misconfigured, Unauthenticated
+from stratagraph.store.model.trust import SINGLE_USER, Trust
 
 NAMES = ClaimNames()
 EXAMPLES = settings(max_examples=300, deadline=None)

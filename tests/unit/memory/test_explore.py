@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stratagraph.memory.explore.paths import best_routes, heaviest
-from stratagraph.store.explore import STEPS_APART, steps_in_order
-from stratagraph.store.records import Relation
+from stratagraph.store.model.records import Relation
+from stratagraph.store.traversal.links import STEPS_APART, steps_in_order
 
 RECORDS = 6
 WEIGHTS = (0.0, 0.25, 0.5, 0.5, 1.0, 1 / 3)

@@ -22,8 +22,8 @@ from stratagraph.memory.retrieve.planner import (
     Planner,
     Work,
 )
-from stratagraph.store.freshness import Freshness
-from stratagraph.store.traversal import Limits
+from stratagraph.store.mirror.freshness import Freshness
+from stratagraph.store.traversal.neighbourhood import Limits
 
 FRESH = Freshness(whole=True, generation=1, tick=1, changes=0, seconds=0.0)
 limits = st.builds(Limits, nodes=st.integers(1, 1_000), edges=st.integers(0, 5_000), hops=st.integers(1, 6))

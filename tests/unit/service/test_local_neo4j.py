@@ -30,7 +30,7 @@ from stratagraph.service.local_neo4j.files import (
     server_jars,
 )
 from stratagraph.service.local_neo4j.java import Java, Line, line_of, parse_java_version
-from stratagraph.store.errors import MirrorUnavailable, Misconfigured
+from stratagraph.store.model.errors import MirrorUnavailable, Misconfigured
 
 NEWER, LONG_TERM = LINES
 KEYS = {"running", "bolt", "browser", "version", "pid"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stratagraph.service.settings import Settings
-from stratagraph.store.errors import Misconfigured
+from stratagraph.store.model.errors import Misconfigured
 
 
 def test_the_defaults_are_a_single_user_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:

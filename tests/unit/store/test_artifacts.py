@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.store.artifacts import StoredObject, hash_in, uri_of
-from stratagraph.store.blobs import Blobs
-from stratagraph.store.errors import Misconfigured
-from stratagraph.store.ids import new_id
+from stratagraph.store.artifacts.artifacts import StoredObject, hash_in, uri_of
+from stratagraph.store.artifacts.blobs import Blobs
+from stratagraph.store.model.errors import Misconfigured
+from stratagraph.store.model.ids import new_id
 
 
 @given(st.binary(min_size=32, max_size=32))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import json_values, texts
 
-from stratagraph.store.canonical import (
+from stratagraph.store.model.canonical import (
     KEY_BYTES,
     MAX_DEPTH,
     canonical_json,
@@ -18,7 +18,7 @@ from stratagraph.store.canonical import (
     keyed_hash,
     normalised_name,
 )
-from stratagraph.store.errors import InvalidInput, LimitExceeded
+from stratagraph.store.model.errors import InvalidInput, LimitExceeded
 
 EXAMPLES = settings(max_examples=100, deadline=None)
 PATH = ["content", "object"]

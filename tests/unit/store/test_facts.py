@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import validities
 
-from stratagraph.store.facts import disjoint
+from stratagraph.store.records.facts import disjoint
 
 Json = dict[str, Any]
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from strategies import payloads
 
-from stratagraph.store.canonical import MAX_DEPTH, canonical_json
-from stratagraph.store.enums import MemoryType
-from stratagraph.store.errors import InvalidInput, LimitExceeded
-from stratagraph.store.payloads import parse_payload
+from stratagraph.store.model.canonical import MAX_DEPTH, canonical_json
+from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.errors import InvalidInput, LimitExceeded
+from stratagraph.store.model.payloads import parse_payload
 
 Json = dict[str, Any]
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from strategies import predicates
 
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.predicates import INVERSES, check_predicate, inverse, stored_direction
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.predicates import INVERSES, check_predicate, inverse, stored_direction
 
 EXAMPLES = settings(max_examples=100, deadline=None)
 

@@ -19,11 +19,11 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 from strategies import SOURCE_KINDS, audit_entries, records, relations
 
-from stratagraph.store.canonical import canonical_json
-from stratagraph.store.enums import Curve, MemoryType, RecordState, Sensitivity
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.records import MemoryRecord
-from stratagraph.store.rfc import ExportedRecord, from_appendix, from_normative, to_appendix, to_normative
+from stratagraph.store.model.canonical import canonical_json
+from stratagraph.store.model.enums import Curve, MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.rfc import ExportedRecord, from_appendix, from_normative, to_appendix, to_normative
 
 Json = dict[str, Any]
 To = Callable[..., Json]

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from stratagraph.store.clock import TICK
-from stratagraph.store.curves import CURVES, custom_curve
-from stratagraph.store.enums import Curve, DeletionPolicy, MemoryType
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.salience import (
+from stratagraph.store.model.clock import RESOLUTION
+from stratagraph.store.model.curves import CURVES, custom_curve
+from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.salience import (
     DAY,
     HALF_LIFE_S,
     HOUR,
@@ -163,7 +163,7 @@ def test_decision_11_the_maximum_age_counts_from_creation_not_from_the_last_even
     salience = replace(fresh(max_age_s=3_600.0), t0=T0 + timedelta(minutes=59))
     assert salience.at(T0 + timedelta(minutes=60)) > 0.9
     assert salience.at(T0 + timedelta(minutes=60) + SECOND) == 0.0
-    assert salience.due_at() == T0 + timedelta(hours=1) + TICK
+    assert salience.due_at() == T0 + timedelta(hours=1) + RESOLUTION
 
 
 def test_spec_2_a_floor_above_s_does_not_lift_it() -> None:
@@ -316,7 +316,7 @@ def test_decision_11_a_pin_wins_over_the_maximum_age() -> None:
     assert held.due_at() is None
     loose = pinned(held, False, T0 + timedelta(days=30))
     assert loose.at(T0 + timedelta(days=30)) == 0.0
-    assert loose.due_at() == T0 + timedelta(minutes=1) + TICK
+    assert loose.due_at() == T0 + timedelta(minutes=1) + RESOLUTION
 
 
 def test_decision_11_a_new_lifecycle_decays_from_the_value_of_now() -> None:
@@ -339,7 +339,7 @@ def test_spec_2_what_is_withdrawn_is_history_for_as_long_as_a_new_record_would_t
     gone = withdrawn(fresh(), at)
     new = replace(fresh(), t0=at)
     assert gone.due_at() == new.due_at()
-    assert withdrawn(fresh(max_age_s=60.0), at).due_at() == T0 + timedelta(minutes=1) + TICK
+    assert withdrawn(fresh(max_age_s=60.0), at).due_at() == T0 + timedelta(minutes=1) + RESOLUTION
     assert withdrawn(replace(fresh(), deletion_policy=DeletionPolicy.NEVER), at).due_at() is None
 
 

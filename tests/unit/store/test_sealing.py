@@ -11,9 +11,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.store.errors import Misconfigured, StoreUnavailable, StratagraphError
-from stratagraph.store.sealing.envelope import KEY_ID_AT, key_id_of, key_mark, open_sealed, seal
-from stratagraph.store.sealing.master import (
+from stratagraph.store.keys.sealing.envelope import KEY_ID_AT, key_id_of, key_mark, open_sealed, seal
+from stratagraph.store.keys.sealing.master import (
     LocalMasterKey,
     MasterKey,
     from_file,
@@ -22,6 +21,7 @@ from stratagraph.store.sealing.master import (
     generate,
     make_file,
 )
+from stratagraph.store.model.errors import Misconfigured, StoreUnavailable, StratagraphError
 
 KEY = AESGCM(bytes(range(32)))
 keys = st.integers(1, 2**31 - 1)

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stratagraph.store.enums import Access, Sensitivity
-from stratagraph.store.errors import Forbidden, InvalidInput
-from stratagraph.store.trust import UNSCOPED, Sight, Trust, acl
+from stratagraph.store.model.enums import Access, Sensitivity
+from stratagraph.store.model.errors import Forbidden, InvalidInput
+from stratagraph.store.model.trust import UNSCOPED, Trust, Visibility, acl
 
 EXAMPLES = settings(max_examples=80, deadline=None)
 SCOPES = ("user:a", "user:b", "project:x")
-AMOUNT = {Sight.NONE: 0, Sight.REDACTED: 1, Sight.FULL: 2}
+AMOUNT = {Visibility.NONE: 0, Visibility.REDACTED: 1, Visibility.FULL: 2}
 
 scope_sets = st.frozensets(st.sampled_from(SCOPES))
 trusts = st.builds(
@@ -42,7 +42,7 @@ def trust(
 
 def sights(of: Trust) -> dict[tuple[str, Sensitivity], int]:
     return {
-        (scope, sensitivity): AMOUNT[of.sight(scope=scope, sensitivity=sensitivity)]
+        (scope, sensitivity): AMOUNT[of.visibility(scope=scope, sensitivity=sensitivity)]
         for scope in (*SCOPES, UNSCOPED, "user:nobody")
         for sensitivity in Sensitivity
     }
@@ -98,34 +98,35 @@ def test_spec_3_narrowing_to_all_one_has_changes_nothing(of: Trust) -> None:
 def test_spec_3_the_ceiling_shows_whole_below_and_at_it_and_redacted_one_above(
     ceiling: Sensitivity, sensitivity: Sensitivity, scope: str
 ) -> None:
-    expected = {0: Sight.FULL, 1: Sight.REDACTED}.get(max(0, sensitivity - ceiling), Sight.NONE)
-    assert trust({"user:a"}, ceiling=ceiling).sight(scope=scope, sensitivity=sensitivity) is expected
+    expected = {0: Visibility.FULL, 1: Visibility.REDACTED}.get(max(0, sensitivity - ceiling), Visibility.NONE)
+    assert trust({"user:a"}, ceiling=ceiling).visibility(scope=scope, sensitivity=sensitivity) is expected
 
 
 @pytest.mark.parametrize(
     ("scopes", "scope", "expected"),
     [
-        ({"user:a"}, "user:a", Sight.FULL),
-        ({"user:a"}, "user:b", Sight.NONE),
-        ({"user:a"}, "user:", Sight.NONE),
-        ({"user:a"}, "user:a:b", Sight.NONE),
-        ({"user:a"}, "User:A", Sight.NONE),
-        ({"user:a"}, UNSCOPED, Sight.FULL),
-        (set(), UNSCOPED, Sight.FULL),
-        (set(), "user:a", Sight.NONE),
-        (None, "user:a", Sight.FULL),
-        (None, UNSCOPED, Sight.FULL),
+        ({"user:a"}, "user:a", Visibility.FULL),
+        ({"user:a"}, "user:b", Visibility.NONE),
+        ({"user:a"}, "user:", Visibility.NONE),
+        ({"user:a"}, "user:a:b", Visibility.NONE),
+        ({"user:a"}, "User:A", Visibility.NONE),
+        ({"user:a"}, UNSCOPED, Visibility.FULL),
+        (set(), UNSCOPED, Visibility.FULL),
+        (set(), "user:a", Visibility.NONE),
+        (None, "user:a", Visibility.FULL),
+        (None, UNSCOPED, Visibility.FULL),
     ],
 )
 def test_decision_14_scopes_match_exactly_and_unscoped_is_always_in_reach(
-    scopes: set[str] | None, scope: str, expected: Sight
+    scopes: set[str] | None, scope: str, expected: Visibility
 ) -> None:
-    assert trust(scopes).sight(scope=scope, sensitivity=Sensitivity.LOW) is expected
+    assert trust(scopes).visibility(scope=scope, sensitivity=Sensitivity.LOW) is expected
 
 
 def test_spec_3_another_scope_is_invisible_however_public() -> None:
     assert (
-        trust({"user:a"}, ceiling=Sensitivity.HYPER).sight(scope="user:b", sensitivity=Sensitivity.PUBLIC) is Sight.NONE
+        trust({"user:a"}, ceiling=Sensitivity.HYPER).visibility(scope="user:b", sensitivity=Sensitivity.PUBLIC)
+        is Visibility.NONE
     )
 
 
@@ -146,7 +147,7 @@ def test_spec_3_a_scope_beyond_the_credential_is_refused_without_telling_which()
 def test_decision_14_unscoped_records_need_not_be_asked_for() -> None:
     less = trust({"user:a", "user:b"}).narrowed(scopes=["user:a", UNSCOPED])
     assert less.scopes == frozenset({"user:a"})
-    assert less.sight(scope=UNSCOPED, sensitivity=Sensitivity.LOW) is Sight.FULL
+    assert less.visibility(scope=UNSCOPED, sensitivity=Sensitivity.LOW) is Visibility.FULL
 
 
 @pytest.mark.parametrize(

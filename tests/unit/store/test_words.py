@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stratagraph.store.words import (
+from stratagraph.store.model.words import (
     AVERAGE_LENGTH,
     DIMENSIONS,
     K1,

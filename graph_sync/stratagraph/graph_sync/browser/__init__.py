@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from stratagraph.store.errors import Misconfigured
+from stratagraph.store.model.errors import Misconfigured
 
 STYLE = "style.grass"
 ROLES = "roles.cypher"

@@ -6,7 +6,7 @@ from enum import Enum
 
 import strawberry
 
-from stratagraph.store.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity, SourceKind
 
 # The domain's own enums serve: registering one tells Strawberry its name and says what it is.
 strawberry.enum(MemoryType, description="Which question a memory answers.")

@@ -9,8 +9,8 @@ import strawberry
 
 from stratagraph.graphql.types.errors import Forbidden, IdempotencyMismatch, InvalidInput, NotFound, Unavailable
 from stratagraph.memory.erase.request import Erase, Erasing
-from stratagraph.store import erasures
-from stratagraph.store.ids import parse_id
+from stratagraph.store.erasure import receipts as erasures
+from stratagraph.store.model.ids import parse_id
 
 
 @strawberry.input(description="What is to be erased for good: just one of the four.")

@@ -8,7 +8,7 @@ import strawberry
 from strawberry.types.field import StrawberryField
 
 from stratagraph.graphql.types.enums import ErrorCode
-from stratagraph.store import errors
+from stratagraph.store.model import errors
 
 
 @strawberry.interface(description="What went wrong, so that an agent can decide what to do.")

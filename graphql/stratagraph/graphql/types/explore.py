@@ -10,7 +10,7 @@ from stratagraph.graphql.types.enums import Engine, MemoryType
 from stratagraph.graphql.types.records import MemoryRecord, Relation
 from stratagraph.graphql.types.retrieve import Freshness
 from stratagraph.memory.explore import answers
-from stratagraph.store.explore import DEGREE_CAP
+from stratagraph.store.traversal.links import DEGREE_CAP
 
 _HUBS = "Records from which not all relations were followed."
 

@@ -10,7 +10,7 @@ import strawberry
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.types.records import MemoryRecord, PageInfo, PastLoaders, Then
 from stratagraph.memory.lookup import History
-from stratagraph.store.clock import TICK
+from stratagraph.store.model.clock import RESOLUTION
 
 
 @strawberry.type(description="A record while it was so.")
@@ -40,7 +40,7 @@ class RecordHistory:
                     valid_to=version.valid_to,
                     record=MemoryRecord.of(
                         version.record,
-                        Then(version.valid_to - TICK, loaders) if version.valid_to is not None else None,
+                        Then(version.valid_to - RESOLUTION, loaders) if version.valid_to is not None else None,
                     ),
                 )
                 for version in found.versions

@@ -12,10 +12,10 @@ from strawberry.dataloader import DataLoader
 from stratagraph.graphql.context import Context, Info, episode_key
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
-from stratagraph.store import records as domain
-from stratagraph.store.episodes import is_thread_episode
-from stratagraph.store.past import Moment
-from stratagraph.store.predicates import inverse
+from stratagraph.store.model import records as domain
+from stratagraph.store.model.predicates import inverse
+from stratagraph.store.records.episodes import is_thread_episode
+from stratagraph.store.records.past import Moment
 
 
 @strawberry.type(description="A directed edge between two records, stored once and readable from both ends.")

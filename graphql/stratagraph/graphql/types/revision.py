@@ -27,8 +27,9 @@ from stratagraph.graphql.types.records import MemoryRecord, Relation
 from stratagraph.memory.propagation import Impact
 from stratagraph.memory.revise import request as domain
 from stratagraph.memory.revise.service import Revised
-from stratagraph.store import errors, reevaluations
-from stratagraph.store.ids import parse_id
+from stratagraph.store.model import errors
+from stratagraph.store.model.ids import parse_id
+from stratagraph.store.records import reevaluations
 
 EVIDENCE = "Sources: {source_type, source_id, timestamp?} or {kind, ref}; a record's id links to that record."
 RATIONALE = "Why; kept in the audit log."

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stratagraph.memory.capture.plan import Plan
-from stratagraph.store.artifacts import ArtifactLink, hold_artifacts, link_artifacts, uri_of
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.records import MemoryRecord
+from stratagraph.store.artifacts.artifacts import ArtifactLink, hold_artifacts, link_artifacts, uri_of
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.records import MemoryRecord
 
 
 async def attach(plan: Plan, primaries: Mapping[int, MemoryRecord]) -> None:
     """Let the drafts' records refer to the artifacts they name. Raises InvalidInput for one the caller has not."""
     wanted = {artifact.sha256 for draft in plan.drafts for artifact in draft.artifacts}
-    held = await hold_artifacts(plan.connection, plan.reach, wanted, at=plan.at)
+    held = await hold_artifacts(plan.connection, plan.caller, wanted, at=plan.at)
     links = {}
     for draft in plan.drafts:
         primary = primaries[draft.position]
@@ -35,4 +35,4 @@ async def attach(plan: Plan, primaries: Mapping[int, MemoryRecord]) -> None:
             links[primary.id, artifact.sha256] = ArtifactLink(
                 record=primary.id, sha256=artifact.sha256, media_type=known.media_type
             )
-    await link_artifacts(plan.connection, plan.reach, list(links.values()))
+    await link_artifacts(plan.connection, plan.caller, list(links.values()))

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.store.enums import MemoryType, SourceKind
+from stratagraph.store.model.enums import MemoryType, SourceKind
 
 NAME_LENGTH = 80  # letters
 RESULT_LENGTH = 4_000  # letters of a tool's result that are searchable

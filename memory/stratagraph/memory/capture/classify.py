@@ -12,11 +12,11 @@ from typing import Any
 
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.store.clock import rfc3339
-from stratagraph.store.enums import MemoryType, Outcome, SourceKind
-from stratagraph.store.errors import EvidenceRequired, InvalidInput
-from stratagraph.store.ids import parse_id
-from stratagraph.store.payloads import parse_payload
+from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.enums import MemoryType, Outcome, SourceKind
+from stratagraph.store.model.errors import EvidenceRequired, InvalidInput
+from stratagraph.store.model.ids import parse_id
+from stratagraph.store.model.payloads import parse_payload
 
 _WHOLE = (MemoryType.ENTITY, MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
 _EVIDENCE_KEYS = ("source_type", "source_id", "kind", "ref")

@@ -8,10 +8,10 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.store.enums import DeletionPolicy, MemoryType, Outcome, Sensitivity
-from stratagraph.store.facts import FactKeys
-from stratagraph.store.ids import new_id
-from stratagraph.store.salience import Decay
+from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Outcome, Sensitivity
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.salience import Decay
+from stratagraph.store.records.facts import FactKeys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

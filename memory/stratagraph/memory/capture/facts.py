@@ -12,11 +12,12 @@ import orjson
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.plan import Plan, sources_of
 from stratagraph.memory.withdrawal import withdraw
-from stratagraph.store.audit import Deed, write_audit
-from stratagraph.store.database import beyond
-from stratagraph.store.enums import AuditAction, MemoryType, RecordState
-from stratagraph.store.errors import ConditionsOverlap
-from stratagraph.store.facts import (
+from stratagraph.store.audit.events import AuditEvent, write_audit
+from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
+from stratagraph.store.model.errors import ConditionsOverlap
+from stratagraph.store.model.salience import Salience, reinforced
+from stratagraph.store.postgres.database import elevated
+from stratagraph.store.records.facts import (
     Fact,
     Slot,
     crowded,
@@ -27,9 +28,8 @@ from stratagraph.store.facts import (
     make_single_valued,
     slot_of,
 )
-from stratagraph.store.reading import Reader
-from stratagraph.store.salience import Salience, reinforced
-from stratagraph.store.writing import Edit, update_records, write_salience
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.writing import Edit, update_records, write_salience
 
 MAX_SOURCES = 200  # of evidence a fact keeps; more of the same adds nothing
 
@@ -69,12 +69,12 @@ async def lock(plan: Plan, *, also: Mapping[Slot, str] | None = None) -> HeldFac
     for draft in plan.drafts:
         if draft.type is not MemoryType.SEMANTIC:
             continue
-        draft.fact = fact_keys(plan.reach.tenant, draft.payload)
+        draft.fact = fact_keys(plan.caller.tenant, draft.payload)
         slot = slot_of(plan.scopes[draft.scope], draft.sensitivity, draft.fact)
         held.slots[draft.position] = slot
         predicates[slot] = draft.payload["predicate"]
-    held.single_valued = await lock_slots(plan.connection, plan.reach.tenant, predicates)
-    held.facts = await fetch_facts(plan.connection, plan.reach.tenant, list(predicates))
+    held.single_valued = await lock_slots(plan.connection, plan.caller.tenant, predicates)
+    held.facts = await fetch_facts(plan.connection, plan.caller.tenant, list(predicates))
     return held
 
 
@@ -111,7 +111,7 @@ async def _settle(plan: Plan, draft: Draft, slot: Slot, held: HeldFacts) -> None
         await _supersede(plan, draft, conflicts)
     if not held.single_valued[slot]:
         require_one_value([fact for fact in known if fact not in conflicts], f"#{draft.position}", "content")
-        await make_single_valued(plan.connection, plan.reach.tenant, slot)
+        await make_single_valued(plan.connection, plan.caller.tenant, slot)
         held.single_valued[slot] = True
 
 
@@ -134,7 +134,7 @@ async def add_evidence(plan: Plan, draft: Draft, fact: Fact) -> None:
     added = [source for source in sources_of(plan, draft) if source["ref"] != str(fact.id)]
     known = {source["ref"]: source for source in [*fact.provenance.get("sources", []), *added]}
     sources = list(known.values())[-MAX_SOURCES:]
-    tenant = plan.reach.tenant
+    tenant = plan.caller.tenant
     plan.changes += await update_records(
         plan.connection,
         plan.directory,
@@ -153,7 +153,8 @@ async def add_evidence(plan: Plan, draft: Draft, fact: Fact) -> None:
         event = reinforced(salience, plan.at)
         await write_salience(plan.connection, tenant, [(fact.id, event)])
         await _audit(
-            plan, [Deed(record=fact.id, action=AuditAction.REINFORCE, rationale="observed again", salience=event.s)]
+            plan,
+            [AuditEvent(record=fact.id, action=AuditAction.REINFORCE, rationale="observed again", salience=event.s)],
         )
 
 
@@ -163,7 +164,7 @@ async def _supersede(plan: Plan, draft: Draft, conflicts: list[Fact]) -> None:
     plan.changes += await withdraw(
         plan.connection,
         plan.directory,
-        plan.reach,
+        plan.caller,
         [fact.id for fact in conflicts],
         RecordState.SUPERSEDED,
         rationale=f"superseded by {draft.id}",
@@ -181,7 +182,10 @@ async def _contest(plan: Plan, draft: Draft, conflicts: list[Fact]) -> None:
     plan.withdrawn |= {fact.id for fact in conflicts}
     await _audit(
         plan,
-        [Deed(record=fact.id, action=AuditAction.CONTEST, rationale=f"contested by {draft.id}") for fact in conflicts],
+        [
+            AuditEvent(record=fact.id, action=AuditAction.CONTEST, rationale=f"contested by {draft.id}")
+            for fact in conflicts
+        ],
     )
     plan.contested.add(draft.position)
     for fact in conflicts:
@@ -192,7 +196,7 @@ async def _mark(plan: Plan, facts: list[Fact], state: RecordState) -> None:
     plan.changes += await update_records(
         plan.connection,
         plan.directory,
-        plan.reach.tenant,
+        plan.caller.tenant,
         [Edit(id=fact.id, state=int(state)) for fact in facts],
         at=plan.at,
     )
@@ -200,11 +204,11 @@ async def _mark(plan: Plan, facts: list[Fact], state: RecordState) -> None:
 
 async def _salience(plan: Plan, ids: list[UUID]) -> dict[UUID, Salience]:
     """The lifecycles of facts in a slot that is written to."""
-    everything = plan.reach.everything()
-    async with beyond(plan.connection, everything.bounds):  # a rule may have lifted a fact above its writer's ceiling
+    everything = plan.caller.everything()
+    async with elevated(plan.connection, everything.bounds):  # a rule may have lifted a fact above its writer's ceiling
         records = await Reader(plan.connection, plan.directory, everything, plan.at).records(ids)
     return {id_: record.lifecycle for id_, record in records.items() if record.lifecycle is not None}
 
 
-async def _audit(plan: Plan, deeds: list[Deed]) -> None:
-    await write_audit(plan.connection, plan.reach.tenant, deeds, actor=plan.reach.trust.actor, at=plan.at)
+async def _audit(plan: Plan, events: list[AuditEvent]) -> None:
+    await write_audit(plan.connection, plan.caller.tenant, events, actor=plan.caller.trust.actor, at=plan.at)

@@ -14,13 +14,13 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from stratagraph.memory.capture.draft import Draft, Named, NamedArtifact, Reference
-from stratagraph.store.artifacts import hash_in
-from stratagraph.store.enums import MemoryType, SourceKind
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.payloads import invalid
-from stratagraph.store.payloads.base import Name, Part
-from stratagraph.store.payloads.entity import Alias, Identifier
-from stratagraph.store.predicates import check_predicate
+from stratagraph.store.artifacts.artifacts import hash_in
+from stratagraph.store.model.enums import MemoryType, SourceKind
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.payloads import invalid
+from stratagraph.store.model.payloads.base import Name, Part
+from stratagraph.store.model.payloads.entity import Alias, Identifier
+from stratagraph.store.model.predicates import check_predicate
 
 MAX_MENTIONS = 256  # listed by the caller
 MAX_ARTIFACTS = 256  # named by one capture

@@ -8,15 +8,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.interpret import reference_target
-from stratagraph.store.clock import rfc3339
-from stratagraph.store.enums import SourceKind
-from stratagraph.store.feed import Change
-from stratagraph.store.tenancy import Directory, Reach
-from stratagraph.store.writing import NewRecord, NewRelation
+from stratagraph.store.feed.consumer import Change
+from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.enums import SourceKind
+from stratagraph.store.postgres.database import Connection
+from stratagraph.store.records.writing import NewRecord, NewRelation
 
 INTERPRETER = "capture/structural"
 
@@ -25,9 +24,9 @@ INTERPRETER = "capture/structural"
 class Plan:
     """What a round is going to write. Relations and records are kept with the draft they belong to."""
 
-    connection: AsyncConnection
+    connection: Connection
     directory: Directory
-    reach: Reach
+    caller: Caller
     drafts: list[Draft]
     scopes: dict[str, int]
     at: datetime

@@ -13,12 +13,12 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.store.curves import custom_curve
-from stratagraph.store.enums import Curve, DeletionPolicy, MemoryType, Sensitivity, SourceKind
-from stratagraph.store.errors import InvalidInput, Misconfigured
-from stratagraph.store.payloads import invalid
-from stratagraph.store.salience import DAY, HALF_LIFE_S, Decay
-from stratagraph.store.trust import Trust
+from stratagraph.store.model.curves import custom_curve
+from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.errors import InvalidInput, Misconfigured
+from stratagraph.store.model.payloads import invalid
+from stratagraph.store.model.salience import DAY, HALF_LIFE_S, Decay
+from stratagraph.store.model.trust import Trust
 
 CONFIDENCE: dict[SourceKind, float] = {
     SourceKind.EVENT: 0.8,

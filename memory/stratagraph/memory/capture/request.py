@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
-from stratagraph.store.canonical import check_json
-from stratagraph.store.clock import as_utc, rfc3339
-from stratagraph.store.enums import DeletionPolicy, MemoryType, Sensitivity, SourceKind
-from stratagraph.store.errors import InvalidInput
+from stratagraph.store.model.canonical import check_json
+from stratagraph.store.model.clock import as_utc, rfc3339
+from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.errors import InvalidInput
 
 MAX_CONTENT_BYTES = 1 << 20  # of content and context together, as JSON
 MAX_TAGS = 64

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-import psycopg
 import structlog
-from sqlalchemy.exc import IntegrityError
 
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.classify import classify, is_outcome
@@ -17,30 +15,31 @@ from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, checked
 from stratagraph.memory.capture.writer import Written, write_round
-from stratagraph.memory.collisions import ATTEMPTS, collided, step_aside
-from stratagraph.store.candidates import (
+from stratagraph.memory.retrying import retried
+from stratagraph.store.feed.sequence import Sequences
+from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.enums import Access
+from stratagraph.store.model.errors import (
+    ConditionsOverlap,
+    IdempotencyMismatch,
+    InvalidInput,
+    KeyCollision,
+    StoreUnavailable,
+    StratagraphError,
+)
+from stratagraph.store.model.records import MemoryRecord, Relation
+from stratagraph.store.model.trust import UNSCOPED, Trust, Visibility
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.records.candidates import (
     Committed,
     RequestKey,
     find_keyed,
     insert_candidates,
     insert_failed,
 )
-from stratagraph.store.clock import Clock
-from stratagraph.store.database import Database
-from stratagraph.store.enums import Access
-from stratagraph.store.errors import (
-    ConditionsOverlap,
-    IdempotencyMismatch,
-    InvalidInput,
-    StoreUnavailable,
-    StratagraphError,
-)
-from stratagraph.store.reading import Reader
-from stratagraph.store.records import MemoryRecord, Relation
-from stratagraph.store.sequence import Sequences
-from stratagraph.store.tenancy import Directory, Reach
-from stratagraph.store.trust import UNSCOPED, Sight, Trust
-from stratagraph.store.writing import finish
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.writing import finish
 
 _log = structlog.get_logger(__name__)
 
@@ -83,7 +82,7 @@ class Capture:
                 f"items: {len(requests)} captures; at most {MAX_BATCH} go into one transaction, send them in parts",
                 path=["items"],
             )
-        reach = await self._directory.reach(trust)
+        caller = await self._directory.caller(trust)
         now = self._clock.now()
         drafts: list[Draft] = []
         for position, request in enumerate(requests):
@@ -98,42 +97,36 @@ class Capture:
                     raise _located(error, position) from error
                 raise
             drafts.append(draft)
-        keys = [RequestKey.of(reach.tenant, draft.request.idempotency_key, draft.request.as_json()) for draft in drafts]
+        keys = [
+            RequestKey.of(caller.tenant, draft.request.idempotency_key, draft.request.as_json()) for draft in drafts
+        ]
         _refuse_twice(keys)
-        await self._directory.scopes(reach.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
-        return await self._persist(reach, drafts, keys, batch=batch)
+        await self._directory.scopes(caller.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
+        return await self._persist(caller, drafts, keys, batch=batch)
 
     async def _persist(
-        self, reach: Reach, drafts: list[Draft], keys: list[RequestKey], *, batch: bool
+        self, caller: Caller, drafts: list[Draft], keys: list[RequestKey], *, batch: bool
     ) -> list[Captured]:
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                # Writing fills the drafts in, so each attempt begins with its own.
-                return await self._commit(reach, [replace(d, payload=dict(d.payload)) for d in drafts], keys)
-            except StoreUnavailable as error:
-                if attempt == ATTEMPTS or not collided(error.__cause__):
-                    raise
-                await step_aside(attempt)
-            except IntegrityError as error:
-                if isinstance(error.orig, psycopg.errors.ExclusionViolation):
-                    raise ConditionsOverlap(
-                        "content: other active facts of this subject and predicate hold at the same time;"
-                        " retract or supersede them first"
-                    ) from error
-                if attempt == ATTEMPTS or not collided(error):
-                    await self._keep(reach, drafts, error)
-                    raise self._unavailable(drafts) from error
-                await step_aside(attempt)
-            except StratagraphError as error:
-                if batch and error.path and error.path[0].startswith("#"):
-                    raise _located(error, int(error.path.pop(0)[1:])) from error
-                if error.path and error.path[0].startswith("#"):
-                    error.path.pop(0)
-                raise
-            except Exception as error:
-                await self._keep(reach, drafts, error)
-                raise self._unavailable(drafts) from error
-        raise AssertionError("the last attempt returns or raises")
+        async def attempt() -> list[Captured]:
+            # Writing fills the drafts in, so each attempt begins with its own.
+            return await self._commit(caller, [replace(d, payload=dict(d.payload)) for d in drafts], keys)
+
+        try:
+            return await retried(attempt)
+        except KeyCollision as error:
+            await self._keep(caller, drafts, error)
+            raise self._unavailable(drafts) from error
+        except StratagraphError as error:
+            if isinstance(error, ConditionsOverlap) and error.path is None:  # found by the database itself
+                raise ConditionsOverlap(
+                    "content: other active facts of this subject and predicate hold at the same time;"
+                    " retract or supersede them first"
+                ) from error
+            _place_in_request(error, batch=batch)
+            raise
+        except Exception as error:
+            await self._keep(caller, drafts, error)
+            raise self._unavailable(drafts) from error
 
     @staticmethod
     def _unavailable(drafts: Sequence[Draft]) -> StoreUnavailable:
@@ -142,10 +135,13 @@ class Capture:
             " and can be tried again."
         )
 
-    async def _commit(self, reach: Reach, drafts: list[Draft], keys: list[RequestKey]) -> list[Captured]:
-        async with self._database.writing(reach.bounds) as connection:
+    async def _commit(self, caller: Caller, drafts: list[Draft], keys: list[RequestKey]) -> list[Captured]:
+        async with self._database.writing(caller.bounds) as connection:
             used = await find_keyed(
-                connection, reach.tenant, reach.trust.actor, [key.key_hash for key in keys if key.key_hash is not None]
+                connection,
+                caller.tenant,
+                caller.trust.actor,
+                [key.key_hash for key in keys if key.key_hash is not None],
             )
             replays: dict[int, Committed] = {}
             fresh: list[Draft] = []
@@ -160,20 +156,20 @@ class Capture:
                 sequence = await self._sequences.current(connection)
                 changes = []
                 for round_ in _rounds(fresh):
-                    done = await write_round(connection, self._directory, reach, round_, now=self._clock.now())
+                    done = await write_round(connection, self._directory, caller, round_, now=self._clock.now())
                     written.update(done.written)
                     changes += done.changes
                 await insert_candidates(
                     connection,
-                    reach.tenant,
+                    caller.tenant,
                     [_candidate_row(draft, keys[draft.position], written[draft.position]) for draft in fresh],
-                    actor=reach.trust.actor,
+                    actor=caller.trust.actor,
                     at=self._clock.now(),
                 )
-                await finish(connection, reach.tenant, changes)
-            replayed = await self._replayed(Reader(connection, self._directory, reach, self._clock.now()), replays)
+                await finish(connection, caller.tenant, changes)
+            replayed = await self._replayed(Reader(connection, self._directory, caller, self._clock.now()), replays)
         answers = {
-            draft.position: _answer(reach, draft, written[draft.position], sequence) for draft in fresh
+            draft.position: _answer(caller, draft, written[draft.position], sequence) for draft in fresh
         } | replayed
         return [answers[draft.position] for draft in drafts]
 
@@ -203,15 +199,15 @@ class Capture:
             )
         return answers
 
-    async def _keep(self, reach: Reach, drafts: Sequence[Draft], error: Exception) -> None:
+    async def _keep(self, caller: Caller, drafts: Sequence[Draft], error: Exception) -> None:
         """After an internal failure, store the input itself in a transaction of its own: nothing is lost silently."""
-        sqlstate = getattr(getattr(error, "orig", None), "sqlstate", None)
+        sqlstate = getattr(error, "sqlstate", None)
         # Neither message nor traceback: a driver's error quotes the row, and rows are memories.
         _log.error("capture failed", error=type(error).__name__, sqlstate=sqlstate, candidate=str(drafts[0].candidate))
-        async with self._database.writing(reach.bounds) as connection:
+        async with self._database.writing(caller.bounds) as connection:
             await insert_failed(
                 connection,
-                reach.tenant,
+                caller.tenant,
                 [
                     {
                         "id": draft.candidate,
@@ -222,7 +218,7 @@ class Capture:
                     }
                     for draft in drafts
                 ],
-                actor=reach.trust.actor,
+                actor=caller.trust.actor,
                 stage="commit",
                 error=type(error).__name__,
                 at=self._clock.now(),
@@ -243,24 +239,24 @@ def _candidate_row(draft: Draft, key: RequestKey, written: Written) -> dict[str,
     }
 
 
-def _answer(reach: Reach, draft: Draft, written: Written, sequence: str) -> Captured:
+def _answer(caller: Caller, draft: Draft, written: Written, sequence: str) -> Captured:
     """What the writer sees of it. A rule may have lifted the record above its own writer, who then gets its head."""
-    sight = _sight(reach, written.primary)
+    sight = _visibility(caller, written.primary)
     return Captured(
-        primary=written.primary if sight is Sight.FULL else written.primary.as_redacted(),
+        primary=written.primary if sight is Visibility.FULL else written.primary.as_redacted(),
         created=tuple(
-            record if _sight(reach, record) is Sight.FULL else record.as_redacted()
+            record if _visibility(caller, record) is Visibility.FULL else record.as_redacted()
             for record in written.created
-            if _sight(reach, record) is not Sight.NONE
+            if _visibility(caller, record) is not Visibility.NONE
         ),
-        edges=tuple(written.edges) if sight is Sight.FULL else (),
+        edges=tuple(written.edges) if sight is Visibility.FULL else (),
         candidate=draft.candidate,
         sequence=sequence,
     )
 
 
-def _sight(reach: Reach, record: MemoryRecord) -> Sight:
-    return reach.trust.sight(scope=record.scope, sensitivity=record.sensitivity)
+def _visibility(caller: Caller, record: MemoryRecord) -> Visibility:
+    return caller.trust.visibility(scope=record.scope, sensitivity=record.sensitivity)
 
 
 def _rounds(drafts: Sequence[Draft]) -> list[list[Draft]]:
@@ -318,6 +314,14 @@ def _refuse_twice(keys: Sequence[RequestKey]) -> None:
                 path=["items", str(position), "idempotencyKey"],
             )
         seen.add(key.key_hash)
+
+
+def _place_in_request(error: StratagraphError, *, batch: bool) -> None:
+    """Replace the mark in the error's path that says which draft it concerns: in a batch by the item's place."""
+    if error.path and error.path[0].startswith("#"):
+        position = int(error.path.pop(0)[1:])
+        if batch:
+            _located(error, position)
 
 
 def _located(error: StratagraphError, position: int) -> StratagraphError:

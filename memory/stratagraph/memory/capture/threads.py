@@ -9,25 +9,24 @@ from uuid import UUID
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.plan import Plan
-from stratagraph.store.bulk import insert_rows
-from stratagraph.store.enums import MemoryType
-from stratagraph.store.episodes import (
+from stratagraph.memory.episodes import lock_episodes, set_outcome
+from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.errors import Forbidden, RecordNotFound
+from stratagraph.store.model.words import Terms
+from stratagraph.store.records.episodes import (
     Event,
     OpenEpisode,
     Thread,
+    WholeEpisode,
     append_events,
     awaiting_outcome,
     call_key,
     find_calls,
-    lock_episodes,
-    set_outcome,
+    insert_closed_episodes,
     thread_of,
 )
-from stratagraph.store.errors import Forbidden, RecordNotFound
-from stratagraph.store.reading import Reader
-from stratagraph.store.tables import episode as episode_table
-from stratagraph.store.words import Terms
-from stratagraph.store.writing import NewRecord
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.writing import NewRecord
 
 PART_OF, FOLLOWS, DEPENDS_ON = 0.6, 0.5, 0.8  # weights
 
@@ -45,13 +44,13 @@ class Threads:
     async def append(self, plan: Plan) -> None:
         if self.events:
             joined = [(self.episodes[thread], events) for thread, events in self.events.items()]
-            await append_events(plan.connection, plan.reach.tenant, joined, at=plan.at)
+            await append_events(plan.connection, plan.caller.tenant, joined, at=plan.at)
         await _insert_closed(plan)
 
 
 async def lock_threads(plan: Plan) -> Threads:
     """Lock, and open where need be, the episodes that drafts join or decide."""
-    tenant = plan.reach.tenant
+    tenant = plan.caller.tenant
     of_draft = {
         draft.position: thread_of(tenant, draft.thread, plan.scopes[draft.scope], draft.sensitivity)
         for draft in plan.drafts
@@ -80,10 +79,10 @@ async def _decided(plan: Plan, draft: Draft, thread: Thread | None, episodes: di
         return episodes[thread].id
     if draft.outcome_of is not None:
         await _may_decide(plan, draft, draft.outcome_of)
-        found = await awaiting_outcome(plan.connection, plan.reach.tenant, record=draft.outcome_of)
+        found = await awaiting_outcome(plan.connection, plan.caller.tenant, record=draft.outcome_of)
         missing = f"There is no episode {draft.outcome_of} without an outcome that this credential may see."
     else:
-        found = await awaiting_outcome(plan.connection, plan.reach.tenant, thread=thread)
+        found = await awaiting_outcome(plan.connection, plan.caller.tenant, thread=thread)
         missing = (
             f"The thread {draft.thread!r} has no episode without an outcome; capture an event with this thread_id"
             " (same scope and sensitivity) first."
@@ -96,19 +95,19 @@ async def _decided(plan: Plan, draft: Draft, thread: Thread | None, episodes: di
 
 async def _may_decide(plan: Plan, draft: Draft, episode: UUID) -> None:
     """An episode named by its id must be in full sight, and in a scope that the caller may write."""
-    reader = Reader(plan.connection, plan.directory, plan.reach, plan.at)
+    reader = Reader(plan.connection, plan.directory, plan.caller, plan.at)
     record = (await reader.records([episode])).get(episode)
     path = [f"#{draft.position}", "content", "record_id"]
     if record is None:
         raise RecordNotFound(episode, path=path)
     if record.redacted:
         raise Forbidden("content.record_id: this episode is above the credential's ceiling", path=path)
-    plan.reach.trust.scope_for_write(record.scope)
+    plan.caller.trust.scope_for_write(record.scope)
 
 
 def join_threads(plan: Plan, threads: Threads) -> None:
     """Put the round's drafts into their episodes, in order of arrival, and draw the edges."""
-    tenant = plan.reach.tenant
+    tenant = plan.caller.tenant
     last: dict[Thread, UUID | None] = {thread: episode.last_record for thread, episode in threads.episodes.items()}
     opened: set[Thread] = set()
     for draft in plan.drafts:
@@ -158,26 +157,20 @@ def _episode_record(draft: Draft, episode: OpenEpisode) -> NewRecord:
 
 async def _insert_closed(plan: Plan) -> None:
     """Whole episodes that were captured at once: closed from the start, so that an outcome can still find them."""
-    tenant = plan.reach.tenant
+    tenant = plan.caller.tenant
     closed: Sequence[Draft] = [draft for draft in plan.drafts if draft.closes_itself and draft.thread is not None]
-    await insert_rows(
+    await insert_closed_episodes(
         plan.connection,
-        episode_table,
+        tenant,
         [
-            {
-                "tenant": tenant.id,
-                "id": draft.id,
-                "thread_key": thread_of(tenant, draft.thread or "", plan.scopes[draft.scope], draft.sensitivity).key,
-                "scope": plan.scopes[draft.scope],
-                "sensitivity": int(draft.sensitivity),
-                "opened_at": plan.at,
-                "closes_at": plan.at,
-                "closed_at": plan.at,
-                "outcome": int(draft.outcome) if draft.outcome is not None else None,
-                "events": 0,
-            }
+            WholeEpisode(
+                id=draft.id,
+                thread=thread_of(tenant, draft.thread or "", plan.scopes[draft.scope], draft.sensitivity),
+                outcome=draft.outcome,
+            )
             for draft in closed
         ],
+        at=plan.at,
     )
 
 
@@ -193,10 +186,10 @@ async def close_with_outcomes(plan: Plan, threads: Threads) -> None:
         plan.changes += await set_outcome(
             plan.connection,
             plan.directory,
-            plan.reach.tenant,
+            plan.caller.tenant,
             episode,
             draft.outcome,
             reason=reason if isinstance(reason, str) else None,
-            actor=plan.reach.trust.actor,
+            actor=plan.caller.trust.actor,
             at=plan.at,
         )

@@ -10,12 +10,12 @@ import orjson
 
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.plan import Plan
-from stratagraph.store.audit import Deed, write_audit
-from stratagraph.store.enums import AuditAction, MemoryType
-from stratagraph.store.episodes import Thread
-from stratagraph.store.words import record_terms
-from stratagraph.store.working import lock_working
-from stratagraph.store.writing import Edit, handle_key, update_records
+from stratagraph.store.audit.events import AuditEvent, write_audit
+from stratagraph.store.model.enums import AuditAction, MemoryType
+from stratagraph.store.model.words import record_terms
+from stratagraph.store.records.episodes import Thread
+from stratagraph.store.records.working import lock_working
+from stratagraph.store.records.writing import Edit, handle_key, update_records
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Workings:
     seen: list[datetime]
 
     async def apply(self, plan: Plan) -> None:
-        tenant = plan.reach.tenant
+        tenant = plan.caller.tenant
         edits = [
             Edit(
                 id=record,
@@ -43,17 +43,17 @@ class Workings:
             plan.connection,
             tenant,
             [
-                Deed(record=record, action=AuditAction.REVISE, rationale=draft.request.reason_to_remember)
+                AuditEvent(record=record, action=AuditAction.REVISE, rationale=draft.request.reason_to_remember)
                 for draft, record in self.updates
             ],
-            actor=plan.reach.trust.actor,
+            actor=plan.caller.trust.actor,
             at=plan.at,
         )
 
 
 async def update_workings(plan: Plan) -> Workings:
     """Find and lock the working records that drafts of this round update."""
-    tenant = plan.reach.tenant
+    tenant = plan.caller.tenant
     wanted = {
         Thread(
             plan.scopes[draft.scope],

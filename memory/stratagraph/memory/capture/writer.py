@@ -11,8 +11,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from stratagraph.memory.capture import facts as capture_facts
 from stratagraph.memory.capture.attachments import attach
 from stratagraph.memory.capture.caption import entity_caption
@@ -23,23 +21,23 @@ from stratagraph.memory.capture.policy import entity_decay
 from stratagraph.memory.capture.threads import close_with_outcomes, join_threads, lock_threads
 from stratagraph.memory.capture.workings import update_workings
 from stratagraph.memory.propagation import reachable, reevaluate
-from stratagraph.store.clock import TICK
-from stratagraph.store.database import beyond
-from stratagraph.store.entities import Mention, Resolution, resolve
-from stratagraph.store.enums import DeletionPolicy, MemoryType, RecordState, Sensitivity
-from stratagraph.store.errors import InvalidInput, RecordNotFound
-from stratagraph.store.facts import FactKeys
-from stratagraph.store.feed import Change
-from stratagraph.store.handles import Referred, find_references
-from stratagraph.store.locking import lock_records
-from stratagraph.store.predicates import DERIVATIONS, stored_direction
-from stratagraph.store.reading import Reader
-from stratagraph.store.records import MemoryRecord, Relation
-from stratagraph.store.support import references
-from stratagraph.store.tenancy import Directory, Reach
-from stratagraph.store.trust import UNSCOPED
-from stratagraph.store.words import record_terms
-from stratagraph.store.writing import (
+from stratagraph.store.feed.consumer import Change
+from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.model.clock import RESOLUTION
+from stratagraph.store.model.enums import DeletionPolicy, MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.errors import InvalidInput, RecordNotFound
+from stratagraph.store.model.predicates import DERIVATIONS, stored_direction
+from stratagraph.store.model.records import MemoryRecord, Relation
+from stratagraph.store.model.trust import UNSCOPED
+from stratagraph.store.model.words import record_terms
+from stratagraph.store.postgres.database import Connection, elevated
+from stratagraph.store.records.entities import Mention, Resolution, resolve
+from stratagraph.store.records.facts import FactKeys
+from stratagraph.store.records.handles import Referred, find_references
+from stratagraph.store.records.locking import lock_records
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.support import references
+from stratagraph.store.records.writing import (
     NewRecord,
     insert_records,
     insert_relations,
@@ -63,18 +61,18 @@ class RoundWritten:
 
 
 async def write_round(
-    connection: AsyncConnection, directory: Directory, reach: Reach, drafts: Sequence[Draft], *, now: datetime
+    connection: Connection, directory: Directory, caller: Caller, drafts: Sequence[Draft], *, now: datetime
 ) -> RoundWritten:
     """Write drafts of which none depends on what another leaves. Returns what each left, and what the feed must say."""
-    scopes = await directory.scopes(reach.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
-    plan = Plan(connection, directory, reach, list(drafts), scopes, now)
+    scopes = await directory.scopes(caller.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
+    plan = Plan(connection, directory, caller, list(drafts), scopes, now)
     await resolve_names(plan)
     facts = await capture_facts.lock(plan)
     workings = await update_workings(plan)
     threads = await lock_threads(plan)
     displaced = [fact.id for draft in plan.drafts if draft.fact is not None for fact in facts.conflicts(draft)]
     consequences = await _lock_consequences(plan, displaced)
-    plan.at = max([now, *(seen + TICK for seen in (*facts.seen, *workings.seen, *consequences))])
+    plan.at = max([now, *(seen + RESOLUTION for seen in (*facts.seen, *workings.seen, *consequences))])
     await capture_facts.settle(plan, facts)
     for draft in plan.drafts:
         if not is_outcome(draft) and draft.position not in plan.primaries and draft.type is not MemoryType.ENTITY:
@@ -94,8 +92,8 @@ async def _lock_consequences(plan: Plan, displaced: Sequence[UUID]) -> list[date
     """Lock what was derived from facts about to be displaced; tells when each was last changed."""
     if not displaced:
         return []
-    derived = await reachable(plan.connection, plan.reach, displaced)
-    return [row.updated_at for row in (await lock_records(plan.connection, plan.reach.tenant, derived)).values()]
+    derived = await reachable(plan.connection, plan.caller, displaced)
+    return [row.updated_at for row in (await lock_records(plan.connection, plan.caller.tenant, derived)).values()]
 
 
 async def _propagate(plan: Plan) -> None:
@@ -105,10 +103,10 @@ async def _propagate(plan: Plan) -> None:
         done = await reevaluate(
             plan.connection,
             plan.directory,
-            plan.reach,
+            plan.caller,
             doubtful=plan.doubtful,
             causes=plan.withdrawn,
-            actor=plan.reach.trust.actor,
+            actor=plan.caller.trust.actor,
             at=plan.at,
         )
         plan.changes += done.changes
@@ -138,7 +136,7 @@ async def _resolve(plan: Plan) -> Resolution:
         if draft.type is MemoryType.ENTITY:
             mentions[draft.position, -1] = _own_mention(plan, draft)
     resolution = await resolve(
-        plan.connection, plan.reach.tenant, dict.fromkeys(mentions.values()), unscoped=plan.scopes.get(UNSCOPED)
+        plan.connection, plan.caller.tenant, dict.fromkeys(mentions.values()), unscoped=plan.scopes.get(UNSCOPED)
     )
     for draft in plan.drafts:
         said = []
@@ -221,7 +219,7 @@ def _write_entities(plan: Plan, resolution: Resolution) -> None:
                     occurred_at=draft.occurred_at,
                     decay=replace(entity_decay(), half_life_s=max(entity_decay().half_life_s, draft.decay.half_life_s)),
                     deletion_policy=_kept(draft),
-                    terms=record_terms(plan.reach.tenant.index_key, text, name),
+                    terms=record_terms(plan.caller.tenant.index_key, text, name),
                 ),
             )
         )
@@ -241,7 +239,7 @@ async def _refer(plan: Plan) -> None:
     wanted = {reference.target for draft in plan.drafts for reference in draft.references} - local.keys()
     known = local | await find_references(
         plan.connection,
-        plan.reach,
+        plan.caller,
         ids=[target for target in wanted if isinstance(target, UUID)],
         refs=[target for target in wanted if isinstance(target, str)],
     )
@@ -297,7 +295,7 @@ def new_record(plan: Plan, draft: Draft, *, fact: FactKeys | None = None) -> New
         occurred_at=draft.occurred_at,
         decay=draft.decay,
         deletion_policy=draft.deletion_policy,
-        terms=record_terms(plan.reach.tenant.index_key, draft.text, draft.request.summary or ""),
+        terms=record_terms(plan.caller.tenant.index_key, draft.text, draft.request.summary or ""),
         interpretation=plan.interpretations[draft.position],
         handle=draft.handle,
         fact=fact or draft.fact,
@@ -308,7 +306,7 @@ def new_record(plan: Plan, draft: Draft, *, fact: FactKeys | None = None) -> New
 
 async def insert_plan(plan: Plan) -> None:
     """Write the records and relations that the plan has gathered; the relations that were new stay in it."""
-    actor, tenant = plan.reach.trust.actor, plan.reach.tenant
+    actor, tenant = plan.caller.trust.actor, plan.caller.tenant
     plan.changes += await insert_records(
         plan.connection, plan.directory, tenant, [record for _, record in plan.records], actor=actor, at=plan.at
     )
@@ -324,11 +322,11 @@ async def insert_plan(plan: Plan) -> None:
 
 async def _written(plan: Plan) -> dict[int, Written]:
     """Put together what each draft left; what was there before is read back as the caller may see it."""
-    tenant = plan.reach.tenant
+    tenant = plan.caller.tenant
     records = {record.id: record.as_record(tenant, plan.at) for _, record in plan.records}
     if plan.primaries:
-        everything = plan.reach.everything()
-        async with beyond(plan.connection, everything.bounds):  # a rule may have lifted one above its own writer
+        everything = plan.caller.everything()
+        async with elevated(plan.connection, everything.bounds):  # a rule may have lifted one above its own writer
             reader = Reader(plan.connection, plan.directory, everything, plan.at)
             records |= await reader.records(set(plan.primaries.values()))
     written: dict[int, Written] = {}

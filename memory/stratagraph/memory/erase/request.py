@@ -9,13 +9,13 @@ from uuid import UUID
 
 import orjson
 
-from stratagraph.store.candidates import hashed_request
-from stratagraph.store.canonical import check_json, keyed_hash
-from stratagraph.store.enums import Access, Sensitivity
-from stratagraph.store.erasures import Erased, Receipt
-from stratagraph.store.errors import Forbidden, InvalidInput
-from stratagraph.store.tenancy import Tenant
-from stratagraph.store.trust import UNSCOPED, Trust
+from stratagraph.store.erasure.receipts import Erased, Receipt
+from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.model.canonical import check_json, keyed_hash
+from stratagraph.store.model.enums import Access, Sensitivity
+from stratagraph.store.model.errors import Forbidden, InvalidInput
+from stratagraph.store.model.trust import UNSCOPED, Trust
+from stratagraph.store.records.candidates import hashed_request
 
 MAX_RATIONALE = 10_000  # letters
 MAX_LABEL = 256  # letters of an idempotency key

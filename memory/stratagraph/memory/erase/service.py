@@ -10,30 +10,24 @@ linked to it, whatever their scope and sensitivity, so it needs a caller who may
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
-import psycopg
 import structlog
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.memory.artifacts import Artifacts
-from stratagraph.memory.collisions import ATTEMPTS, collided, step_aside
+from stratagraph.memory.episodes import close_episodes
 from stratagraph.memory.erase.request import Erase, Erasing, check_rights, request_hashes
 from stratagraph.memory.erase.wording import names_in, saying, texts, would_become
 from stratagraph.memory.propagation import reevaluate
+from stratagraph.memory.retrying import retried
 from stratagraph.memory.revise.work import Work
-from stratagraph.store.artifacts import release_all
-from stratagraph.store.clock import TICK, Clock
-from stratagraph.store.database import Database, Role, beyond, fetch
-from stratagraph.store.enums import Sensitivity
-from stratagraph.store.episodes import close_episodes
-from stratagraph.store.erasing import (
+from stratagraph.store.artifacts.artifacts import release_all
+from stratagraph.store.erasure.erasing import (
     Spread,
     Tally,
     bury_again,
@@ -64,7 +58,7 @@ from stratagraph.store.erasing import (
     said_elsewhere,
     spread,
 )
-from stratagraph.store.erasures import (
+from stratagraph.store.erasure.receipts import (
     Erased,
     Receipt,
     erasures,
@@ -76,24 +70,27 @@ from stratagraph.store.erasures import (
     target_hash,
     update_erasure,
 )
-from stratagraph.store.errors import (
+from stratagraph.store.erasure.removal import remove_records
+from stratagraph.store.feed.consumer import Change, Kind
+from stratagraph.store.keys.sealing.shredding import shred
+from stratagraph.store.keys.tenancy import Caller, Directory, Tenant
+from stratagraph.store.model.clock import RESOLUTION, Clock
+from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.errors import (
     IdempotencyMismatch,
     InvalidInput,
     RecordNotFound,
-    StoreUnavailable,
     StratagraphError,
 )
-from stratagraph.store.feed import Change, Kind
-from stratagraph.store.ids import new_id
-from stratagraph.store.locking import Locked, lock_records
-from stratagraph.store.reading import Reader
-from stratagraph.store.relations import disputes_of
-from stratagraph.store.removal import remove_records
-from stratagraph.store.sealing.shredding import shred
-from stratagraph.store.tenancy import Directory, Reach, Tenant
-from stratagraph.store.tombstones import Cause, find_tombstones
-from stratagraph.store.trust import Sight, Trust
-from stratagraph.store.writing import finish
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.trust import Trust, Visibility
+from stratagraph.store.postgres.database import Connection, Database, Role, elevated
+from stratagraph.store.records.entities import lock_terms
+from stratagraph.store.records.locking import Locked, lock_records
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.relations import disputes_of
+from stratagraph.store.records.tombstones import Cause, find_tombstones
+from stratagraph.store.records.writing import finish
 
 BATCH = 500  # records of a scope or tenant that go in one transaction
 MAX_HASHES = 1_000  # of a receipt; all are in its digest
@@ -137,10 +134,10 @@ class Erasure:
         if request.kind is Erased.TENANT:
             return await self._tenant(trust, request, advance)
         check_rights(trust, request)
-        reach = await self._directory.reach(trust)
+        caller = await self._directory.caller(trust)
         if request.kind is Erased.SCOPE:
-            return await self._scope(reach, request, advance)
-        return await self._one(reach, request)
+            return await self._scope(caller, request, advance)
+        return await self._one(caller, request)
 
     async def preview(self, trust: Trust, request: Erase) -> dict[str, int]:
         """How many records of each type would go, as far as the caller may see them; changes nothing.
@@ -151,79 +148,79 @@ class Erasure:
         check_rights(trust, request)
         if request.kind is Erased.TENANT:
             tenant = await self._known_tenant(trust, request.target)
-            async with self._database.working(Role.ERASE) as connection:
+            async with self._database.background(Role.ERASE) as connection:
                 return await count_all(connection, tenant, None)
-        reach = await self._directory.reach(trust)
-        async with self._database.working(Role.ERASE) as connection, beyond(connection, reach.bounds):
+        caller = await self._directory.caller(trust)
+        async with self._database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
             if request.kind is Erased.SCOPE:
-                return await count_all(connection, reach.tenant, await self._scope_number(connection, reach, request))
-            seeds = await self._seeds(connection, reach, request)
-            found = await spread(connection, reach.tenant, seeds.ids, whole=True)
-            return await count_records(connection, reach.tenant, await self._visible(connection, reach, found.going))
+                return await count_all(connection, caller.tenant, await self._scope_number(connection, caller, request))
+            seeds = await self._seeds(connection, caller, request)
+            found = await spread(connection, caller.tenant, seeds.ids, whole=True)
+            return await count_records(connection, caller.tenant, await self._visible(connection, caller, found.going))
 
     async def receipts(self, *, limit: int = 100) -> list[Receipt]:
         """The newest receipts of all tenants, those of erased ones too: for whoever runs the database."""
-        async with self._database.working(Role.ERASE) as connection:
+        async with self._database.background(Role.ERASE) as connection:
             return list(await erasures(connection, limit=limit))
 
     # A record or an entity
 
-    async def _one(self, reach: Reach, request: Erase) -> Erasing:
+    async def _one(self, caller: Caller, request: Erase) -> Erasing:
         async def work() -> tuple[Erasing, tuple[bytes, ...]]:
-            async with self._database.working(Role.ERASE) as connection, beyond(connection, reach.bounds):
-                known = await self._replayed(connection, reach.tenant, reach.trust.actor, request)
+            async with self._database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
+                known = await self._replayed(connection, caller.tenant, caller.trust.actor, request)
                 if known is not None:
                     return known, ()
-                seeds = await self._seeds(connection, reach, request)
-                if seeds.buried and not await bury_again(connection, reach.tenant, *seeds.ids):
+                seeds = await self._seeds(connection, caller, request)
+                if seeds.buried and not await bury_again(connection, caller.tenant, *seeds.ids):
                     raise RecordNotFound(request.record_id, path=["recordId"])
                 tally = Tally()
-                taken = await self._take(connection, reach, seeds, tally, request)
-                receipt = self._receipt(reach.tenant, reach.trust.actor, request, tally, at=self._clock.now())
+                taken = await self._take(connection, caller, seeds, tally, request)
+                receipt = self._receipt(caller.tenant, caller.trust.actor, request, tally, at=self._clock.now())
                 if taken.names:
-                    receipt = await self._look_elsewhere(connection, reach, receipt, taken.names)
+                    receipt = await self._look_elsewhere(connection, caller, receipt, taken.names)
                 await insert_erasure(connection, receipt)
                 return Erasing(receipt=receipt), taken.orphans
 
-        erasing, orphans = await self._retried(work)
-        await self._discard(reach.tenant, orphans)
+        erasing, orphans = await retried(work)
+        await self._discard(caller.tenant, orphans)
         return erasing
 
-    async def _seeds(self, connection: AsyncConnection, reach: Reach, request: Erase) -> _Seeds:
+    async def _seeds(self, connection: Connection, caller: Caller, request: Erase) -> _Seeds:
         """What is asked for by name; the rest follows from it."""
         if request.kind is Erased.RECORD:
             assert request.record_id is not None
-            return await self._record(connection, reach, request.record_id)
+            return await self._record(connection, caller, request.record_id)
         assert request.entity_id is not None
-        same = await identities(connection, reach.tenant, request.entity_id)
+        same = await identities(connection, caller.tenant, request.entity_id)
         if not same:
             raise RecordNotFound(
                 request.entity_id,
                 f"There is no entity {request.entity_id} that this credential may see.",
                 path=["entityId"],
             )
-        return _Seeds(same | await linked(connection, reach.tenant, same))
+        return _Seeds(same | await linked(connection, caller.tenant, same))
 
-    async def _record(self, connection: AsyncConnection, reach: Reach, id_: UUID) -> _Seeds:
+    async def _record(self, connection: Connection, caller: Caller, id_: UUID) -> _Seeds:
         """The record, or what is left of one that was deleted or pruned: its rationales and captures."""
-        work = Work(connection, self._directory, reach, self._clock.now(), "")
+        work = Work(connection, self._directory, caller, self._clock.now(), "")
         try:
             await work.targets([id_], path=["recordId"])
         except RecordNotFound:
-            grave = (await find_tombstones(connection, reach.tenant, [id_])).get(id_)
+            grave = (await find_tombstones(connection, caller.tenant, [id_])).get(id_)
             if grave is None:
                 raise
             scope = (await self._directory.scope_names([grave.scope]))[grave.scope]
-            if reach.trust.sight(scope=scope, sensitivity=grave.sensitivity) is not Sight.FULL:
+            if caller.trust.visibility(scope=scope, sensitivity=grave.sensitivity) is not Visibility.FULL:
                 raise
-            reach.trust.scope_for_write(scope)
+            caller.trust.scope_for_write(scope)
             return _Seeds({id_}, buried=True)
         return _Seeds({id_})
 
     async def _take(
         self,
-        connection: AsyncConnection,
-        reach: Reach,
+        connection: Connection,
+        caller: Caller,
         seeds: _Seeds,
         tally: Tally,
         request: Erase,
@@ -231,19 +228,19 @@ class Erasure:
         scope: int | None = None,
     ) -> _Taken:
         """Take records away with all that goes with them. Of a `scope` that goes as a whole, nothing is made again."""
-        tenant, everything = reach.tenant, reach.everything()
-        async with beyond(connection, everything.bounds):
+        tenant, everything = caller.tenant, caller.everything()
+        async with elevated(connection, everything.bounds):
             found, rows = await self._lock(connection, tenant, seeds.ids, request, whole=scope is None)
             if not seeds.buried:
                 self._still_there(request, rows)
             going = found.going if seeds.buried else found.going & rows.keys()
-            at = max([self._clock.now(), *(row.updated_at + TICK for row in rows.values())])
+            at = max([self._clock.now(), *(row.updated_at + RESOLUTION for row in rows.values())])
             stay = {id_ for id_, row in rows.items() if id_ not in going and row.scope != scope}
             names = await self._names(connection, tenant, going, request)
-            async with beyond(connection, reach.bounds):
-                visible = await self._visible(connection, reach, going)
+            async with elevated(connection, caller.bounds):
+                visible = await self._visible(connection, caller, going)
             counts = await count_records(connection, tenant, visible)
-            if _sees_all(reach):
+            if _sees_all(caller):
                 counts |= await count_belongings(connection, tenant, going)
             tally.note([erased_hash(tenant, id_) for id_ in visible], most=MAX_HASHES)
 
@@ -257,7 +254,7 @@ class Erasure:
             traces = await erase_traces(connection, tenant, going, failed)
             traces["audit_notes"] += shared
             removed = await remove_records(
-                connection, tenant, going, Cause.ERASED, actor=reach.trust.actor, rationale="", at=at
+                connection, tenant, going, Cause.ERASED, actor=caller.trust.actor, rationale="", at=at
             )
             changes += removed.changes
             left = {id_ for id_ in episodes if id_ not in going}
@@ -271,23 +268,23 @@ class Erasure:
                 says = saying(names)
                 traces["audit_notes"] += await erase_notes_naming(connection, tenant, stay | left, says)
             done = await reevaluate(
-                connection, self._directory, everything, doubtful=doubtful, actor=reach.trust.actor, at=at
+                connection, self._directory, everything, doubtful=doubtful, actor=caller.trust.actor, at=at
             )
             changes += done.changes
             await finish(connection, tenant, changes)
         tally.add(counts)
-        if _sees_all(reach):
+        if _sees_all(caller):
             tally.add({**traces, "artifacts": len(removed.orphans)})
         return _Taken(orphans=removed.orphans, names=names)
 
     async def _lock(
-        self, connection: AsyncConnection, tenant: Tenant, seeds: set[UUID], request: Erase, *, whole: bool
+        self, connection: Connection, tenant: Tenant, seeds: set[UUID], request: Erase, *, whole: bool
     ) -> tuple[Spread, dict[UUID, Locked]]:
         """What goes, and what is related to it, locked in the order of all writers. Nobody refers to a locked record
         anew, so what is found once they are locked is all."""
         found = await spread(connection, tenant, seeds, whole=whole)
         while True:
-            await fetch(connection, "lock_entity_terms", tenant=tenant.id, entities=list(found.going))
+            await lock_terms(connection, tenant, found.going)
             episodes = await lock_episodes_of(connection, tenant, found.going)
             related = await neighbours(connection, tenant, found.going)
             wanted = {*found.going, *found.survivors, *related, *episodes}
@@ -307,9 +304,7 @@ class Erasure:
         if asked is not None and asked not in rows:
             raise RecordNotFound(asked, path=[path])
 
-    async def _names(
-        self, connection: AsyncConnection, tenant: Tenant, going: Collection[UUID], request: Erase
-    ) -> set[str]:
+    async def _names(self, connection: Connection, tenant: Tenant, going: Collection[UUID], request: Erase) -> set[str]:
         """What an entity that goes by its id is called. Raises InvalidInput where the rationale would keep that."""
         if request.entity_id is None:
             return set()
@@ -326,7 +321,7 @@ class Erasure:
 
     async def _failed(
         self,
-        connection: AsyncConnection,
+        connection: Connection,
         tenant: Tenant,
         going: Collection[UUID],
         rows: Mapping[UUID, Locked],
@@ -349,18 +344,18 @@ class Erasure:
             or any(says(text) for text in texts(one.input))
         }
 
-    async def _visible(self, connection: AsyncConnection, reach: Reach, ids: Collection[UUID]) -> set[UUID]:
+    async def _visible(self, connection: Connection, caller: Caller, ids: Collection[UUID]) -> set[UUID]:
         """Those of `ids` in the caller's full sight: a receipt tells of no others."""
-        if _sees_all(reach):
+        if _sees_all(caller):
             return set(ids)
-        return set(await Reader(connection, self._directory, reach, self._clock.now()).heads(list(ids)))
+        return set(await Reader(connection, self._directory, caller, self._clock.now()).heads(list(ids)))
 
     async def _look_elsewhere(
-        self, connection: AsyncConnection, reach: Reach, receipt: Receipt, names: Collection[str]
+        self, connection: Connection, caller: Caller, receipt: Receipt, names: Collection[str]
     ) -> Receipt:
         """List the records that still say one of `names`, found by the index of words and checked on what they say."""
-        async with beyond(connection, reach.everything().bounds):
-            found = await said_elsewhere(connection, reach.tenant, names, limit=MAX_ELSEWHERE)
+        async with elevated(connection, caller.everything().bounds):
+            found = await said_elsewhere(connection, caller.tenant, names, limit=MAX_ELSEWHERE)
         says = saying(names)
         where = [id_ for id_, content in found.records if any(says(text) for text in texts(content))]
         complete = found.complete and len(where) <= MAX_ELSEWHERE
@@ -368,42 +363,42 @@ class Erasure:
 
     # A scope
 
-    async def _scope(self, reach: Reach, request: Erase, advance: Callable[[int], None]) -> Erasing:
-        tenant = reach.tenant
+    async def _scope(self, caller: Caller, request: Erase, advance: Callable[[int], None]) -> Erasing:
+        tenant = caller.tenant
 
         async def begin() -> Erasing:
-            async with self._database.working(Role.ERASE) as connection:
-                known = await self._replayed(connection, tenant, reach.trust.actor, request)
+            async with self._database.background(Role.ERASE) as connection:
+                known = await self._replayed(connection, tenant, caller.trust.actor, request)
                 if known is not None:
                     return known
-                number = await self._scope_number(connection, reach, request)
+                number = await self._scope_number(connection, caller, request)
                 if not await page(connection, tenant, number, limit=1):
                     raise RecordNotFound(request.target, f"The scope {request.target!r} holds nothing.", path=["scope"])
-                receipt = self._receipt(tenant, reach.trust.actor, request, Tally(), at=None)
+                receipt = self._receipt(tenant, caller.trust.actor, request, Tally(), at=None)
                 await insert_erasure(connection, receipt)
                 return Erasing(receipt=receipt)
 
-        begun = await self._retried(begin)
+        begun = await retried(begin)
         receipt = begun.receipt
-        batch = partial(self._scope_batch, reach, request, receipt.id)
+        batch = partial(self._scope_batch, caller, request, receipt.id)
         while receipt.finished_at is None:
-            receipt, gone = await self._retried(batch)
+            receipt, gone = await retried(batch)
             advance(gone)
         return replace(begun, receipt=receipt)
 
-    async def _scope_batch(self, reach: Reach, request: Erase, id_: UUID) -> tuple[Receipt, int]:
+    async def _scope_batch(self, caller: Caller, request: Erase, id_: UUID) -> tuple[Receipt, int]:
         """The next records of the scope; once there are none, what is left of it."""
-        tenant = reach.tenant
-        async with self._database.working(Role.ERASE) as connection, beyond(connection, reach.bounds):
+        tenant = caller.tenant
+        async with self._database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
             receipt = await self._going_on(connection, tenant, request, id_)
             if receipt.finished_at is not None:
                 return receipt, 0
-            number = await self._scope_number(connection, reach, request)
+            number = await self._scope_number(connection, caller, request)
             tally = _tally(receipt)
             ids = await page(connection, tenant, number, limit=BATCH)
             orphans: tuple[bytes, ...] = ()
             if ids:
-                orphans = (await self._take(connection, reach, _Seeds(set(ids)), tally, request, scope=number)).orphans
+                orphans = (await self._take(connection, caller, _Seeds(set(ids)), tally, request, scope=number)).orphans
             else:
                 kept = await failed_captures(connection, tenant)
                 failed = {one.id for one in kept if one.scope == request.scope}
@@ -415,9 +410,9 @@ class Erasure:
         await self._discard(tenant, orphans)
         return receipt, len(ids)
 
-    async def _scope_number(self, connection: AsyncConnection, reach: Reach, request: Erase) -> int:
+    async def _scope_number(self, connection: Connection, caller: Caller, request: Erase) -> int:
         assert request.scope is not None
-        number = await find_scope(connection, reach.tenant, request.scope)
+        number = await find_scope(connection, caller.tenant, request.scope)
         if number is None:
             raise RecordNotFound(request.scope, f"There is no scope {request.scope!r}.", path=["scope"])
         return number
@@ -426,14 +421,14 @@ class Erasure:
 
     async def _tenant(self, trust: Trust, request: Erase, advance: Callable[[int], None]) -> Erasing:
         check_rights(trust, request)
-        async with self._database.working(Role.ERASE) as connection:
+        async with self._database.background(Role.ERASE) as connection:
             known = await self._replayed(connection, None, trust.actor, request)
         if known is not None and known.receipt.finished_at is not None:
             return known
         tenant = await self._known_tenant(trust, request.target)
 
         async def begin() -> tuple[Receipt, list[bytes]]:
-            async with self._database.working(Role.ERASE) as connection:
+            async with self._database.background(Role.ERASE) as connection:
                 if not await lock_tenant(connection, tenant):
                     self._directory.forget(tenant)
                     raise _no_tenant(request.target)
@@ -449,19 +444,19 @@ class Erasure:
                 await insert_erasure(connection, receipt)
                 return receipt, orphans
 
-        receipt, orphans = await self._retried(begin)
+        receipt, orphans = await retried(begin)
         self._directory.forget(tenant)
         await self._discard(tenant, orphans)
         batch = partial(self._tenant_batch, tenant, request, receipt.id)
         while receipt.finished_at is None:
-            receipt, gone = await self._retried(batch)
+            receipt, gone = await retried(batch)
             advance(gone)
         self._directory.forget(tenant)
         return Erasing(receipt=receipt)
 
     async def _tenant_batch(self, tenant: Tenant, request: Erase, id_: UUID) -> tuple[Receipt, int]:
         orphans: list[bytes] = []
-        async with self._database.working(Role.ERASE) as connection:
+        async with self._database.background(Role.ERASE) as connection:
             receipt = await self._going_on(connection, tenant, request, id_)
             if receipt.finished_at is not None:
                 return receipt, 0
@@ -495,24 +490,8 @@ class Erasure:
 
     # All of them
 
-    async def _retried(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Whoever was in the way is stepped aside for; a record written while its scope or tenant goes is in the way,
-        too, and then goes itself."""
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                return await work()
-            except StoreUnavailable as error:
-                if attempt == ATTEMPTS or not collided(error.__cause__):
-                    raise
-            except IntegrityError as error:
-                met = isinstance(error.orig, psycopg.errors.ForeignKeyViolation)
-                if attempt == ATTEMPTS or not (met or collided(error)):
-                    raise
-            await step_aside(attempt)
-        raise AssertionError("the last attempt returns or raises")
-
     async def _replayed(
-        self, connection: AsyncConnection, tenant: Tenant | None, actor: str, request: Erase
+        self, connection: Connection, tenant: Tenant | None, actor: str, request: Erase
     ) -> Erasing | None:
         """What the same key left before; also what was begun on a scope and not finished, under whatever key."""
         key_hash, request_hash = request_hashes(tenant, actor, request)
@@ -528,7 +507,7 @@ class Erasure:
         running = await find_running(connection, target=target_hash(tenant, request.kind, request.target))
         return Erasing(receipt=running) if running is not None else None
 
-    async def _going_on(self, connection: AsyncConnection, tenant: Tenant, request: Erase, id_: UUID) -> Receipt:
+    async def _going_on(self, connection: Connection, tenant: Tenant, request: Erase, id_: UUID) -> Receipt:
         """The receipt of what is under way, locked; finished, where another process was quicker."""
         running = await find_running(connection, target=target_hash(tenant, request.kind, request.target))
         if running is not None:
@@ -566,8 +545,8 @@ class Erasure:
             _log.warning("artifacts of what was erased are left for housekeeping", code=error.code)
 
 
-def _sees_all(reach: Reach) -> bool:
-    return reach.scopes is None and reach.ceiling is Sensitivity.HYPER
+def _sees_all(caller: Caller) -> bool:
+    return caller.scopes is None and caller.ceiling is Sensitivity.HYPER
 
 
 def _no_tenant(name: str) -> RecordNotFound:

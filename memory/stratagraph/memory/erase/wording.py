@@ -9,9 +9,9 @@ from typing import Any
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.classify import classify, is_outcome
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.store.canonical import normalised_name
-from stratagraph.store.enums import MemoryType, SourceKind
-from stratagraph.store.errors import StratagraphError
+from stratagraph.store.model.canonical import normalised_name
+from stratagraph.store.model.enums import MemoryType, SourceKind
+from stratagraph.store.model.errors import StratagraphError
 
 
 def names_in(content: Mapping[str, Any]) -> set[str]:

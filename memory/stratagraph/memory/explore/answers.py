@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from stratagraph.store.enums import MemoryType
-from stratagraph.store.records import MemoryRecord, Relation
+from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.records import MemoryRecord, Relation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from stratagraph.memory.explore.ground import FAN_OUT, Ground, at_their_limit, fan_out
-from stratagraph.store.enums import MemoryType
-from stratagraph.store.explore import DEGREE_CAP, Link
-from stratagraph.store.records import Relation
+from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.records import Relation
+from stratagraph.store.traversal.links import DEGREE_CAP, Link
 
 MEMORIES = 2 * FAN_OUT  # followed from an entity, per direction
 NEIGHBOURS = 2 * FAN_OUT  # links read for one page of neighbours, per direction

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from stratagraph.store.enums import RecordState
-from stratagraph.store.explore import Explorer, Link, degrees, relations_between
-from stratagraph.store.reading import Reader
-from stratagraph.store.records import MemoryRecord, Relation
-from stratagraph.store.tenancy import Reach
+from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.model.enums import RecordState
+from stratagraph.store.model.records import MemoryRecord, Relation
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.traversal.links import Explorer, Link, degrees, relations_between
 
 LEVEL_LINKS = 5_000  # followed in one statement and direction
 FAN_OUT = 100  # per record and direction, where few records are asked at once
@@ -24,7 +24,7 @@ class Ground:
     """One question's engine and reader. What the truth has confirmed is remembered."""
 
     engine: Explorer
-    reach: Reach
+    caller: Caller
     reader: Reader
     _heads: dict[UUID, MemoryRecord | None] = field(default_factory=dict)
     _relations: dict[UUID, Relation | None] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Ground:
         """Heaviest first, as both engines order them."""
         if not frontier:
             return []
-        found = await self.engine.links(self.reach, frontier, most=most, dependents=dependents, besides=besides)
+        found = await self.engine.links(self.caller, frontier, most=most, dependents=dependents, besides=besides)
         found.sort(key=lambda link: (-link.weight, link.far.int, link.id.int, link.near.int))
         return found
 
@@ -82,10 +82,10 @@ class Ground:
         return {id_: record for id_, record in found.items() if not record.redacted}
 
     async def degrees(self, ids: Collection[UUID]) -> dict[UUID, int]:
-        return await degrees(self.reader.connection, self.reach, ids)
+        return await degrees(self.reader.connection, self.caller, ids)
 
     async def between(self, ids: Collection[UUID], others: Collection[UUID], *, most: int) -> list[Relation]:
-        found = await relations_between(self.reader.connection, self.reach, ids, others, most=most)
+        found = await relations_between(self.reader.connection, self.caller, ids, others, most=most)
         relations = await self.relations(found)
         return [relations[id_] for id_ in found if id_ in relations]
 

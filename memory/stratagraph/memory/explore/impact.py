@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from stratagraph.memory.explore.ground import EXPANDED, LEVEL_LINKS, Ground, at_their_limit
-from stratagraph.store.enums import MemoryType
-from stratagraph.store.records import MemoryRecord
+from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.records import MemoryRecord
 
 FROM_ONE = 1_000  # links followed from a single record, so that its first level is counted well
 _SALIENCE_FLOOR = 0.3  # a bounded factor, as in retrieval: what has faded still counts a little

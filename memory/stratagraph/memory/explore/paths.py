@@ -14,8 +14,8 @@ from itertools import pairwise
 from uuid import UUID
 
 from stratagraph.memory.explore.ground import EXPANDED, Ground, at_their_limit, fan_out, joins
-from stratagraph.store.explore import Link
-from stratagraph.store.records import MemoryRecord, Relation
+from stratagraph.store.model.records import MemoryRecord, Relation
+from stratagraph.store.traversal.links import Link
 
 STEPS = 20_000  # partial paths looked at while choosing; loops may make them many
 HUBS = 20  # named in one answer

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from stratagraph.memory.explore.answers import MatchedStep
 from stratagraph.memory.explore.ground import Ground
-from stratagraph.store.enums import MemoryType
-from stratagraph.store.explore import PLAN_CANDIDATES, SqlExplorer, steps_in_order
-from stratagraph.store.records import MemoryRecord
+from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.traversal.links import PLAN_CANDIDATES, SqlExplorer, steps_in_order
 
 READ_AT_ONCE = 50  # whole plans
 
@@ -25,11 +25,11 @@ class Match:
 async def matching(ground: Ground, ops: Sequence[str], *, first: int) -> tuple[list[Match], bool]:
     """The newest `first` plans with steps of these ops in this order; and whether there were more candidates than are
     looked at."""
-    ids = await ground.engine.plans(ground.reach, ops, most=PLAN_CANDIDATES)
+    ids = await ground.engine.plans(ground.caller, ops, most=PLAN_CANDIDATES)
     cut = len(ids) >= PLAN_CANDIDATES
-    if ground.engine.plans_up_to < ground.reach.ceiling:  # the mirror does not name the steps of the others
+    if ground.engine.plans_up_to < ground.caller.ceiling:  # the mirror does not name the steps of the others
         beyond = await SqlExplorer(ground.reader.connection, ground.reader.now).plans(
-            ground.reach, ops, most=PLAN_CANDIDATES
+            ground.caller, ops, most=PLAN_CANDIDATES
         )
         cut = cut or len(beyond) >= PLAN_CANDIDATES
         heads = await ground.current(beyond)

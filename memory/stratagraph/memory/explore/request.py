@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.words import lexemes
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.words import lexemes
 
 MAX_HOPS = 6
 MAX_PATHS = 10

@@ -38,15 +38,15 @@ from stratagraph.memory.explore.request import (
     check_ops,
 )
 from stratagraph.memory.retrieve.planner import Preference
-from stratagraph.store.clock import Clock
-from stratagraph.store.database import Database
-from stratagraph.store.enums import Access, Sensitivity
-from stratagraph.store.errors import MirrorUnavailable
-from stratagraph.store.explore import SqlExplorer
-from stratagraph.store.freshness import Freshness, MirrorFreshness
-from stratagraph.store.reading import Reader
-from stratagraph.store.tenancy import Directory
-from stratagraph.store.trust import Trust
+from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
+from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.enums import Access, Sensitivity
+from stratagraph.store.model.errors import MirrorUnavailable
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.traversal.links import SqlExplorer
 
 AWAY_S = 5.0  # for which a mirror that failed is not asked again
 T = TypeVar("T")
@@ -219,12 +219,12 @@ class Explore:
     async def _ask(self, trust: Trust, question: Callable[[Ground, Found], Awaitable[T]]) -> T:
         """Ask the preferred engine, and SQL where that cannot answer; all on one snapshot of the truth."""
         trust.require(Access.READ)
-        reach = await self._directory.reach(trust)
+        caller = await self._directory.caller(trust)
         now = self._clock.now()
-        freshness = await self._freshness.soon(reach.tenant.id) if self._freshness is not None else None
+        freshness = await self._freshness.soon(caller.tenant.id) if self._freshness is not None else None
         lag = freshness.seconds if freshness is not None else None
-        async with self._database.reading(reach.bounds) as connection:
-            reader = Reader(connection, self._directory, reach, now)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, now)
             fallback = None
             if self._preference == "neo4j" and self._mirror is not None:
                 fallback = self._against(freshness)
@@ -234,13 +234,13 @@ class Explore:
                     )
                     found = Found(engine=engine.name, fallback=None, mirror_lag_seconds=lag)
                     try:
-                        return await question(Ground(engine, reach, reader), found)
+                        return await question(Ground(engine, caller, reader), found)
                     except MirrorUnavailable as error:  # one that is down must not cost every question its deadline
                         fallback = self._why_away = error.message
                         self._away_until = time.monotonic() + AWAY_S
             sql = SqlExplorer(connection, now)
             found = Found(engine=sql.name, fallback=fallback, mirror_lag_seconds=lag)
-            return await question(Ground(sql, reach, reader), found)
+            return await question(Ground(sql, caller, reader), found)
 
     def _against(self, freshness: Freshness | None) -> str | None:
         """Why the mirror cannot be asked now, if so."""

@@ -17,9 +17,9 @@ from typing import Any
 from stratagraph.memory.capture.request import CaptureRequest, Retention
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.imports.progress import KEPT, Advance, ImportSummary
-from stratagraph.store.enums import SourceKind
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.trust import Trust
+from stratagraph.store.model.enums import SourceKind
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.trust import Trust
 
 BATCH = 100  # commits in one transaction
 MAX_FILES = 100  # of one commit that become entities; all are listed in its content, up to MAX_LISTED

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from stratagraph.memory.capture.request import Retention
 from stratagraph.memory.capture.service import Captured
-from stratagraph.store.enums import DeletionPolicy, MemoryType
+from stratagraph.store.model.enums import DeletionPolicy, MemoryType
 
 KEPT = Retention(half_life_s=timedelta(days=30).total_seconds(), deletion_policy=DeletionPolicy.MANUAL_ONLY)
 

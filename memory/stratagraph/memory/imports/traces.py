@@ -18,9 +18,9 @@ import orjson
 from stratagraph.memory.capture.request import CaptureRequest, Retention
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.imports.progress import KEPT, Advance, ImportSummary
-from stratagraph.store.enums import SourceKind
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.trust import Trust
+from stratagraph.store.model.enums import SourceKind
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.trust import Trust
 
 BATCH = 300  # captures in one transaction, about; a conversation is never split over two unless it is longer
 MAX_BATCH = 1_000

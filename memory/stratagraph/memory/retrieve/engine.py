@@ -17,18 +17,25 @@ from typing import Protocol
 from uuid import UUID
 
 import structlog
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.memory.retrieve.planner import EngineName, Planner, Preference, Work
-from stratagraph.store.database import Database
-from stratagraph.store.errors import MirrorUnavailable, StoreUnavailable
-from stratagraph.store.feed import Feed
-from stratagraph.store.freshness import Freshness, MirrorFreshness
-from stratagraph.store.past import PastGraphReader, PastReader
-from stratagraph.store.reading import Reader
-from stratagraph.store.records import MemoryRecord, Relation
-from stratagraph.store.tenancy import Reach
-from stratagraph.store.traversal import GraphReader, Limits, Neighbourhood, SqlGraphReader, hubs_among, neighbourhood
+from stratagraph.store.feed.consumer import Feed
+from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
+from stratagraph.store.model.errors import MirrorUnavailable, StoreUnavailable
+from stratagraph.store.model.records import MemoryRecord, Relation
+from stratagraph.store.postgres.database import Connection, Database
+from stratagraph.store.records.past import PastReader
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.traversal.neighbourhood import (
+    GraphReader,
+    Limits,
+    Neighbourhood,
+    SqlGraphReader,
+    hubs_among,
+    neighbourhood,
+)
+from stratagraph.store.traversal.past import PastGraphReader
 
 SEQUENCE_WITHIN_S = 0.2  # a mirror that is asked for by name may take as long to reach a sequence
 SEQUENCE_STEP_S = 0.02
@@ -69,7 +76,7 @@ class Found:
 class Walk:
     """One walk, which either engine can make."""
 
-    reach: Reach
+    caller: Caller
     roots: Sequence[UUID]
     limits: Limits
     scores: Mapping[UUID, float]
@@ -85,7 +92,7 @@ class Walk:
     async def by(self, engine: GraphReader) -> tuple[Neighbourhood, float]:
         """What was found, and the milliseconds that it took."""
         began = time.monotonic()
-        found = await neighbourhood(engine, self.reach, self.roots, self.limits, scores=self.scores)
+        found = await neighbourhood(engine, self.caller, self.roots, self.limits, scores=self.scores)
         return found, (time.monotonic() - began) * 1_000
 
 
@@ -138,7 +145,7 @@ class Engines:
 
     async def find(
         self,
-        connection: AsyncConnection,
+        connection: Connection,
         reader: Reader | PastReader,
         walk: Walk,
         *,
@@ -158,10 +165,10 @@ class Engines:
         return Found(walked=walked, records=records, relations=await reader.relations(walked.found.edges))
 
     async def walk(
-        self, connection: AsyncConnection, walk: Walk, *, at_least: str | None = None, at: datetime | None = None
+        self, connection: Connection, walk: Walk, *, at_least: str | None = None, at: datetime | None = None
     ) -> Walked:
         """Only walk: what the mirror finds is not checked, and must not be shown."""
-        fresh = await self._fresh(walk.reach)
+        fresh = await self._fresh(walk.caller)
         lag_seconds = fresh.seconds if fresh is not None else None
         if at is not None:
             past = PastGraphReader(connection, at)
@@ -199,10 +206,10 @@ class Engines:
         self._account("neo4j", walk, took_ms, fresh)
         return found, None
 
-    async def _fresh(self, reach: Reach) -> Freshness | None:
+    async def _fresh(self, caller: Caller) -> Freshness | None:
         if self._mirror is None or self._freshness is None:
             return None
-        return await self._freshness.soon(reach.tenant.id)
+        return await self._freshness.soon(caller.tenant.id)
 
     async def _has_reached(self, token: str) -> bool:
         if self._feed is None:
@@ -265,13 +272,11 @@ class Engines:
             if not self.planner.knows("neo4j", probe.walk.work):
                 await probe.walk.by(engine)  # the first of its kind: Neo4j compiles the statement, once
             return (await probe.walk.by(engine))[1]
-        async with database.reading(probe.walk.reach.bounds) as connection:
+        async with database.reading(probe.walk.caller.bounds) as connection:
             return (await probe.walk.by(SqlGraphReader(connection=connection)))[1]
 
 
-async def _confirmed(
-    connection: AsyncConnection, reader: Reader | PastReader, walk: Walk, walked: Walked
-) -> Found | None:
+async def _confirmed(connection: Connection, reader: Reader | PastReader, walk: Walk, walked: Walked) -> Found | None:
     """What the mirror found, if the truth bears it out: every record and relation, and that there is more wherever it
     says that a limit kept something out or that a record is a hub."""
     found = walked.found
@@ -286,7 +291,7 @@ async def _confirmed(
         if not any(edge.far in records and edge.id in relations for edge in witnesses):
             return None
     if found.hubs and not set(found.hubs) <= await hubs_among(
-        SqlGraphReader(connection=connection), walk.reach, found.hubs
+        SqlGraphReader(connection=connection), walk.caller, found.hubs
     ):
         return None
     return Found(

@@ -10,8 +10,8 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from stratagraph.store.freshness import Freshness
-from stratagraph.store.traversal import Limits
+from stratagraph.store.mirror.freshness import Freshness
+from stratagraph.store.traversal.neighbourhood import Limits
 
 Preference = Literal["auto", "sql", "neo4j"]
 EngineName = Literal["sql", "neo4j"]

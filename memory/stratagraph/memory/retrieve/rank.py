@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from stratagraph.store.enums import MemoryType
-from stratagraph.store.records import MemoryRecord
+from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.records import MemoryRecord
 
 NAMED = 0.9  # an entity named in the descriptor, against 1.0 for the best match by words
 RECENT = 0.05  # the newest record; the others fall off with their rank

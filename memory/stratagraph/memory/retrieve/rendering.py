@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stratagraph.store.records import MemoryRecord
+from stratagraph.store.model.records import MemoryRecord
 
 LETTERS_PER_TOKEN = 4  # of English, on the common tokenizers; the budget is kept on the safe side by whole lines
 LINE = 600  # letters of one record

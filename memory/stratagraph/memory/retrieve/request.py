@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from stratagraph.store.canonical import check_json
-from stratagraph.store.enums import MemoryType, Sensitivity
-from stratagraph.store.errors import InvalidInput
+from stratagraph.store.model.canonical import check_json
+from stratagraph.store.model.enums import MemoryType, Sensitivity
+from stratagraph.store.model.errors import InvalidInput
 
 MAX_DESCRIPTOR = 20_000  # letters
 _BOUNDS = {

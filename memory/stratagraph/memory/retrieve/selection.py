@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from stratagraph.store.enums import MemoryType
-from stratagraph.store.records import MemoryRecord
+from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.records import MemoryRecord
 
 THRESHOLD = 0.7  # of confidence; below it the caller is asked for more context
 RECENCY_HALF_LIFE_S = 30 * 86_400.0

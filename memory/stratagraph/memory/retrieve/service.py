@@ -8,28 +8,26 @@ from datetime import datetime
 from itertools import islice
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from stratagraph.memory.retrieve.engine import Engines, Walk
 from stratagraph.memory.retrieve.rank import HOP, Why, fuse, ranked
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
 from stratagraph.memory.retrieve.selection import Selection, select
-from stratagraph.store.clock import Clock
-from stratagraph.store.database import Database
-from stratagraph.store.entities import find_by_names
-from stratagraph.store.enums import Access, MemoryType
-from stratagraph.store.ids import new_id
-from stratagraph.store.instants import past_instant, settle
-from stratagraph.store.past import Past, PastReader
-from stratagraph.store.reading import Reader
-from stratagraph.store.records import MemoryRecord, Relation
-from stratagraph.store.retrievals import log_retrieval
-from stratagraph.store.search import search_recent, search_recent_at, search_words, search_words_at
-from stratagraph.store.sequence import Sequences
-from stratagraph.store.tenancy import Directory, Reach
-from stratagraph.store.traversal import Limits, Neighbourhood
-from stratagraph.store.trust import Trust
+from stratagraph.store.feed.sequence import Sequences
+from stratagraph.store.feed.settling import past_instant, settle
+from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.enums import Access, MemoryType
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.records import MemoryRecord, Relation
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.database import Connection, Database
+from stratagraph.store.records.entities import find_by_names
+from stratagraph.store.records.past import Past, PastReader
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.search.retrievals import log_retrieval
+from stratagraph.store.search.word_search import search_recent, search_recent_at, search_words, search_words_at
+from stratagraph.store.traversal.neighbourhood import Limits, Neighbourhood
 
 CANDIDATES = 200  # by words, before salience and confidence reorder them
 NAME_WORDS = 5  # words in the longest name looked up in the descriptor
@@ -86,21 +84,21 @@ class Retrieve:
         """
         check(request)
         trust.require(Access.READ)
-        reach = await self._directory.reach(trust.narrowed(scopes=request.scopes, ceiling=request.max_sensitivity))
+        caller = await self._directory.caller(trust.narrowed(scopes=request.scopes, ceiling=request.max_sensitivity))
         now = self._clock.now()
         at = past_instant(request.as_of, now=now) if request.as_of is not None else None
         if at is not None:
             await settle(self._database, at)
-        async with self._database.reading(reach.bounds) as connection:
+        async with self._database.reading(caller.bounds) as connection:
             at_least = None
             if request.at_least_sequence is not None:
                 at_least = await self._sequences.parse(connection, request.at_least_sequence, path=["atLeastSequence"])
             reader = (
-                Reader(connection, self._directory, reach, now)
+                Reader(connection, self._directory, caller, now)
                 if at is None
-                else PastReader(Past(connection, self._directory, reach), at)
+                else PastReader(Past(connection, self._directory, caller), at)
             )
-            why, heads = await self._candidates(connection, reach, request, reader, at)
+            why, heads = await self._candidates(connection, caller, request, reader, at)
             candidates = {
                 id_: heads[id_]
                 for id_ in why
@@ -113,7 +111,7 @@ class Retrieve:
             found = await self._engines.find(
                 connection,
                 reader,
-                Walk(reach, roots, _limits(request), scores),
+                Walk(caller, roots, _limits(request), scores),
                 at_least=at_least,
                 at=at,
             )
@@ -130,8 +128,8 @@ class Retrieve:
         if len(order) > wanted:
             reached.add("roots")
         id_ = new_id()
-        async with self._database.writing(reach.bounds) as connection:
-            await log_retrieval(connection, reach, id_, roots=roots, nodes=[node.record.id for node in nodes], at=now)
+        async with self._database.writing(caller.bounds) as connection:
+            await log_retrieval(connection, caller, id_, roots=roots, nodes=[node.record.id for node in nodes], at=now)
         return Retrieved(
             id=id_,
             roots=tuple(roots),
@@ -151,8 +149,8 @@ class Retrieve:
 
     async def _candidates(
         self,
-        connection: AsyncConnection,
-        reach: Reach,
+        connection: Connection,
+        caller: Caller,
         request: RetrieveRequest,
         reader: Reader | PastReader,
         at: datetime | None,
@@ -162,19 +160,19 @@ class Retrieve:
         types = request.memory_types or tuple(MemoryType)
         task, most = request.task_descriptor, max(CANDIDATES, 2 * request.root_limit)
         words = (
-            await search_words(connection, reach, task, types=types, now=self._clock.now(), limit=most)
+            await search_words(connection, caller, task, types=types, now=self._clock.now(), limit=most)
             if at is None
-            else await search_words_at(connection, reach, task, types=types, at=at, limit=most)
+            else await search_words_at(connection, caller, task, types=types, at=at, limit=most)
         )
         named = (
-            await find_by_names(connection, reach, names_in(task), limit=request.root_limit)
+            await find_by_names(connection, caller, names_in(task), limit=request.root_limit)
             if MemoryType.ENTITY in types
             else []
         )
         recent = (
             await search_recent(connection, types=types, now=self._clock.now(), limit=request.root_limit)
             if at is None
-            else await search_recent_at(connection, reach, types=types, at=at, limit=request.root_limit)
+            else await search_recent_at(connection, caller, types=types, at=at, limit=request.root_limit)
         )
         heads = await reader.heads({*(id_ for id_, _ in words), *(id_ for id_, _ in named), *recent})
         why = fuse(

@@ -6,12 +6,12 @@ from uuid import UUID
 
 from stratagraph.memory.revise.request import Penalize, Pin, Reinforce, Revise
 from stratagraph.memory.revise.work import Work, require_current, require_version
-from stratagraph.store.audit import Deed
-from stratagraph.store.enums import AuditAction
-from stratagraph.store.lifecycles import keep_lifecycle
-from stratagraph.store.reading import Reader
-from stratagraph.store.salience import Salience, penalized, pinned, reinforced
-from stratagraph.store.writing import write_salience
+from stratagraph.store.audit.events import AuditEvent
+from stratagraph.store.model.enums import AuditAction
+from stratagraph.store.model.salience import Salience, penalized, pinned, reinforced
+from stratagraph.store.records.lifecycles import keep_lifecycle
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.writing import write_salience
 
 
 async def reinforce(work: Work, request: Reinforce) -> UUID:
@@ -31,7 +31,7 @@ async def pin(work: Work, request: Pin) -> UUID:
     """A salience event: it fixes the value of this instant, whether decay ends or begins again."""
     before = await _lifecycle(work, request)
     if before.pinned is not request.pinned:
-        await keep_lifecycle(work.connection, work.reach.tenant, request.record_id, before, until=work.at)
+        await keep_lifecycle(work.connection, work.caller.tenant, request.record_id, before, until=work.at)
         await _fix(work, request.record_id, pinned(before, request.pinned, work.at), AuditAction.REVISE)
     return request.record_id
 
@@ -41,7 +41,7 @@ async def _lifecycle(work: Work, request: Revise) -> Salience:
     rows = await work.lock([request.record_id], with_derived=False)
     require_version(rows[request.record_id], request.expected_version)
     require_current(rows)
-    record = (await Reader(work.connection, work.directory, work.reach, work.at).records([request.record_id]))[
+    record = (await Reader(work.connection, work.directory, work.caller, work.at).records([request.record_id]))[
         request.record_id
     ]
     assert record.lifecycle is not None  # `targets` refuses redacted records
@@ -50,6 +50,6 @@ async def _lifecycle(work: Work, request: Revise) -> Salience:
 
 
 async def _fix(work: Work, id_: UUID, after: Salience, action: AuditAction) -> None:
-    await write_salience(work.connection, work.reach.tenant, [(id_, after)])
-    await work.audit([Deed(record=id_, action=action, rationale=work.rationale, salience=after.s)])
+    await write_salience(work.connection, work.caller.tenant, [(id_, after)])
+    await work.audit([AuditEvent(record=id_, action=action, rationale=work.rationale, salience=after.s)])
     work.touched.append(id_)

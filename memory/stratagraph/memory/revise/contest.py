@@ -12,21 +12,21 @@ from stratagraph.memory.capture.classify import classify
 from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.writer import new_record, resolve_names
-from stratagraph.memory.collisions import Crossed
+from stratagraph.memory.retrying import StaleRead
 from stratagraph.memory.revise.request import Contest, ResolveContest, Retract
 from stratagraph.memory.revise.successor import inherit
 from stratagraph.memory.revise.work import Work, refuse_episodes, require_current, require_version
-from stratagraph.store.audit import Deed
-from stratagraph.store.clock import rfc3339
-from stratagraph.store.database import beyond
-from stratagraph.store.enums import AuditAction, MemoryType, RecordState, SourceKind
-from stratagraph.store.errors import ConditionsOverlap, EvidenceRequired, InvalidInput
-from stratagraph.store.facts import in_the_way
-from stratagraph.store.reading import Reader
-from stratagraph.store.records import MemoryRecord
-from stratagraph.store.relations import disputes_of
-from stratagraph.store.support import standings
-from stratagraph.store.writing import Edit, NewRelation, update_records
+from stratagraph.store.audit.events import AuditEvent
+from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState, SourceKind
+from stratagraph.store.model.errors import ConditionsOverlap, EvidenceRequired, InvalidInput
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.postgres.database import elevated
+from stratagraph.store.records.facts import in_the_way
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.relations import disputes_of
+from stratagraph.store.records.support import standings
+from stratagraph.store.records.writing import Edit, NewRelation, update_records
 
 CONTESTED_BY = "contested_by"
 
@@ -67,7 +67,7 @@ def _same_scope(records: Sequence[MemoryRecord]) -> None:
 
 async def _counter_evidence(work: Work, record: MemoryRecord, request: Contest) -> UUID:
     """The event of being contradicted, in the scope and at the sensitivity of what it contradicts."""
-    actor = work.reach.trust.actor
+    actor = work.caller.trust.actor
     draft = classify(
         CaptureRequest(
             source=actor,
@@ -96,8 +96,8 @@ async def _counter_evidence(work: Work, record: MemoryRecord, request: Contest) 
 
 async def _move(work: Work, ids: Sequence[UUID], state: RecordState, *, action: AuditAction) -> None:
     edits = [Edit(id=id_, state=int(state)) for id_ in sorted(ids)]
-    work.changes += await update_records(work.connection, work.directory, work.reach.tenant, edits, at=work.at)
-    await work.audit([Deed(record=id_, action=action, rationale=work.rationale) for id_ in sorted(ids)])
+    work.changes += await update_records(work.connection, work.directory, work.caller.tenant, edits, at=work.at)
+    await work.audit([AuditEvent(record=id_, action=action, rationale=work.rationale) for id_ in sorted(ids)])
     work.touched += sorted(ids)
 
 
@@ -108,14 +108,14 @@ async def resolve_contest(work: Work, request: ResolveContest) -> UUID:
     """
     record = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([record])
-    disputes = await disputes_of(work.connection, work.reach.tenant, [record.id])
+    disputes = await disputes_of(work.connection, work.caller.tenant, [record.id])
     others = {end for dispute in disputes for end in (dispute.contested, dispute.by)} - {record.id}
     parties = await _parties(work, record, others, request)
     rows = await work.lock([party.id for party in parties])
-    if {one.relation for one in await disputes_of(work.connection, work.reach.tenant, [record.id])} != {
+    if {one.relation for one in await disputes_of(work.connection, work.caller.tenant, [record.id])} != {
         dispute.relation for dispute in disputes
     }:
-        raise Crossed  # somebody contested it meanwhile, and must not be decided about unseen
+        raise StaleRead  # somebody contested it meanwhile, and must not be decided about unseen
     require_version(rows[record.id], request.expected_version)
     if rows[record.id].state is not RecordState.CONTESTED:
         raise InvalidInput(f"recordId: record {record.id} is {rows[record.id].state.label}, not contested")
@@ -137,9 +137,9 @@ async def resolve_contest(work: Work, request: ResolveContest) -> UUID:
 
 async def _uphold(work: Work, winner: UUID) -> None:
     """The winner holds, unless it stands in another dispute still. Raises ConditionsOverlap where there is no room."""
-    if await disputes_of(work.connection, work.reach.tenant, [winner]):
+    if await disputes_of(work.connection, work.caller.tenant, [winner]):
         return
-    other = await in_the_way(work.connection, work.reach.tenant, winner)
+    other = await in_the_way(work.connection, work.caller.tenant, winner)
     if other is not None:
         raise ConditionsOverlap(
             f"winnerId: fact {other} holds at the same time and its predicate has one value; supersede, retract or"
@@ -152,17 +152,17 @@ async def _uphold(work: Work, winner: UUID) -> None:
 
 async def _hold_by_decision(work: Work, winner: UUID) -> None:
     """Where nothing else holds the winner any more, whoever decided for it does: the decision is its source."""
-    everything = work.reach.everything()
-    async with beyond(work.connection, everything.bounds):
+    everything = work.caller.everything()
+    async with elevated(work.connection, everything.bounds):
         record = (await Reader(work.connection, work.directory, everything, work.at).records([winner]))[winner]
-        standing = (await standings(work.connection, work.reach.tenant, {winner: record}))[winner]
+        standing = (await standings(work.connection, work.caller.tenant, {winner: record}))[winner]
     if standing.holding:
         return
-    actor = work.reach.trust.actor
+    actor = work.caller.trust.actor
     source = {"kind": "outcome", "ref": f"decision by {actor}", "created_by": actor, "timestamp": rfc3339(work.at)}
     provenance = {**(record.provenance or {}), "sources": [*(record.provenance or {}).get("sources", ()), source]}
     edit = Edit(id=winner, provenance=orjson.dumps(provenance).decode(), is_revision=False)
-    work.changes += await update_records(work.connection, work.directory, work.reach.tenant, [edit], at=work.at)
+    work.changes += await update_records(work.connection, work.directory, work.caller.tenant, [edit], at=work.at)
 
 
 async def _parties(work: Work, record: MemoryRecord, others: set[UUID], request: ResolveContest) -> list[MemoryRecord]:

@@ -7,12 +7,12 @@ from uuid import UUID
 from stratagraph.memory import propagation
 from stratagraph.memory.revise.request import Delete
 from stratagraph.memory.revise.work import Work, refuse_episodes, require_version
-from stratagraph.store.enums import DeletionPolicy
-from stratagraph.store.errors import DeletionForbidden
-from stratagraph.store.reevaluations import queue_dependents
-from stratagraph.store.removal import remove_records
-from stratagraph.store.support import direct_dependents
-from stratagraph.store.tombstones import Cause
+from stratagraph.store.erasure.removal import remove_records
+from stratagraph.store.model.enums import DeletionPolicy
+from stratagraph.store.model.errors import DeletionForbidden
+from stratagraph.store.records.reevaluations import queue_dependents
+from stratagraph.store.records.support import direct_dependents
+from stratagraph.store.records.tombstones import Cause
 
 
 async def delete(work: Work, request: Delete) -> UUID:
@@ -26,7 +26,7 @@ async def delete(work: Work, request: Delete) -> UUID:
         )
     rows = await work.lock([record.id])
     require_version(rows[record.id], request.expected_version)
-    most, tenant = propagation.BUDGET, work.reach.tenant
+    most, tenant = propagation.BUDGET, work.caller.tenant
     rested = await direct_dependents(work.connection, tenant, [record.id], known=[], limit=most + 1)
     if len(rested) > most:  # while the relations tell which they are
         work.queued += await queue_dependents(work.connection, tenant, [record.id], known=[], at=work.at)
@@ -34,10 +34,10 @@ async def delete(work: Work, request: Delete) -> UUID:
     await work.end_disputes([record.id])
     removed = await remove_records(
         work.connection,
-        work.reach.tenant,
+        work.caller.tenant,
         [record.id],
         Cause.DELETED,
-        actor=work.reach.trust.actor,
+        actor=work.caller.trust.actor,
         rationale=work.rationale,
         at=work.at,
     )

@@ -12,13 +12,13 @@ from stratagraph.memory.revise.request import Merge
 from stratagraph.memory.revise.successor import successor
 from stratagraph.memory.revise.supersede import FORKED_FROM, entity_mention, put_in_place, rewrite
 from stratagraph.memory.revise.work import Work, refuse_episodes, require_current, require_version
-from stratagraph.store.entities import rename
-from stratagraph.store.enums import AuditAction, MemoryType, RecordState
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.payloads import parse_payload
-from stratagraph.store.records import MemoryRecord
-from stratagraph.store.relations import Linked, end_relations, relations_at
-from stratagraph.store.writing import NewRelation
+from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.payloads import parse_payload
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.records.entities import rename
+from stratagraph.store.records.relations import Linked, end_relations, relations_at
+from stratagraph.store.records.writing import NewRelation
 
 
 async def merge(work: Work, request: Merge) -> UUID:
@@ -62,7 +62,7 @@ async def _absorb(
     payload = parse_payload(MemoryType.ENTITY, request.payload or _united_entity(records))
     losers = [record.id for record in records[1:]]
     await rename(
-        work.connection, work.reach.tenant, await entity_mention(work, survivor, payload), survivor.id, absorbed=losers
+        work.connection, work.caller.tenant, await entity_mention(work, survivor, payload), survivor.id, absorbed=losers
     )
     await _lock(work, records, expected)
     name, text = entity_caption(payload)
@@ -119,7 +119,7 @@ async def _unite(work: Work, records: Sequence[MemoryRecord], request: Merge, ex
         payload = {**payload, "evidence": _distinct([*(payload.get("evidence") or ()), *evidence])}
         if not payload["evidence"]:
             payload["evidence"] = [{"kind": "artifact", "ref": source["ref"]} for source in carried[:1]]
-    draft = successor(lead, payload, (), actor=work.reach.trust.actor, rationale=request.rationale, now=work.at)
+    draft = successor(lead, payload, (), actor=work.caller.trust.actor, rationale=request.rationale, now=work.at)
     draft.carried = tuple(_distinct(carried))
     plan = await work.plan(draft)
     await resolve_names(plan)
@@ -194,7 +194,7 @@ async def _repoint(work: Work, gone: Sequence[UUID], current: UUID) -> None:
     absorbed = {*gone, current}
     moved: dict[tuple[UUID, str, UUID], NewRelation] = {}
     ended = []
-    for relation in await relations_at(work.connection, work.reach.tenant, gone):
+    for relation in await relations_at(work.connection, work.caller.tenant, gone):
         if not _moves(relation, gone):
             continue
         ended.append(relation.id)
@@ -203,7 +203,7 @@ async def _repoint(work: Work, gone: Sequence[UUID], current: UUID) -> None:
         if source != target:  # what merged records said of each other is no longer said
             key = (source, relation.predicate, target)
             moved[key] = NewRelation(source=source, target=target, predicate=relation.predicate, weight=relation.weight)
-    work.changes += await end_relations(work.connection, work.reach.tenant, ended, at=work.at)
+    work.changes += await end_relations(work.connection, work.caller.tenant, ended, at=work.at)
     await work.relate(list(moved.values()))
 
 

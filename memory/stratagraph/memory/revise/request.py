@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 from uuid import UUID
 
-from stratagraph.store.canonical import check_json
-from stratagraph.store.errors import InvalidInput
+from stratagraph.store.model.canonical import check_json
+from stratagraph.store.model.errors import InvalidInput
 
 MAX_RATIONALE = 10_000  # letters
 MAX_LABEL = 256  # letters of an idempotency key

@@ -8,12 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import psycopg
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
-
-from stratagraph.memory.collisions import ATTEMPTS, Crossed, collided, step_aside
 from stratagraph.memory.propagation import BUDGET, Impact, impact, in_sight
+from stratagraph.memory.retrying import retried
 from stratagraph.memory.revise.attention import penalize, pin, reinforce
 from stratagraph.memory.revise.contest import contest, resolve_contest, retract
 from stratagraph.memory.revise.delete import delete
@@ -34,32 +30,31 @@ from stratagraph.memory.revise.request import (
 )
 from stratagraph.memory.revise.supersede import fork, supersede
 from stratagraph.memory.revise.work import Work
-from stratagraph.store.candidates import (
+from stratagraph.store.feed.sequence import Sequences
+from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.enums import Access, RecordState, Sensitivity
+from stratagraph.store.model.errors import (
+    ConditionsOverlap,
+    Forbidden,
+    IdempotencyMismatch,
+    RecordNotFound,
+    StratagraphError,
+)
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.records import MemoryRecord, Relation
+from stratagraph.store.model.trust import Trust, Visibility
+from stratagraph.store.postgres.database import Connection, Database, Role, elevated
+from stratagraph.store.records.candidates import (
     Committed,
     RequestKey,
     find_keyed,
     insert_candidates,
 )
-from stratagraph.store.clock import Clock
-from stratagraph.store.database import Database, Role, beyond
-from stratagraph.store.enums import Access, RecordState, Sensitivity
-from stratagraph.store.errors import (
-    ConditionsOverlap,
-    Forbidden,
-    IdempotencyMismatch,
-    RecordNotFound,
-    StoreUnavailable,
-    StratagraphError,
-)
-from stratagraph.store.ids import new_id
-from stratagraph.store.reading import Reader
-from stratagraph.store.records import MemoryRecord, Relation
-from stratagraph.store.reevaluations import Reevaluation, waiting_reevaluations
-from stratagraph.store.sequence import Sequences
-from stratagraph.store.tenancy import Directory, Reach
-from stratagraph.store.tombstones import find_tombstones
-from stratagraph.store.trust import Sight, Trust
-from stratagraph.store.writing import finish
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.reevaluations import Reevaluation, waiting_reevaluations
+from stratagraph.store.records.tombstones import find_tombstones
+from stratagraph.store.records.writing import finish
 
 _APPLY: dict[type[Revise], Callable[[Work, Any], Awaitable[UUID]]] = {
     Supersede: supersede,
@@ -107,41 +102,29 @@ class Revision:
         """
         trust.require(Access.WRITE)
         check(request)
-        reach = await self._directory.reach(trust)
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                return await self._commit(reach, request)
-            except StoreUnavailable as error:
-                if attempt == ATTEMPTS or not collided(error.__cause__):
-                    raise
-            except Crossed as error:
-                if attempt == ATTEMPTS:
-                    raise StoreUnavailable("Others keep changing this record; try again shortly.") from error
-            except IntegrityError as error:
-                if isinstance(error.orig, psycopg.errors.ExclusionViolation):
-                    raise ConditionsOverlap(
-                        "payload: another active fact of this subject and predicate holds at the same time; retract,"
-                        " supersede or merge it"
-                    ) from error
-                if attempt == ATTEMPTS or not collided(error):
-                    raise
-            except StratagraphError as error:
-                if error.path and error.path[0].startswith("#"):  # a capture's way of naming its item
-                    error.path.pop(0)
-                raise
-            await step_aside(attempt)
-        raise AssertionError("the last attempt returns or raises")
+        caller = await self._directory.caller(trust)
+        try:
+            return await retried(lambda: self._commit(caller, request))
+        except StratagraphError as error:
+            if isinstance(error, ConditionsOverlap) and error.path is None:  # found by the database itself
+                raise ConditionsOverlap(
+                    "payload: another active fact of this subject and predicate holds at the same time; retract,"
+                    " supersede or merge it"
+                ) from error
+            if error.path and error.path[0].startswith("#"):  # a capture's way of naming its item
+                error.path.pop(0)
+            raise
 
-    async def _commit(self, reach: Reach, request: Revise) -> Revised:
-        tenant, actor = reach.tenant, reach.trust.actor
+    async def _commit(self, caller: Caller, request: Revise) -> Revised:
+        tenant, actor = caller.tenant, caller.trust.actor
         key = RequestKey.of(tenant, request.idempotency_key, request.as_json())
-        async with self._transaction(reach, request) as connection:
+        async with self._transaction(caller, request) as connection:
             used = await find_keyed(connection, tenant, actor, [key.key_hash] if key.key_hash is not None else [])
             known = key.replay(used, path=["idempotencyKey"])
             if known is not None:
-                return await self._replayed(connection, reach, known)
+                return await self._replayed(connection, caller, known)
             sequence = await self._sequences.current(connection)
-            work = Work(connection, self._directory, reach, self._clock.now(), request.rationale)
+            work = Work(connection, self._directory, caller, self._clock.now(), request.rationale)
             current = await _APPLY[type(request)](work, request)
             await work.settle()
             touched = list(dict.fromkeys([*work.touched, current]))
@@ -166,7 +149,7 @@ class Revision:
                 at=work.at,
             )
             await finish(connection, tenant, work.changes)
-            reader = Reader(connection, self._directory, reach, work.at)
+            reader = Reader(connection, self._directory, caller, work.at)
             records = await reader.records(touched)
             edges = await reader.relations([edge.id for edge in work.edges])
         record = records.get(current) or work.known[current]  # what was deleted, as it was last
@@ -180,20 +163,20 @@ class Revision:
         )
 
     @asynccontextmanager
-    async def _transaction(self, reach: Reach, request: Revise) -> AsyncIterator[AsyncConnection]:
+    async def _transaction(self, caller: Caller, request: Revise) -> AsyncIterator[Connection]:
         """Deleting needs a role that may; everything else is done without it."""
         if isinstance(request, Delete):
-            async with self._database.working(Role.ERASE) as connection, beyond(connection, reach.bounds):
+            async with self._database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
                 yield connection
         else:
-            async with self._database.writing(reach.bounds) as connection:
+            async with self._database.writing(caller.bounds) as connection:
                 yield connection
 
-    async def _replayed(self, connection: AsyncConnection, reach: Reach, committed: Committed) -> Revised:
+    async def _replayed(self, connection: Connection, caller: Caller, committed: Committed) -> Revised:
         """What the first request left, as the caller may see it now."""
-        reader = Reader(connection, self._directory, reach, self._clock.now())
+        reader = Reader(connection, self._directory, caller, self._clock.now())
         records = await reader.records(dict.fromkeys([*committed.created, committed.record]))
-        record = records.get(committed.record) or await self._buried(connection, reach, committed.record)
+        record = records.get(committed.record) or await self._buried(connection, caller, committed.record)
         if record is None:
             raise IdempotencyMismatch(
                 "idempotencyKey: the record this key stands for is gone or out of reach; choose a new key",
@@ -208,17 +191,17 @@ class Revision:
             replayed=True,
         )
 
-    async def _buried(self, connection: AsyncConnection, reach: Reach, id_: UUID) -> MemoryRecord | None:
+    async def _buried(self, connection: Connection, caller: Caller, id_: UUID) -> MemoryRecord | None:
         """The head of a record that this very key deleted: so much its tombstone tells."""
-        grave = (await find_tombstones(connection, reach.tenant, [id_])).get(id_)
+        grave = (await find_tombstones(connection, caller.tenant, [id_])).get(id_)
         if grave is None:
             return None
         scope = (await self._directory.scope_names([grave.scope]))[grave.scope]
-        if reach.trust.sight(scope=scope, sensitivity=grave.sensitivity) is not Sight.FULL:
+        if caller.trust.visibility(scope=scope, sensitivity=grave.sensitivity) is not Visibility.FULL:
             return None
         return MemoryRecord(
             id=id_,
-            tenant=reach.tenant.name,
+            tenant=caller.tenant.name,
             type=grave.type,
             scope=scope,
             sensitivity=grave.sensitivity,
@@ -237,24 +220,24 @@ class Revision:
         """What retracting or correcting a record would do to all that was derived from it, as far as the caller may
         see it, and whether there is more than was looked at. Changes nothing. Raises NotFound or Forbidden."""
         trust.require(Access.READ)
-        reach = await self._directory.reach(trust)
-        async with self._database.writing(reach.bounds) as connection:  # support may lie beyond the caller's sight
-            reader = Reader(connection, self._directory, reach, self._clock.now())
+        caller = await self._directory.caller(trust)
+        async with self._database.writing(caller.bounds) as connection:  # support may lie beyond the caller's sight
+            reader = Reader(connection, self._directory, caller, self._clock.now())
             record = (await reader.records([id_])).get(id_)
             if record is None:
                 raise RecordNotFound(id_, path=["id"])
             if record.redacted:
                 raise Forbidden(f"id: record {id_} is above the credential's ceiling", path=["id"])
-            found = await impact(connection, self._directory, reach, id_, now=self._clock.now())
+            found = await impact(connection, self._directory, caller, id_, now=self._clock.now())
             seen = await reader.records([one.record.id for one in found])
         return in_sight(found, seen), len(found) >= BUDGET
 
     async def waiting(self, trust: Trust) -> list[Reevaluation]:
         """The queue of re-evaluations, as far as the caller may see the records that wait in it."""
         trust.require(Access.READ)
-        reach = await self._directory.reach(trust)
-        async with self._database.reading(reach.bounds) as connection:
-            queue = await waiting_reevaluations(connection, reach.tenant, limit=MAX_WAITING)
-            reader = Reader(connection, self._directory, reach, self._clock.now())
+        caller = await self._directory.caller(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            queue = await waiting_reevaluations(connection, caller.tenant, limit=MAX_WAITING)
+            reader = Reader(connection, self._directory, caller, self._clock.now())
             seen = await reader.heads([entry.record for entry in queue])
         return [entry for entry in queue if entry.record in seen]

@@ -12,9 +12,9 @@ from stratagraph.memory.capture.classify import classify
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.request import CaptureRequest, checked
-from stratagraph.store.enums import MemoryType, SourceKind
-from stratagraph.store.errors import EvidenceRequired, InvalidInput, StratagraphError
-from stratagraph.store.records import MemoryRecord
+from stratagraph.store.model.enums import MemoryType, SourceKind
+from stratagraph.store.model.errors import EvidenceRequired, InvalidInput, StratagraphError
+from stratagraph.store.model.records import MemoryRecord
 
 _HANDLES = {MemoryType.COMPETENCE: "skill_name", MemoryType.PLAN_GRAPH: "plan_id"}
 _NUMBER = re.compile(r"(\d+)(?!.*\d)")

@@ -16,14 +16,14 @@ from stratagraph.memory.capture.writer import new_record, resolve_names
 from stratagraph.memory.revise.request import Fork, Supersede
 from stratagraph.memory.revise.successor import successor
 from stratagraph.memory.revise.work import Work, refuse_episodes, require_current, require_version
-from stratagraph.store.audit import Deed
-from stratagraph.store.entities import Mention, rename
-from stratagraph.store.enums import AuditAction, MemoryType, RecordState
-from stratagraph.store.errors import ConditionsOverlap, InvalidInput
-from stratagraph.store.facts import Fact, Slot, disjoint, make_single_valued, slot_key
-from stratagraph.store.records import MemoryRecord
-from stratagraph.store.words import record_terms
-from stratagraph.store.writing import Edit, update_records
+from stratagraph.store.audit.events import AuditEvent
+from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
+from stratagraph.store.model.errors import ConditionsOverlap, InvalidInput
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.words import record_terms
+from stratagraph.store.records.entities import Mention, rename
+from stratagraph.store.records.facts import Fact, Slot, disjoint, make_single_valued, slot_key
+from stratagraph.store.records.writing import Edit, update_records
 
 FORKED_FROM = "forked_from"
 _IN_PLACE = (MemoryType.ENTITY, MemoryType.WORKING)
@@ -34,7 +34,7 @@ async def supersede(work: Work, request: Supersede) -> UUID:
     old = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([old])
     draft = successor(
-        old, request.payload, request.evidence, actor=work.reach.trust.actor, rationale=request.rationale, now=work.at
+        old, request.payload, request.evidence, actor=work.caller.trust.actor, rationale=request.rationale, now=work.at
     )
     if old.type in _IN_PLACE:
         return await _amend(work, old, draft, request)
@@ -80,7 +80,7 @@ async def put_in_place(
 
 async def _lock_facts(work: Work, plan: Plan, draft: Draft, old: Sequence[MemoryRecord]) -> tuple[Slot, list[Fact]]:
     """Lock the slots of all facts concerned; the facts of the new one's slot."""
-    tenant = work.reach.tenant
+    tenant = work.caller.tenant
     scopes = await work.directory.scopes(tenant, {record.scope for record in old}, create=False)
     slots = {
         Slot(
@@ -127,7 +127,7 @@ async def _amend(work: Work, old: MemoryRecord, draft: Draft, request: Supersede
     if old.type is MemoryType.WORKING and payload["thread_id"] != (old.payload or {}).get("thread_id"):
         raise InvalidInput("payload.thread_id: a working record stays with its thread", path=["payload", "thread_id"])
     if old.type is MemoryType.ENTITY:
-        await rename(work.connection, work.reach.tenant, await entity_mention(work, old, payload), old.id)
+        await rename(work.connection, work.caller.tenant, await entity_mention(work, old, payload), old.id)
     rows = await work.lock([old.id], with_derived=False)
     require_version(rows[old.id], request.expected_version)
     require_current(rows)
@@ -137,7 +137,7 @@ async def _amend(work: Work, old: MemoryRecord, draft: Draft, request: Supersede
 
 async def entity_mention(work: Work, record: MemoryRecord, payload: dict[str, Any]) -> Mention:
     """All that an entity with this payload is known by."""
-    scopes = await work.directory.scopes(work.reach.tenant, {record.scope}, create=False)
+    scopes = await work.directory.scopes(work.caller.tenant, {record.scope}, create=False)
     return Mention(
         name=payload["canonical_name"],
         scope=scopes[record.scope],
@@ -149,7 +149,7 @@ async def entity_mention(work: Work, record: MemoryRecord, payload: dict[str, An
 
 async def rewrite(work: Work, id_: UUID, payload: dict[str, Any], name: str, text: str, *, action: AuditAction) -> None:
     """Give a locked record new content."""
-    tenant = work.reach.tenant
+    tenant = work.caller.tenant
     edit = Edit(
         id=id_,
         name=name,
@@ -158,7 +158,7 @@ async def rewrite(work: Work, id_: UUID, payload: dict[str, Any], name: str, tex
         terms=record_terms(tenant.index_key, text, name),
     )
     work.changes += await update_records(work.connection, work.directory, tenant, [edit], at=work.at)
-    await work.audit([Deed(record=id_, action=action, rationale=work.rationale)])
+    await work.audit([AuditEvent(record=id_, action=action, rationale=work.rationale)])
     work.touched.append(id_)
 
 
@@ -174,7 +174,7 @@ async def fork(work: Work, request: Fork) -> UUID:
         raise InvalidInput("conditions: name at least one key under which the variant holds", path=["conditions"])
     payload = _conditioned(old, request)
     draft = successor(
-        old, payload, request.evidence, actor=work.reach.trust.actor, rationale=request.rationale, now=work.at
+        old, payload, request.evidence, actor=work.caller.trust.actor, rationale=request.rationale, now=work.at
     )
     if old.type is not MemoryType.SEMANTIC and not _excludes(old.type, old.payload or {}, draft.payload):
         raise ConditionsOverlap(
@@ -196,13 +196,13 @@ async def fork(work: Work, request: Fork) -> UUID:
         if same is not None:
             raise ConditionsOverlap(f"payload: fact {same.id} says just this already", path=["payload"])
         capture_facts.require_one_value(facts, "payload")
-        await make_single_valued(work.connection, work.reach.tenant, slot)
+        await make_single_valued(work.connection, work.caller.tenant, slot)
     plan.records.append((draft, new_record(plan, draft)))
     plan.relate(draft, draft.id, old.id, FORKED_FROM, 0.8)
     await work.write(plan)
     work.touched.append(old.id)
-    deed = Deed(record=old.id, action=AuditAction.FORK, rationale=f"forked as {draft.id}: {work.rationale}")
-    await work.audit([deed])
+    event = AuditEvent(record=old.id, action=AuditAction.FORK, rationale=f"forked as {draft.id}: {work.rationale}")
+    await work.audit([event])
     return draft.id
 
 

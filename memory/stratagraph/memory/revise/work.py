@@ -7,27 +7,26 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from stratagraph.memory.capture.attachments import attach
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.plan import Plan
 from stratagraph.memory.capture.writer import insert_plan, resting
-from stratagraph.memory.collisions import Crossed
 from stratagraph.memory.propagation import reachable, reevaluate
+from stratagraph.memory.retrying import StaleRead
 from stratagraph.memory.withdrawal import withdraw
-from stratagraph.store.audit import Deed, write_audit
-from stratagraph.store.clock import TICK
-from stratagraph.store.enums import MemoryType, RecordState
-from stratagraph.store.errors import EpisodicImmutable, Forbidden, RecordNotFound, VersionConflict
-from stratagraph.store.feed import Change
-from stratagraph.store.locking import Locked, lock_records
-from stratagraph.store.reading import Reader
-from stratagraph.store.records import MemoryRecord
-from stratagraph.store.relations import disputes_of, end_relations
-from stratagraph.store.tenancy import Directory, Reach
-from stratagraph.store.trust import UNSCOPED
-from stratagraph.store.writing import NewRelation, insert_relations, relation_changes
+from stratagraph.store.audit.events import AuditEvent, write_audit
+from stratagraph.store.feed.consumer import Change
+from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.model.clock import RESOLUTION
+from stratagraph.store.model.enums import MemoryType, RecordState
+from stratagraph.store.model.errors import EpisodicImmutable, Forbidden, RecordNotFound, VersionConflict
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.trust import UNSCOPED
+from stratagraph.store.postgres.database import Connection
+from stratagraph.store.records.locking import Locked, lock_records
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.relations import disputes_of, end_relations
+from stratagraph.store.records.writing import NewRelation, insert_relations, relation_changes
 
 CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
 
@@ -36,9 +35,9 @@ CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
 class Work:
     """A revision's transaction. `at` is its one instant, taken after its locks."""
 
-    connection: AsyncConnection
+    connection: Connection
     directory: Directory
-    reach: Reach
+    caller: Caller
     at: datetime
     rationale: str
     changes: list[Change] = field(default_factory=list)
@@ -52,7 +51,7 @@ class Work:
     async def targets(self, ids: Sequence[UUID], *, path: list[str]) -> list[MemoryRecord]:
         """The records to be revised, in the order of `ids`. Raises NotFound for what does not exist for the caller,
         Forbidden for what the caller sees only the head of, or may not write."""
-        found = await Reader(self.connection, self.directory, self.reach, self.at).records(ids)
+        found = await Reader(self.connection, self.directory, self.caller, self.at).records(ids)
         for id_ in ids:
             record = found.get(id_)
             if record is None:
@@ -64,7 +63,7 @@ class Work:
         return [found[id_] for id_ in ids]
 
     def _may_write(self, record: MemoryRecord, path: list[str]) -> None:
-        scopes = self.reach.trust.scopes
+        scopes = self.caller.trust.scopes
         if scopes is not None and record.scope not in scopes:
             where = "unscoped" if record.scope == UNSCOPED else f"in the scope {record.scope!r}"
             raise Forbidden(f"{path[0]}: record {record.id} is {where}, which this credential may only read", path=path)
@@ -72,18 +71,18 @@ class Work:
     async def lock(self, ids: Collection[UUID], *, with_derived: bool = True) -> dict[UUID, Locked]:
         """Lock records, and with them what was derived from them; then take the instant of this revision.
 
-        Raises Crossed where one of them has changed or gone since `targets` read it.
+        Raises StaleRead where one of them has changed or gone since `targets` read it.
         """
-        derived = await reachable(self.connection, self.reach, ids) if with_derived else []
-        rows = await lock_records(self.connection, self.reach.tenant, {*ids, *derived})
+        derived = await reachable(self.connection, self.caller, ids) if with_derived else []
+        rows = await lock_records(self.connection, self.caller.tenant, {*ids, *derived})
         self.after(*(row.updated_at for row in rows.values()))
         if any(id_ not in rows or rows[id_].updated_at != self.known[id_].updated_at for id_ in ids):
-            raise Crossed
+            raise StaleRead
         return {id_: rows[id_] for id_ in ids}
 
     def after(self, *seen: datetime) -> None:
         """This revision is later than all it touches (design decision 4)."""
-        self.at = max([self.at, *(instant + TICK for instant in seen)])
+        self.at = max([self.at, *(instant + RESOLUTION for instant in seen)])
 
     async def replace(
         self, ids: Collection[UUID], state: RecordState, *, by: UUID | None = None, keep_disputes: bool = False
@@ -92,26 +91,26 @@ class Work:
         if not keep_disputes:
             await self.end_disputes(ids)
         self.changes += await withdraw(
-            self.connection, self.directory, self.reach, ids, state, rationale=self.rationale, at=self.at, by=by
+            self.connection, self.directory, self.caller, ids, state, rationale=self.rationale, at=self.at, by=by
         )
         self.touched += sorted(ids)
 
     async def end_disputes(self, ids: Collection[UUID]) -> None:
         """Whoever was in doubt only because of one of `ids` is looked at again."""
-        disputes = await disputes_of(self.connection, self.reach.tenant, ids)
+        disputes = await disputes_of(self.connection, self.caller.tenant, ids)
         self.changes += await end_relations(
-            self.connection, self.reach.tenant, [dispute.relation for dispute in disputes], at=self.at
+            self.connection, self.caller.tenant, [dispute.relation for dispute in disputes], at=self.at
         )
         self.doubtful |= {end for dispute in disputes for end in (dispute.contested, dispute.by)}
 
     async def relate(self, relations: Sequence[NewRelation]) -> None:
         """Write relations; those that are there already stay as they are."""
-        written = await insert_relations(self.connection, self.directory, self.reach.tenant, relations, at=self.at)
+        written = await insert_relations(self.connection, self.directory, self.caller.tenant, relations, at=self.at)
         self.changes += relation_changes(written)
         self.edges += written
 
-    async def audit(self, deeds: Sequence[Deed]) -> None:
-        await write_audit(self.connection, self.reach.tenant, deeds, actor=self.reach.trust.actor, at=self.at)
+    async def audit(self, events: Sequence[AuditEvent]) -> None:
+        await write_audit(self.connection, self.caller.tenant, events, actor=self.caller.trust.actor, at=self.at)
 
     async def settle(self) -> None:
         """Re-evaluate the records that are doubtful, and what rests on those that were changed."""
@@ -120,10 +119,10 @@ class Work:
         done = await reevaluate(
             self.connection,
             self.directory,
-            self.reach,
+            self.caller,
             doubtful=self.doubtful,
             causes=self.causes,
-            actor=self.reach.trust.actor,
+            actor=self.caller.trust.actor,
             at=self.at,
         )
         self.changes += done.changes
@@ -133,15 +132,15 @@ class Work:
     async def plan(self, draft: Draft) -> Plan:
         """The draft as capture would write it, in this transaction."""
         names = {UNSCOPED, draft.scope}
-        scopes = await self.directory.scopes(self.reach.tenant, names, create=True)
-        return Plan(self.connection, self.directory, self.reach, [draft], scopes, self.at, author="revision")
+        scopes = await self.directory.scopes(self.caller.tenant, names, create=True)
+        return Plan(self.connection, self.directory, self.caller, [draft], scopes, self.at, author="revision")
 
     async def write(self, plan: Plan) -> None:
         """Write what the plan has gathered, link the artifacts it names, and count it as part of this revision."""
         await insert_plan(plan)
         if any(draft.artifacts for draft in plan.drafts):
             current = {draft.position: plan.primaries.get(draft.position, draft.id) for draft in plan.drafts}
-            records = await Reader(self.connection, self.directory, self.reach, plan.at).records(current.values())
+            records = await Reader(self.connection, self.directory, self.caller, plan.at).records(current.values())
             await attach(plan, {position: records[id_] for position, id_ in current.items()})
         self.changes += plan.changes
         self.doubtful |= plan.doubtful | resting(plan.records)

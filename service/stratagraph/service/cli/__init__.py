@@ -22,7 +22,7 @@ from stratagraph.service.cli import (
     token,
 )
 from stratagraph.service.cli.output import explain
-from stratagraph.store.errors import StratagraphError
+from stratagraph.store.model.errors import StratagraphError
 
 app = typer.Typer(
     name="stratagraph",

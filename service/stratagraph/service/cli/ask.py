@@ -15,11 +15,11 @@ from stratagraph.memory.retrieve.service import Node, Retrieved
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.past import instant
 from stratagraph.service.runtime import Runtime
-from stratagraph.store.clock import rfc3339
-from stratagraph.store.enums import MemoryType
-from stratagraph.store.predicates import inverse
-from stratagraph.store.records import Relation
-from stratagraph.store.trust import SINGLE_USER
+from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.predicates import inverse
+from stratagraph.store.model.records import Relation
+from stratagraph.store.model.trust import SINGLE_USER
 
 NEIGHBOURS = 6  # shown below a root; the rest is counted
 

@@ -13,11 +13,11 @@ from rich.table import Table
 from stratagraph.memory.erase.request import Erase, Erasing
 from stratagraph.service.cli.output import errors, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
-from stratagraph.store.clock import rfc3339
-from stratagraph.store.erasures import Erased, Receipt
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.ids import parse_id
-from stratagraph.store.trust import SINGLE_USER
+from stratagraph.store.erasure.receipts import Erased, Receipt
+from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.ids import parse_id
+from stratagraph.store.model.trust import SINGLE_USER
 
 app = typer.Typer(
     help="Let something go for good, with every trace of it; nothing brings it back. docs/erasing.md says what goes and"

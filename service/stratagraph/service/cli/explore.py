@@ -15,11 +15,11 @@ from stratagraph.memory.explore.service import Explore
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.show import as_json, line
 from stratagraph.service.runtime import Runtime
-from stratagraph.store.errors import RecordNotFound
-from stratagraph.store.ids import parse_id
-from stratagraph.store.predicates import inverse
-from stratagraph.store.records import Relation
-from stratagraph.store.trust import SINGLE_USER, Trust
+from stratagraph.store.model.errors import RecordNotFound
+from stratagraph.store.model.ids import parse_id
+from stratagraph.store.model.predicates import inverse
+from stratagraph.store.model.records import Relation
+from stratagraph.store.model.trust import SINGLE_USER, Trust
 
 app = typer.Typer(help="How memories hang together: paths, impact, plans by their steps, shared memories, neighbours.")
 T = TypeVar("T")

@@ -18,9 +18,9 @@ from stratagraph.memory.imports.progress import Advance, ImportSummary
 from stratagraph.memory.imports.traces import count_lines, import_traces
 from stratagraph.service.cli.output import errors, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
-from stratagraph.store.enums import DeletionPolicy
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.trust import SINGLE_USER, Trust
+from stratagraph.store.model.enums import DeletionPolicy
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.trust import SINGLE_USER, Trust
 
 app = typer.Typer(
     help="Bring in what already happened. An import may be interrupted and run again: nothing is stored twice. What it"

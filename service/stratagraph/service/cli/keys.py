@@ -17,11 +17,11 @@ from stratagraph.service.cli.output import errors, people, print_json, with_runt
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Settings
-from stratagraph.store.clock import SystemClock
-from stratagraph.store.errors import InvalidInput, Misconfigured
-from stratagraph.store.sealing.master import MasterKey, from_file, from_hook
-from stratagraph.store.sealing.master import generate as new_master_key
-from stratagraph.store.sealing.rotation import KeyUse, Rotated, Rotation
+from stratagraph.store.keys.sealing.master import MasterKey, from_file, from_hook
+from stratagraph.store.keys.sealing.master import generate as new_master_key
+from stratagraph.store.model.clock import SystemClock
+from stratagraph.store.model.errors import InvalidInput, Misconfigured
+from stratagraph.store.records.key_rotation import KeyUse, Rotated, Rotation
 
 app = typer.Typer(
     help="Encryption at rest: make a master key, see which keys are in use, rotate them. docs/encryption.md explains.",

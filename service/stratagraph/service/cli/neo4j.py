@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 
 from stratagraph.service.settings import Settings
-from stratagraph.store.errors import StratagraphError
+from stratagraph.store.model.errors import StratagraphError
 
 if TYPE_CHECKING:
     from stratagraph.service.local_neo4j import LocalNeo4j, LocalServer

@@ -13,7 +13,7 @@ from rich.console import Console
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Settings
-from stratagraph.store.errors import StratagraphError
+from stratagraph.store.model.errors import StratagraphError
 
 people = Console(stderr=False)
 errors = Console(stderr=True)

@@ -11,8 +11,8 @@ from rich.table import Column, Table
 from stratagraph.graph_sync.worker import CONSUMER
 from stratagraph.service.cli.output import ID_WIDTH, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.parking import Parking
+from stratagraph.store.mirror.dead_letters import Parking
+from stratagraph.store.model.errors import InvalidInput
 
 app = typer.Typer(
     help="Changes that the mirror has refused: set aside, so that they do not hold up the others, and tried again with"

@@ -15,11 +15,11 @@ from stratagraph.memory.lookup import History
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.show import as_json, line
 from stratagraph.service.runtime import Runtime
-from stratagraph.store.clock import rfc3339
-from stratagraph.store.errors import InvalidInput, RecordNotFound
-from stratagraph.store.ids import parse_id
-from stratagraph.store.records import AuditEntry
-from stratagraph.store.trust import SINGLE_USER
+from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.errors import InvalidInput, RecordNotFound
+from stratagraph.store.model.ids import parse_id
+from stratagraph.store.model.records import AuditEntry
+from stratagraph.store.model.trust import SINGLE_USER
 
 
 def instant(text: str, name: str) -> datetime:

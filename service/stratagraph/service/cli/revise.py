@@ -28,10 +28,10 @@ from stratagraph.memory.revise.service import Revised
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.show import as_json, line, revised_json, tell
 from stratagraph.service.runtime import Runtime
-from stratagraph.store.enums import RecordState
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.ids import parse_id
-from stratagraph.store.trust import SINGLE_USER
+from stratagraph.store.model.enums import RecordState
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.ids import parse_id
+from stratagraph.store.model.trust import SINGLE_USER
 
 app = typer.Typer(
     help="Change what is remembered. Every change takes a reason (--why), is one transaction, and stays in the audit"

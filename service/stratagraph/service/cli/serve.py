@@ -12,7 +12,7 @@ from stratagraph.service.cli.output import people
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime
 from stratagraph.service.settings import PARTS, Part, Settings
-from stratagraph.store.errors import InvalidInput
+from stratagraph.store.model.errors import InvalidInput
 
 
 def serve(

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from stratagraph.memory.revise.service import Revised
 from stratagraph.service.cli.output import people
-from stratagraph.store.clock import rfc3339
-from stratagraph.store.enums import RecordState
-from stratagraph.store.records import MemoryRecord
+from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.enums import RecordState
+from stratagraph.store.model.records import MemoryRecord
 
 _COLOURS = {
     RecordState.ACTIVE: "green",

@@ -17,9 +17,9 @@ from stratagraph.service.cli.serve import welcome
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Settings
-from stratagraph.store.errors import InvalidInput, MirrorUnavailable
-from stratagraph.store.mirror_source import MirrorSource
-from stratagraph.store.rounds import Rounds
+from stratagraph.store.mirror.scrubs import Rounds
+from stratagraph.store.mirror.source import MirrorSource
+from stratagraph.store.model.errors import InvalidInput, MirrorUnavailable
 
 app = typer.Typer(
     help="The mirror in Neo4j: keep it in step, see how far it is, check it, repair it, write it afresh.",

@@ -11,10 +11,10 @@ from rich.table import Table
 
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
-from stratagraph.store.enums import Access, Sensitivity
-from stratagraph.store.errors import InvalidInput
-from stratagraph.store.ids import parse_id
-from stratagraph.store.trust import Trust
+from stratagraph.store.model.enums import Access, Sensitivity
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.ids import parse_id
+from stratagraph.store.model.trust import Trust
 
 app = typer.Typer(
     help="Make, list and revoke API keys. A key fixes tenant, actor, access, highest sensitivity and scopes; a request"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from stratagraph.service.local_neo4j.java import LINES, Line, line_of
-from stratagraph.store.errors import Misconfigured
+from stratagraph.store.model.errors import Misconfigured
 
 # What the shipped neo4j.conf gives the server's JVM. Without the opened java.nio, vector indexes stall while
 # they are filled. A server out of memory ends at once rather than limp on, so that a restart is possible.

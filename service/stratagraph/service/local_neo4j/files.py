@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from stratagraph.service.local_neo4j.java import THREE_WAYS, Java
-from stratagraph.store.errors import Misconfigured
+from stratagraph.store.model.errors import Misconfigured
 
 BROWSER_VERSION: Final = "5.24.0"  # as in deploy/neo4j/pom.xml; the newest that Maven Central resolves
 ENTRY_POINT_FILE: Final = "META-INF/services/org.neo4j.server.startup.EntryPoint"

@@ -12,7 +12,7 @@ from glob import glob
 from pathlib import Path
 from typing import Final
 
-from stratagraph.store.errors import Misconfigured
+from stratagraph.store.model.errors import Misconfigured
 
 THREE_WAYS: Final = (
     "There are three ways to get a Neo4j: install a JDK (17 or newer) and Maven, then run this again; "

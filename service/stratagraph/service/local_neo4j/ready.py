@@ -12,7 +12,7 @@ import neo4j
 import neo4j.exceptions
 import psutil
 
-from stratagraph.store.errors import MirrorUnavailable, Misconfigured
+from stratagraph.store.model.errors import MirrorUnavailable, Misconfigured
 
 READY_WITHIN_S: Final = 60  # 7-12 s were measured on two cores
 LOOK_EVERY_S: Final = 0.1

@@ -1,0 +1,129 @@
+"""The life of a thread's episode: opened by its first capture, closed by an outcome or by silence, and then captioned.
+
+The rows are the store's (`stratagraph.store.records.episodes`); what a closed episode is called and found by is decided
+here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+
+from stratagraph.store.feed.consumer import Change
+from stratagraph.store.keys.tenancy import Directory, Tenant
+from stratagraph.store.model.enums import Outcome
+from stratagraph.store.model.words import record_terms
+from stratagraph.store.postgres.database import Connection
+from stratagraph.store.records.episodes import (
+    EndedEpisode,
+    OpenEpisode,
+    Thread,
+    claim_episodes,
+    end_episodes,
+    previous_episodes,
+    record_outcome,
+)
+from stratagraph.store.records.writing import Edit, update_records
+
+CAPTION_CHARACTERS = 120
+MEMBER_CHARACTERS = 400  # of each member's text, for the episode's search terms
+TOOLS_NAMED = 12
+
+
+async def lock_episodes(
+    connection: Connection, directory: Directory, tenant: Tenant, threads: Collection[Thread], *, now: datetime
+) -> tuple[dict[Thread, OpenEpisode], list[Change]]:
+    """Lock the open episode of each thread, opening one where there is none; a silent one is closed first.
+
+    Returns the episodes by thread, and what the feed must say of those that were closed.
+    """
+    if not threads:
+        return {}, []
+    changes: list[Change] = []
+    episodes = await claim_episodes(connection, tenant, sorted(threads), now=now)
+    if len(episodes) < len(threads):  # the one we waited for was closed meanwhile: another is in its place, or ours
+        episodes = await claim_episodes(connection, tenant, sorted(threads), now=now)
+    silent = [row for row in episodes if row.closes_at <= now]
+    if silent:
+        changes += await close_episodes(connection, directory, tenant, [row.id for row in silent], at=now)
+        episodes = await claim_episodes(connection, tenant, sorted(threads), now=now)
+    new = [row.thread_key for row in episodes if row.events == 0]
+    previous = await previous_episodes(connection, tenant, new)
+    found = {}
+    for row in episodes:
+        thread = Thread(row.scope, row.sensitivity, bytes(row.thread_key))
+        is_new = row.events == 0
+        found[thread] = OpenEpisode(
+            id=row.id,
+            thread=thread,
+            events=row.events,
+            last_record=row.last_record,
+            is_new=is_new,
+            previous=previous.get(thread) if is_new else None,
+        )
+    return found, changes
+
+
+async def set_outcome(
+    connection: Connection,
+    directory: Directory,
+    tenant: Tenant,
+    episode: UUID,
+    outcome: Outcome,
+    *,
+    reason: str | None,
+    actor: str,
+    at: datetime,
+) -> list[Change]:
+    """Set the outcome of a locked episode, once, and close it."""
+    await record_outcome(connection, tenant, episode, outcome, reason=reason, actor=actor, at=at)
+    return await close_episodes(connection, directory, tenant, [episode], at=at)
+
+
+async def close_episodes(
+    connection: Connection, directory: Directory, tenant: Tenant, ids: Sequence[UUID], *, at: datetime
+) -> list[Change]:
+    """Close locked episodes: they take no more events, and from now on are found by what happened in them."""
+    ended = await end_episodes(connection, tenant, ids, at=at)
+    return await update_records(connection, directory, tenant, [_edit(tenant, one) for one in ended], at=at)
+
+
+def _edit(tenant: Tenant, episode: EndedEpisode) -> Edit:
+    name, text = _caption(episode), _description(episode)
+    words = "\n".join(f"{member.name}\n{member.text[:MEMBER_CHARACTERS]}" for member in episode.members)
+    payload = {key: value for key, value in episode.payload.items() if key != "outcome"}
+    if episode.outcome is not None:
+        payload["outcome"] = episode.outcome.label
+    return Edit(
+        id=episode.id,
+        name=name,
+        text=text,
+        payload=orjson.dumps(payload).decode(),
+        terms=record_terms(tenant.index_key, f"{text}\n{words}", name),
+        occurred_at=min((member.occurred_at for member in episode.members), default=None),
+        is_revision=False,
+    )
+
+
+def _caption(episode: EndedEpisode) -> str:
+    return f"Episode {episode.payload.get('thread_id', '')}{_outcome(episode)}"[:CAPTION_CHARACTERS]
+
+
+def _description(episode: EndedEpisode) -> str:
+    tools = Counter(member.tool for member in episode.members if member.tool)
+    used = ", ".join(f"{tool} ×{count}" if count > 1 else tool for tool, count in tools.most_common(TOOLS_NAMED))
+    opening = next((member.name for member in episode.members), "")
+    text = f"Episode of {episode.payload.get('thread_id', '')}: {episode.events} events{_outcome(episode)}."
+    if opening:
+        text += f" It began with: {opening}."
+    if used:
+        text += f" Tools used: {used}."
+    return text
+
+
+def _outcome(episode: EndedEpisode) -> str:
+    return f", {episode.outcome.label}" if episode.outcome is not None else ""

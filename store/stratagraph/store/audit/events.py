@@ -1,0 +1,188 @@
+"""The audit chain: insert-only, salted, linked by hashes, complete even when the rationale's text is erased."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.keys.sealing.contents import note, seal_rationale
+from stratagraph.store.keys.sealing.vault import Sealed, Sealer
+from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.enums import AuditAction
+from stratagraph.store.model.records import AuditEntry
+from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.bulk import insert_rows
+
+GENESIS = bytes(32)  # what the first entry of every record links to
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    """One thing done to one record. `salience` is the value it left, for salience events."""
+
+    record: UUID
+    action: AuditAction
+    rationale: str | None = None
+    salience: float | None = None
+
+
+def link(
+    previous: bytes,
+    *,
+    tenant: int,
+    record: UUID,
+    seq: int,
+    event: tuple[str, str, datetime, float | None, bytes | None],
+) -> bytes:
+    """The hash of an entry: SHA-256 over the one before it and all that the entry says."""
+    action, actor, at, salience, note_hash = event
+    value = "" if salience is None else repr(float(salience))
+    said = "\x1f".join((str(tenant), record.hex, str(seq), action, actor, rfc3339(at), value))
+    return hashlib.sha256(previous + (note_hash or b"") + said.encode()).digest()
+
+
+async def write_audit(
+    connection: AsyncConnection,
+    tenant: Tenant,
+    events: Sequence[AuditEvent],
+    *,
+    actor: str,
+    at: datetime,
+    new: Iterable[UUID] = (),
+    sealed: Collection[UUID] = (),
+) -> None:
+    """Append `deeds` to the chains of their records. Records in `new` have no chain yet, so none is looked up.
+
+    The rationale is sealed where its record is: `sealed` names those of the new ones.
+    """
+    if not events:
+        return
+    fresh = set(new)
+    heads, known = await _heads(connection, tenant, {event.record for event in events} - fresh)
+    secret = known | set(sealed)
+    sealer: Sealer | None = None
+    if any(event.rationale and event.record in secret for event in events):
+        sealer = await tenant.keyring.sealer(connection)
+    rows: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    for event in events:
+        seq, previous = heads.get(event.record, (0, GENESIS))
+        note_hash = None
+        if event.rationale:
+            salt = secrets.token_bytes(16)
+            note_hash = hashlib.sha256(salt + event.rationale.encode()).digest()
+            blob = None
+            if sealer is not None and event.record in secret:
+                blob = seal_rationale(sealer, event.record, seq + 1, event.rationale)
+            notes.append(
+                {
+                    "tenant": tenant.id,
+                    "id": event.record,
+                    "seq": seq + 1,
+                    "salt": salt,
+                    "rationale": event.rationale if blob is None else None,
+                    "sealed": blob,
+                }
+            )
+        hashed = link(
+            previous,
+            tenant=tenant.id,
+            record=event.record,
+            seq=seq + 1,
+            event=(event.action, actor, at, event.salience, note_hash),
+        )
+        heads[event.record] = (seq + 1, hashed)
+        rows.append(
+            {
+                "tenant": tenant.id,
+                "id": event.record,
+                "seq": seq + 1,
+                "action": event.action.value,
+                "actor": actor,
+                "at": at,
+                "salience": event.salience,
+                "note_hash": note_hash,
+                "hash": hashed,
+            }
+        )
+    await insert_rows(connection, tables.audit, rows)
+    await insert_rows(connection, tables.audit_note, notes)
+    await insert_rows(
+        connection,
+        tables.audit_head,
+        [{"tenant": tenant.id, "id": id_, "seq": seq, "hash": hashed} for id_, (seq, hashed) in heads.items()],
+        suffix="ON CONFLICT (tenant, id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash",
+    )
+
+
+async def _heads(
+    connection: AsyncConnection, tenant: Tenant, ids: set[UUID]
+) -> tuple[dict[UUID, tuple[int, bytes]], set[UUID]]:
+    """The ends of the chains, locked, and which of the records are sealed.
+
+    A record that is gone cannot tell any more, so what is said of it is sealed wherever anything is.
+    """
+    if not ids:
+        return {}, set()
+    table, record = tables.audit_head, tables.record
+    closed = (
+        select(record.c.sealed.is_not(None))
+        .where(record.c.tenant == table.c.tenant, record.c.id == table.c.id)
+        .scalar_subquery()
+    )
+    rows = (
+        await connection.execute(
+            select(table.c.id, table.c.seq, table.c.hash, closed.label("closed"))
+            .where(table.c.tenant == tenant.id, table.c.id.in_(ids))
+            .order_by(table.c.id)
+            .with_for_update(of=table)
+        )
+    ).all()
+    unknown = tenant.keyring.seal_from is not None
+    closed_ids = {row.id for row in rows if (unknown if row.closed is None else row.closed)}
+    return {row.id: (row.seq, bytes(row.hash)) for row in rows}, closed_ids
+
+
+async def fetch_audit(
+    connection: AsyncConnection, tenant: Tenant, ids: Iterable[UUID]
+) -> Mapping[UUID, list[AuditEntry]]:
+    """The log of each record, oldest first. The caller has checked that they may be seen in full."""
+    entries, notes = tables.audit, tables.audit_note
+    result = await connection.execute(
+        select(
+            entries.c.id,
+            entries.c.seq,
+            entries.c.action,
+            entries.c.actor,
+            entries.c.at,
+            notes.c.rationale,
+            notes.c.sealed,
+        )
+        .select_from(
+            entries.outerjoin(
+                notes,
+                (entries.c.tenant == notes.c.tenant) & (entries.c.id == notes.c.id) & (entries.c.seq == notes.c.seq),
+            )
+        )
+        .where(entries.c.tenant == tenant.id, entries.c.id.in_(list(ids)))
+        .order_by(entries.c.id, entries.c.seq)
+    )
+    rows = result.all()
+    blobs = [Sealed(id=row.id, purpose=note(row.seq), blob=bytes(row.sealed)) for row in rows if row.sealed is not None]
+    contents = iter(await tenant.keyring.open(blobs)) if blobs else iter(())
+    found: dict[UUID, list[AuditEntry]] = {}
+    for row in rows:
+        rationale = row.rationale if row.sealed is None else next(contents).decode()
+        found.setdefault(row.id, []).append(
+            AuditEntry(action=row.action, actor=row.actor, timestamp=row.at, rationale=rationale)
+        )
+    return found

@@ -1,0 +1,120 @@
+-- delete_relations_of --
+-- Delete relations at records that go, at most :limit.
+-- In key order, and without those that somebody else holds: two that delete the ends of one relation never wait for
+-- each other.
+WITH ends AS (
+  SELECT * FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
+), found AS (
+  SELECT e.tenant, e.id FROM ends a JOIN relation e ON e.tenant = a.tenant AND e.source = a.id
+  UNION
+  SELECT e.tenant, e.id FROM ends a JOIN relation e ON e.tenant = a.tenant AND e.target = a.id
+  LIMIT :limit
+), held AS (
+  SELECT e.tenant, e.id FROM relation e JOIN found f ON e.tenant = f.tenant AND e.id = f.id
+  ORDER BY e.tenant, e.id FOR UPDATE OF e SKIP LOCKED
+)
+DELETE FROM relation e USING held h WHERE e.tenant = h.tenant AND e.id = h.id
+RETURNING e.tenant, e.id, e.row_version
+
+-- episodes_of --
+-- The episodes that records are or belong to.
+SELECT a.tenant, a.id, e.id AS episode
+FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
+JOIN episode e ON e.tenant = a.tenant AND e.id = a.id
+UNION ALL
+SELECT a.tenant, a.id, v.episode
+FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
+JOIN episode_event v ON v.tenant = a.tenant AND v.record = a.id
+
+-- held_entities --
+-- Entities with a live relation to a current record that is not itself among those that go.
+SELECT a.tenant, a.id
+FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
+WHERE EXISTS (
+  SELECT FROM relation e JOIN record r ON r.tenant = e.tenant AND r.id = e.source
+  WHERE e.tenant = a.tenant AND e.target = a.id AND e.ended_at IS NULL AND r.state <= 2
+    AND (r.tenant, r.id) NOT IN (SELECT * FROM unnest(CAST(:going_tenants AS bigint[]), CAST(:going_ids AS uuid[])))
+) OR EXISTS (
+  SELECT FROM relation e JOIN record r ON r.tenant = e.tenant AND r.id = e.target
+  WHERE e.tenant = a.tenant AND e.source = a.id AND e.ended_at IS NULL AND r.state <= 2
+    AND (r.tenant, r.id) NOT IN (SELECT * FROM unnest(CAST(:going_tenants AS bigint[]), CAST(:going_ids AS uuid[])))
+)
+
+-- lock_due --
+-- The longest due records, with what decides whether they go.
+-- Rows that somebody else holds are left to them; the batch is cut before the join, so that a pass reads what is due
+-- and nothing else.
+WITH due AS MATERIALIZED (
+  SELECT s.* FROM salience s WHERE s.due_at <= :now ORDER BY s.due_at LIMIT :limit FOR UPDATE SKIP LOCKED
+)
+SELECT r.tenant, r.id, r.type, r.state, r.row_version, r.created_at, s.due_at, s.s, s.t0, s.curve, s.half_life_s,
+  s.min_salience, s.max_age_s, s.reinforcement_gain, s.params, s.pinned, s.deletion_policy, s.last_reinforced_at
+FROM due s JOIN record r ON r.tenant = s.tenant AND r.id = s.id
+FOR UPDATE OF r SKIP LOCKED
+
+-- lock_episodes_learned --
+-- Lock episodes that nobody else holds, and say which of them learning has read.
+SELECT e.tenant, e.id, e.learned_at IS NOT NULL AS is_learned
+FROM episode e
+JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id) ON e.tenant = a.tenant AND e.id = a.id
+FOR UPDATE OF e SKIP LOCKED
+
+-- postpone_pruning --
+-- When records that are due, but may not go yet, are to be looked at again; NULL is when somebody says so.
+UPDATE salience s SET due_at = a.due_at
+FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[]), CAST(:due_at AS timestamptz[])) AS a(tenant, id, due_at)
+WHERE s.tenant = a.tenant AND s.id = a.id
+
+-- preview_pruning --
+-- What would be pruned by :until, in order of its due instant.
+-- Held back are members of episodes that learning has not read, and entities with a relation to a current record that
+-- would not be gone by then.
+SELECT s.id, s.due_at
+FROM salience s JOIN record r ON r.tenant = s.tenant AND r.id = s.id
+WHERE s.tenant = :tenant AND s.due_at <= :until
+  AND (CAST(:after_due AS timestamptz) IS NULL
+       OR (s.due_at, s.id) > (CAST(:after_due AS timestamptz), CAST(:after_id AS uuid)))
+  AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
+  AND (r.type <> 1 OR NOT EXISTS (
+    SELECT FROM episode e WHERE e.tenant = s.tenant AND e.learned_at IS NULL AND (e.id = s.id
+      OR e.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = s.id))))
+  AND (r.type <> 3 OR NOT EXISTS (
+    SELECT FROM (
+      SELECT e.source AS far FROM relation_in_sight e WHERE e.tenant = s.tenant AND e.target = s.id
+        AND e.ended_at IS NULL
+      UNION ALL
+      SELECT e.target FROM relation_in_sight e WHERE e.tenant = s.tenant AND e.source = s.id AND e.ended_at IS NULL
+    ) e
+    JOIN record n ON n.tenant = s.tenant AND n.id = e.far
+    JOIN salience ns ON ns.tenant = s.tenant AND ns.id = e.far
+    WHERE n.state <= 2 AND (:all_scopes OR n.scope = ANY(CAST(:scopes AS integer[]))) AND n.sensitivity <= :ceiling
+      AND (ns.due_at IS NULL OR ns.due_at > :until OR n.type = 1 AND EXISTS (
+        SELECT FROM episode u WHERE u.tenant = s.tenant AND u.learned_at IS NULL AND (u.id = n.id
+          OR u.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = n.id))))))
+ORDER BY s.due_at, s.id LIMIT :first
+
+-- remove_records --
+-- The rows go, and by the foreign keys all that belongs to them.
+DELETE FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) RETURNING id, row_version
+
+-- schedule_learned --
+-- What fell due while it waited for learning may go now: the episodes and their members.
+WITH waiting AS (
+  SELECT s.tenant, s.id FROM salience s JOIN record r ON r.tenant = s.tenant AND r.id = s.id
+  WHERE s.tenant = :tenant AND s.due_at IS NULL AND s.deletion_policy = 1 AND NOT s.pinned
+    AND s.id IN (SELECT unnest(CAST(:ids AS uuid[]))
+                 UNION ALL
+                 SELECT record FROM episode_event WHERE tenant = :tenant AND episode = ANY(CAST(:ids AS uuid[])))
+    AND salience_at(s.s, s.t0, r.created_at, s.curve, s.half_life_s, s.min_salience, s.max_age_s, s.params, s.pinned,
+                    :at) < :prune_below
+  ORDER BY s.tenant, s.id FOR UPDATE OF s
+)
+UPDATE salience s SET due_at = :at FROM waiting w WHERE s.tenant = w.tenant AND s.id = w.id
+
+-- unrelated_records --
+-- Which of some locked records no relation is left at; none can come, because it would have to lock the record.
+SELECT r.tenant, r.id
+FROM record r
+JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id) ON r.tenant = a.tenant AND r.id = a.id
+WHERE NOT EXISTS (SELECT FROM relation e WHERE e.tenant = r.tenant AND e.source = r.id)
+  AND NOT EXISTS (SELECT FROM relation e WHERE e.tenant = r.tenant AND e.target = r.id)

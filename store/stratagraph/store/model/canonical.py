@@ -1,0 +1,82 @@
+"""Canonical JSON, keyed hashes over it, and what JSON we can store at all.
+
+Keys of facts, names and identifiers are HMAC-SHA256 with the tenant's index key over RFC 8785 JSON, so `1` and
+`1.0` are one value, a long object makes a short key, and a dump of the database does not spell out what is
+known (design decisions 5 and 18).
+"""
+
+from __future__ import annotations
+
+import hmac
+import math
+import unicodedata
+from typing import Any
+
+import rfc8785
+
+from stratagraph.store.model.errors import InvalidInput, LimitExceeded
+
+MAX_DEPTH = 64  # levels of nesting; deeper JSON is a mistake or an attack
+KEY_BYTES = 32
+_LARGEST_INTEGER = 2**53 - 1  # up to here RFC 8785 takes integers as they are
+
+
+def canonical_json(value: Any, *, path: list[str]) -> bytes:
+    """RFC 8785 bytes. Raises InvalidInput where a number has no exact IEEE 754 double."""
+    try:
+        return rfc8785.dumps(_as_doubles(value))
+    except rfc8785.CanonicalizationError as error:
+        raise InvalidInput(f"{'.'.join(path)}: has no canonical JSON form: {error}", path=path) from error
+
+
+def _as_doubles(value: Any) -> Any:
+    """Large integers that a double holds exactly, as doubles: JSON does not tell 1e16 from 10000000000000000."""
+    if isinstance(value, dict):
+        return {name: _as_doubles(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_as_doubles(item) for item in value]
+    if isinstance(value, int) and abs(value) > _LARGEST_INTEGER and abs(value) < 1e300 and int(float(value)) == value:
+        return float(value)
+    return value
+
+
+def keyed_hash(key: bytes, kind: str, value: bytes) -> bytes:
+    """32 bytes that depend on the tenant's index key; `kind` keeps the hashes of different ideas apart."""
+    return hmac.digest(key, kind.encode() + b"\x00" + value, "sha256")
+
+
+def normalised_name(name: str) -> str:
+    """How names are compared: compatibility form, one space between words, no case.
+
+    >>> normalised_name("  Auth  Middleware ")
+    'auth middleware'
+    """
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def check_json(value: Any, *, path: list[str], depth: int = 0) -> None:
+    """Raise InvalidInput for JSON that PostgreSQL cannot hold; the error names the place and the mend."""
+    if depth > MAX_DEPTH:
+        raise LimitExceeded(f"{'.'.join(path[:6])}…: nested deeper than {MAX_DEPTH} levels", path=path)
+    if isinstance(value, str):
+        if "\x00" in value:
+            raise InvalidInput(
+                f"{'.'.join(path)}: contains the character U+0000, which cannot be stored; leave it out",
+                path=path,
+            )
+        if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise InvalidInput(f"{'.'.join(path)}: contains half of a surrogate pair; send valid UTF-8", path=path)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if not isinstance(name, str):
+                raise InvalidInput(f"{'.'.join(path)}: object keys are strings, not {name!r}", path=path)
+            check_json(name, path=path, depth=depth)
+            check_json(item, path=[*path, name], depth=depth + 1)
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            check_json(item, path=[*path, str(position)], depth=depth + 1)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidInput(f"{'.'.join(path)}: {value} is not a JSON number", path=path)
+    elif value is not None and not isinstance(value, bool | int):
+        raise InvalidInput(f"{'.'.join(path)}: a {type(value).__name__} is not JSON", path=path)

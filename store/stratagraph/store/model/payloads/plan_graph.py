@@ -1,0 +1,59 @@
+"""Which sequence solved it: actions as nodes, dependencies as edges, always a DAG."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from stratagraph.store.model.payloads.base import Count, Instant, Name, Number, Part, Payload, Share
+
+
+class PlanNode(Part):
+    id: Name
+    op: Name
+    params: dict[str, Any] | None = None
+    guards: dict[str, Any] | None = None
+
+
+class PlanEdge(Part):
+    source: str = Field(alias="from")
+    target: str = Field(alias="to")
+    kind: Literal["data", "control"]
+
+
+class PlanMetrics(Part):
+    avg_latency_ms: Number | None = None
+    failure_rate: Share | None = None
+    execution_count: Count | None = None
+    last_executed_at: Instant | None = None
+
+
+class PlanGraphPayload(Payload):
+    kind: Literal["plan_graph"]
+    plan_id: Name
+    version: Name
+    nodes: list[PlanNode]
+    edges: list[PlanEdge]
+    intent: str | None = None
+    constraints: Any = None
+    inputs_schema: dict[str, Any] | None = None
+    outputs_schema: dict[str, Any] | None = None
+    metrics: PlanMetrics | None = None
+
+    @model_validator(mode="after")
+    def edges_form_a_dag(self) -> Self:
+        ids = {node.id for node in self.nodes}
+        if len(ids) != len(self.nodes):
+            raise ValueError("nodes: two steps share an id; give each its own")
+        for position, edge in enumerate(self.edges):
+            for end, side in ((edge.source, "from"), (edge.target, "to")):
+                if end not in ids:
+                    raise ValueError(f"edges.{position}.{side}: there is no node {end!r}")
+        import networkx as nx  # takes a third of a second, and most processes draw no graph
+
+        graph: nx.DiGraph[str] = nx.DiGraph((edge.source, edge.target) for edge in self.edges)
+        if not nx.is_directed_acyclic_graph(graph):
+            loop = " -> ".join([*(edge[0] for edge in nx.find_cycle(graph)), nx.find_cycle(graph)[0][0]])
+            raise ValueError(f"edges: the steps form a cycle: {loop}; a plan is a DAG, remove one of these edges")
+        return self

@@ -1,0 +1,50 @@
+"""What is true: a triple with its validity, revised by evidence only."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import JsonValue, field_validator, model_validator
+
+from stratagraph.store.model.payloads.base import Instant, Name, Part, Payload
+
+
+class Validity(Part):
+    mode: Literal["global", "conditional", "timeboxed"]
+    conditions: dict[str, Any] | None = None
+    start: Instant | None = None
+    end: Instant | None = None
+
+    @model_validator(mode="after")
+    def mode_fits(self) -> Self:
+        if self.mode == "conditional" and not self.conditions:
+            raise ValueError("mode is conditional, so conditions must name at least one key")
+        if self.mode == "timeboxed" and self.start is None and self.end is None:
+            raise ValueError("mode is timeboxed, so start or end must be given")
+        if self.start is not None and self.end is not None and self.end <= self.start:
+            raise ValueError("end must be later than start")
+        return self
+
+
+class Revision(Part):
+    supersedes: str | None = None
+    superseded_by: str | None = None
+    status: Literal["active", "contested", "retracted"] | None = None
+
+
+class SemanticPayload(Payload):
+    kind: Literal["semantic"]
+    subject: Name
+    predicate: Name
+    object: JsonValue
+    validity: Validity
+    evidence: list[dict[str, Any]] | None = None
+    revision_policy: Literal["replace", "fork", "contest"] | None = None
+    revision: Revision | None = None
+
+    @field_validator("object")
+    @classmethod
+    def not_null(cls, value: JsonValue) -> JsonValue:
+        if value is None:
+            raise ValueError("a fact has an object: a string, number, boolean, object or array, not null")
+        return value

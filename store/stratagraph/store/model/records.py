@@ -1,0 +1,76 @@
+"""A record as everybody outside this room sees it: one frozen object, whole or redacted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.salience import Salience
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryRecord:
+    """One memory. `salience` is its value at the instant of reading, in [0, 1].
+
+    `payload` is the canonical JSON of its type's schema (`payloads/`); for an episode of a thread it holds no
+    timeline until `episodes.assemble` reads it for a caller. A redacted record keeps id, type, sensitivity,
+    confidence, salience, scope, tags and times, and nothing else.
+    """
+
+    id: UUID
+    tenant: str
+    type: MemoryType
+    scope: str
+    sensitivity: Sensitivity
+    state: RecordState
+    confidence: float
+    salience: float
+    tags: tuple[str, ...]
+    created_at: datetime
+    occurred_at: datetime
+    updated_at: datetime
+    version: int
+    redacted: bool = False
+    name: str | None = None
+    text: str | None = None
+    payload: dict[str, Any] | None = None
+    lifecycle: Salience | None = None
+    provenance: dict[str, Any] | None = None
+    interpretation: dict[str, Any] | None = None
+
+    def as_redacted(self) -> MemoryRecord:
+        return replace(
+            self,
+            redacted=True,
+            state=RecordState.ACTIVE,
+            version=0,
+            name=None,
+            text=None,
+            payload=None,
+            lifecycle=None,
+            provenance=None,
+            interpretation=None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A directed edge, stored once; `predicates.inverse` names it read from its target. Weight in [0, 1]."""
+
+    id: UUID
+    source: UUID
+    target: UUID
+    predicate: str
+    weight: float
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    action: str
+    actor: str
+    timestamp: datetime
+    rationale: str | None

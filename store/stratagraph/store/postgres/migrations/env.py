@@ -1,0 +1,10 @@
+"""Alembic's entry: one connection, handed in by `stratagraph.store.postgres.schema`."""
+
+from alembic import context
+
+from stratagraph.store.postgres.tables import metadata
+
+connection = context.config.attributes["connection"]
+context.configure(connection=connection, target_metadata=metadata, transaction_per_migration=True)
+with context.begin_transaction():
+    context.run_migrations()

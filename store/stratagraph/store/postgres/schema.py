@@ -1,0 +1,89 @@
+"""Bringing a database to the schema this code expects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from stratagraph.store.model.errors import Misconfigured, StoreUnavailable
+from stratagraph.store.postgres.database import sqlalchemy_url
+from stratagraph.store.postgres.roles import admit
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+MIGRATION_LOCK = 7_000  # advisory: servers that start together migrate one after the other
+MINIMUM_VERSION = 160_000
+
+
+def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = None) -> str:
+    """Apply what is missing and return the revision reached. Blocking: run it in a thread.
+
+    `url` is the owner's. The logins of `api_url` and `worker_url` may act as their roles afterwards; where none is
+    given, the owner does. Raises Misconfigured where the server is too old, lacks an extension or a right, or is ahead
+    of this code.
+    """
+    engine = _engine(url)
+    try:
+        api, worker = (_login(other or url) for other in (api_url, worker_url))
+        return _migrate(engine, api=api, worker=worker)
+    except DBAPIError as error:
+        if "extension" in str(error.orig):
+            raise Misconfigured(
+                f"The database lacks an extension: {error.orig}. Stratagraph needs vector (pgvector ≥ 0.8),"
+                " pg_trgm and btree_gist; install them, or start without STRATAGRAPH_DATABASE_URL to use the"
+                " embedded server."
+            ) from error
+        if error.orig is not None and getattr(error.orig, "sqlstate", None) is None:
+            raise StoreUnavailable(f"The database cannot be reached: {error.orig}") from error
+        raise
+    finally:
+        engine.dispose()
+
+
+def _engine(url: str) -> Engine:
+    return create_engine(sqlalchemy_url(url), poolclass=NullPool, connect_args={"connect_timeout": 5})
+
+
+def _login(url: str) -> str:
+    """As whom the URL logs in, which it need not say itself."""
+    engine = _engine(url)
+    try:
+        with engine.connect() as connection:
+            return str(connection.execute(text("SELECT session_user")).scalar_one())
+    finally:
+        engine.dispose()
+
+
+def _migrate(engine: Engine, *, api: str, worker: str) -> str:
+    with engine.connect() as connection:
+        version = connection.execute(text("SHOW server_version_num")).scalar_one()
+        if int(version) < MINIMUM_VERSION:
+            raise Misconfigured(f"PostgreSQL 16 or newer is needed; this server is {int(version) // 10_000}.")
+        connection.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": MIGRATION_LOCK})
+        connection.commit()
+        known = sorted(path.stem.split("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+        current = _revision(connection)
+        if current is not None and current not in known:
+            raise Misconfigured(
+                f"The database is at revision {current}, which this version of Stratagraph does not know;"
+                " it was written by a newer one. Upgrade Stratagraph."
+            )
+        if current != known[-1]:
+            from stratagraph.store.postgres.migrations.upgrade import upgrade  # which most starts do not need
+
+            upgrade(connection)
+        admit(connection, api=api, worker=worker)
+        connection.commit()
+        connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": MIGRATION_LOCK})
+        connection.commit()
+        return known[-1]
+
+
+def _revision(connection: Connection) -> str | None:
+    """The revision the database is at; None for one that has never been migrated."""
+    there = connection.execute(text("SELECT to_regclass('alembic_version') IS NOT NULL")).scalar_one()
+    found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none() if there else None
+    connection.commit()
+    return found

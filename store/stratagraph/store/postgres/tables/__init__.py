@@ -1,0 +1,78 @@
+"""The tables, as SQLAlchemy Core. `migrations/` builds the same schema; a test holds the two together.
+
+Conventions (design decisions): `tenant` leads every key, ids are UUIDv7, times are timestamptz, names and free
+text live in payload columns, and what identifies a record beyond its id is a keyed hash.
+"""
+
+from stratagraph.store.postgres.tables.audit import audit, audit_head, audit_note
+from stratagraph.store.postgres.tables.base import metadata
+from stratagraph.store.postgres.tables.capture import candidate, idempotency, retrieval
+from stratagraph.store.postgres.tables.content import (
+    artifact,
+    artifact_reference,
+    artifact_removal,
+    artifact_upload,
+    tombstone,
+)
+from stratagraph.store.postgres.tables.entities import entity_term
+from stratagraph.store.postgres.tables.episodes import episode, episode_event
+from stratagraph.store.postgres.tables.erasure import erasure
+from stratagraph.store.postgres.tables.facts import fact_predicate, fact_slot
+from stratagraph.store.postgres.tables.feed import (
+    mirror_generation,
+    mirror_keeper,
+    sync_cursor,
+    sync_feed,
+    sync_log,
+    sync_parked,
+    sync_tick,
+    sync_worker,
+)
+from stratagraph.store.postgres.tables.propagation import reevaluation
+from stratagraph.store.postgres.tables.records import lifecycle_history, record, record_history, relation, salience
+from stratagraph.store.postgres.tables.search import doc_counter, lex_df, lex_scope, lex_stat
+from stratagraph.store.postgres.tables.tenancy import credential, data_key, predicate, scope, tenant
+
+__all__ = [
+    "artifact",
+    "artifact_reference",
+    "artifact_removal",
+    "artifact_upload",
+    "audit",
+    "audit_head",
+    "audit_note",
+    "candidate",
+    "credential",
+    "data_key",
+    "doc_counter",
+    "entity_term",
+    "episode",
+    "episode_event",
+    "erasure",
+    "fact_predicate",
+    "fact_slot",
+    "idempotency",
+    "lex_df",
+    "lex_scope",
+    "lex_stat",
+    "lifecycle_history",
+    "metadata",
+    "mirror_generation",
+    "mirror_keeper",
+    "predicate",
+    "record",
+    "record_history",
+    "reevaluation",
+    "relation",
+    "retrieval",
+    "salience",
+    "scope",
+    "sync_cursor",
+    "sync_feed",
+    "sync_log",
+    "sync_parked",
+    "sync_tick",
+    "sync_worker",
+    "tenant",
+    "tombstone",
+]

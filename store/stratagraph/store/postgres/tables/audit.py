@@ -1,0 +1,59 @@
+"""Who did what, insert-only and hash-chained; outlives its record, so nothing here has a foreign key to one."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    Float,
+    ForeignKeyConstraint,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    Uuid,
+)
+
+from stratagraph.store.postgres.tables.base import Instant, metadata, tenant_key
+
+audit = Table(
+    "audit",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("action", Text, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("salience", Float, comment="the value a salience event left"),
+    Column(
+        "note_hash",
+        LargeBinary,
+        comment="sha256(salt ‖ rationale), so the text can go and the chain still holds",
+    ),
+    Column("hash", LargeBinary, nullable=False),
+    CheckConstraint("seq >= 1", name="seq"),
+    CheckConstraint("octet_length(hash) = 32", name="hash"),
+)
+
+audit_note = Table(
+    "audit_note",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("salt", LargeBinary, nullable=False),
+    Column("rationale", Text),
+    Column("sealed", LargeBinary, comment="the rationale of a record whose content is sealed"),
+    CheckConstraint("num_nonnulls(rationale, sealed) = 1", name="rationale"),
+    ForeignKeyConstraint(["tenant", "id", "seq"], ["audit.tenant", "audit.id", "audit.seq"]),
+)
+
+audit_head = Table(
+    "audit_head",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("seq", Integer, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+)

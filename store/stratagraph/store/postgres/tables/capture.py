@@ -1,0 +1,72 @@
+"""What came in and what went out: capture candidates, idempotency keys, the log of retrievals."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    ARRAY,
+    CheckConstraint,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from stratagraph.store.postgres.tables.base import Instant, Xid8, metadata, tenant_key
+
+candidate = Table(
+    "candidate",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("stage", Text, nullable=False, comment="the last stage it reached"),
+    Column("actor", Text, nullable=False),
+    Column("source", Text, comment="absent where the record it became is sealed"),
+    Column("source_kind", Text, nullable=False),
+    Column("input", JSONB, comment="kept only while it is not committed: the record holds it afterwards"),
+    Column("sealed", LargeBinary, comment="the input of what is to be sealed"),
+    Column("error", Text),
+    Column("attempts", Integer, nullable=False),
+    Column("next_try_at", Instant),
+    Column("created_at", Instant, nullable=False),
+    Column("record", Uuid),
+    Column("created_records", ARRAY(Uuid), nullable=False),
+    Column("edges", ARRAY(Uuid), nullable=False),
+    Column("sequence", Xid8, nullable=False, server_default=func.pg_current_xact_id()),
+    CheckConstraint("state IN ('committed', 'failed')", name="state"),
+    CheckConstraint("(state = 'committed') = (record IS NOT NULL)", name="record"),
+    ForeignKeyConstraint(["tenant"], ["tenant.id"]),
+    Index("candidate_record_ix", "tenant", "record", postgresql_where=text("record IS NOT NULL")),
+    Index("candidate_retry_ix", "next_try_at", postgresql_where=text("state = 'failed'")),
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    tenant_key(),
+    Column("actor", Text, primary_key=True),
+    Column("key_hash", LargeBinary, primary_key=True),
+    Column("request_hash", LargeBinary, nullable=False),
+    Column("candidate", Uuid, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    ForeignKeyConstraint(["tenant", "candidate"], ["candidate.tenant", "candidate.id"], ondelete="CASCADE"),
+)
+
+retrieval = Table(
+    "retrieval",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("actor", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("roots", ARRAY(Uuid), nullable=False),
+    Column("nodes", ARRAY(Uuid), nullable=False),
+    Index("retrieval_at_ix", "at"),
+)

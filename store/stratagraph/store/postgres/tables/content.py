@@ -1,0 +1,91 @@
+"""Large bytes by their hash, and what is left of what was forgotten."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Text,
+    Uuid,
+)
+
+from stratagraph.store.postgres.tables.base import Instant, metadata, tenant_key, to_record
+
+artifact = Table(
+    "artifact",
+    metadata,
+    tenant_key(),
+    Column("sha256", LargeBinary, primary_key=True),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("object", Uuid, nullable=False, comment="ends the key that its bytes have in the object store"),
+    Column("sealed", LargeBinary, comment="an envelope with the key of its bytes; none: they are plain"),
+    Column("data_key", Integer, comment="what seals the envelope"),
+    Column("look_at", Instant, nullable=False, comment="when to see whether anybody needs it"),
+    CheckConstraint("octet_length(sha256) = 32", name="sha256"),
+    CheckConstraint("(sealed IS NULL) = (data_key IS NULL)", name="sealed"),
+    # Without its data key an artifact is lost, so one in use cannot be dropped; a tenant's last commit drops both.
+    ForeignKeyConstraint(
+        ["tenant", "data_key"], ["data_key.tenant", "data_key.id"], deferrable=True, initially="DEFERRED"
+    ),
+    Index("artifact_look_ix", "look_at"),
+)
+
+# What a caller may know from its own upload. A media type is what somebody says of bytes, not a part of them.
+artifact_upload = Table(
+    "artifact_upload",
+    metadata,
+    tenant_key(),
+    Column("sha256", LargeBinary, primary_key=True),
+    Column("actor", Text, primary_key=True),
+    Column("media_type", Text),
+    Column("uploaded_at", Instant, nullable=False),
+    ForeignKeyConstraint(["tenant", "sha256"], ["artifact.tenant", "artifact.sha256"], ondelete="CASCADE"),
+)
+
+artifact_reference = Table(
+    "artifact_reference",
+    metadata,
+    tenant_key(),
+    Column("sha256", LargeBinary, primary_key=True),
+    Column("record", Uuid, primary_key=True),
+    Column("media_type", Text),
+    ForeignKeyConstraint(["tenant", "sha256"], ["artifact.tenant", "artifact.sha256"]),
+    to_record("record"),
+    Index("artifact_reference_record_ix", "tenant", "record"),
+)
+
+# Outlives artifacts and tenants: an object is named here until it is known to be gone.
+artifact_removal = Table(
+    "artifact_removal",
+    metadata,
+    tenant_key(),
+    Column("object", Uuid, primary_key=True),
+    Column("sha256", LargeBinary, nullable=False),
+    Column("due_at", Instant, nullable=False, comment="-infinity: at once; later: unless it is adopted before"),
+    CheckConstraint("octet_length(sha256) = 32", name="sha256"),
+    Index("artifact_removal_due_ix", "due_at"),
+)
+
+tombstone = Table(
+    "tombstone",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("type", SmallInteger, nullable=False),
+    Column("scope", Integer, nullable=False),
+    Column("sensitivity", SmallInteger, nullable=False),
+    Column("cause", SmallInteger, nullable=False, comment="1 pruned, 2 deleted, 3 erased"),
+    Column("key_hash", LargeBinary, comment="what a background job would derive again, hashed"),
+    Column("at", Instant, nullable=False),
+    CheckConstraint("cause BETWEEN 1 AND 3", name="cause"),
+    ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
+    Index("tombstone_key_hash_ix", "tenant", "key_hash"),
+)

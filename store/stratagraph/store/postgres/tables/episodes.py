@@ -1,0 +1,75 @@
+"""Episodes: which records of a thread belong together, in rows of their own so that appending costs the same."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Uuid,
+    text,
+)
+
+from stratagraph.store.postgres.tables.base import Instant, metadata, tenant_key, to_record
+
+episode = Table(
+    "episode",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("thread_key", LargeBinary, nullable=False),
+    Column("scope", Integer, nullable=False),
+    Column("sensitivity", SmallInteger, nullable=False),
+    Column("opened_at", Instant, nullable=False),
+    Column("closes_at", Instant, nullable=False, comment="when silence closes it"),
+    Column("closed_at", Instant),
+    Column("outcome", SmallInteger),
+    Column("events", Integer, nullable=False),
+    Column("last_record", Uuid),
+    Column(
+        "learned_at",
+        Instant,
+        comment="when learning had read the closed episode; until then nothing of it is pruned",
+    ),
+    # A thread's first capture claims its open episode before the record of the episode is written.
+    to_record(deferrable=True, initially="DEFERRED"),
+    ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
+    CheckConstraint("outcome BETWEEN 1 AND 3", name="outcome"),
+    CheckConstraint("events >= 0", name="events"),
+    Index(
+        "episode_open_uq",
+        "tenant",
+        "scope",
+        "sensitivity",
+        "thread_key",
+        unique=True,
+        postgresql_where=text("closed_at IS NULL"),
+    ),
+    Index("episode_thread_ix", "tenant", "thread_key", text("opened_at DESC")),
+    Index("episode_closes_ix", "closes_at", postgresql_where=text("closed_at IS NULL")),
+)
+
+episode_event = Table(
+    "episode_event",
+    metadata,
+    tenant_key(),
+    Column("episode", Uuid, primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False, comment="order of arrival"),
+    Column("record", Uuid, nullable=False),
+    Column("call_key", LargeBinary, comment="keyed hash of a tool call's id, for depends_on"),
+    ForeignKeyConstraint(["tenant", "episode"], ["episode.tenant", "episode.id"], ondelete="CASCADE"),
+    to_record("record"),
+    Index(
+        "episode_event_call_ix",
+        "tenant",
+        "episode",
+        "call_key",
+        postgresql_where=text("call_key IS NOT NULL"),
+    ),
+    Index("episode_event_record_ix", "tenant", "record"),
+)

@@ -1,0 +1,143 @@
+"""The change feed: an insert-only log, the ticks that cut it into windows, and who has read how far."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Date,
+    Identity,
+    Integer,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import CHAR, JSONB
+
+from stratagraph.store.postgres.tables.base import Instant, PgSnapshot, Xid8, metadata
+
+sync_log = Table(
+    "sync_log",
+    metadata,
+    Column("shard", SmallInteger, nullable=False),
+    Column("xid", Xid8, nullable=False, server_default=func.pg_current_xact_id()),
+    Column("seq", BigInteger, Identity(always=True), nullable=False),
+    Column("day", Date, nullable=False, server_default=text("CURRENT_DATE")),
+    Column("tenant", BigInteger, nullable=False),
+    Column("kind", SmallInteger, nullable=False, comment="1 record, 2 relation"),
+    Column("id", Uuid, nullable=False),
+    Column("version", BigInteger, nullable=False, comment="the row_version written"),
+    Column("op", CHAR(1), nullable=False, comment="U upsert, D delete, R repair"),
+    PrimaryKeyConstraint("shard", "xid", "seq", "day"),
+    CheckConstraint("kind IN (1, 2)", name="kind"),
+    CheckConstraint("op IN ('U', 'D', 'R')", name="op"),
+    postgresql_partition_by="RANGE (day)",
+)
+
+sync_tick = Table(
+    "sync_tick",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("snap", PgSnapshot, nullable=False),
+    Column("at", Instant, nullable=False, server_default=func.clock_timestamp()),
+    Column("nonce", Uuid, nullable=False, server_default=func.gen_random_uuid()),
+)
+
+sync_cursor = Table(
+    "sync_cursor",
+    metadata,
+    Column("consumer", Text, primary_key=True),
+    Column(
+        "shard",
+        SmallInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="the first of the shards that this cursor reads",
+    ),
+    Column("tick", BigInteger, nullable=False, comment="everything this tick's snapshot saw is applied"),
+    Column("win_tick", BigInteger, comment="the end of the window being read"),
+    Column("win_seq", BigInteger, nullable=False, server_default=text("0")),
+    Column("owner", Text),
+    Column("epoch", BigInteger, nullable=False, server_default=text("0")),
+    Column("lease_until", Instant, nullable=False, server_default=text("'-infinity'")),
+    Column(
+        "rereads",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="may be forgotten: its consumer would read everything afresh",
+    ),
+)
+
+sync_feed = Table(
+    "sync_feed",
+    metadata,
+    Column("one", Boolean, primary_key=True, server_default=text("true")),
+    Column("incarnation", Text, comment="system identifier, timeline, database oid"),
+    CheckConstraint("one", name="one"),
+)
+
+sync_worker = Table(
+    "sync_worker",
+    metadata,
+    Column("consumer", Text, primary_key=True),
+    Column("owner", Text, primary_key=True),
+    Column("alive_until", Instant, nullable=False),
+)
+
+sync_parked = Table(
+    "sync_parked",
+    metadata,
+    Column("consumer", Text, primary_key=True),
+    Column("tenant", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", SmallInteger, primary_key=True, autoincrement=False),
+    Column("id", Uuid, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("tries", Integer, nullable=False),
+    Column("next_try", Instant, nullable=False),
+)
+
+mirror_generation = Table(
+    "mirror_generation",
+    metadata,
+    Column("mirror", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("state", Text, nullable=False),
+    Column("incarnation", Text, nullable=False, comment="system identifier, timeline, database oid"),
+    Column("started_at", Instant, nullable=False, server_default=func.clock_timestamp()),
+    Column("completed_at", Instant),
+    Column("tenant", BigInteger, comment="whose rows are written afresh; null for all"),
+    Column("reason", Text, nullable=False, server_default=text("''")),
+    Column("done", BigInteger, nullable=False, server_default=text("0"), comment="rows written"),
+    Column("total", BigInteger, comment="rows there were, about, when it began"),
+    CheckConstraint("state IN ('building', 'refreshing', 'active', 'retired')", name="state"),
+)
+
+mirror_keeper = Table(
+    "mirror_keeper",
+    metadata,
+    Column("mirror", Text, primary_key=True),
+    Column("owner", Text),
+    Column("epoch", BigInteger, nullable=False, server_default=text("0")),
+    Column("lease_until", Instant, nullable=False, server_default=text("'-infinity'")),
+    Column("checked_kind", SmallInteger, nullable=False, server_default=text("1")),
+    Column("checked_tenant", BigInteger, nullable=False, server_default=text("0")),
+    Column("checked_id", Uuid, comment="up to where the round of checks has come"),
+    Column("check_began_at", Instant),
+    Column(
+        "drift",
+        JSONB,
+        nullable=False,
+        server_default=text("'{}'"),
+        comment="differences found in this round, by class",
+    ),
+    Column("last_checked_at", Instant),
+    Column("last_drift", JSONB, comment="differences found in the last whole round, by class"),
+)

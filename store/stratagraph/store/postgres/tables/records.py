@@ -1,0 +1,262 @@
+"""Records, what they were, how much they matter, and how they relate."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Float,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB, TSTZRANGE, ExcludeConstraint
+from sqlalchemy.schema import SchemaItem
+
+from stratagraph.store.postgres.tables.base import Instant, SparseVec, metadata, tenant_key, to_record
+
+
+def content() -> tuple[SchemaItem, ...]:
+    """What a record says: in plain columns, or all of it in one sealed blob (design decision 17)."""
+    return (
+        Column("name", Text),
+        Column("text", Text),
+        Column("payload", JSONB),
+        Column("provenance", JSONB),
+        Column("interpretation", JSONB),
+        Column("sealed", LargeBinary, comment="an AES-256-GCM envelope that holds all five instead"),
+        CheckConstraint(
+            "CASE WHEN sealed IS NULL"
+            " THEN num_nulls(name, text, payload, provenance) = 0"
+            " ELSE num_nonnulls(name, text, payload, provenance, interpretation) = 0 END",
+            name="content",
+        ),
+    )
+
+
+record = Table(
+    "record",
+    metadata,
+    Column("tenant", BigInteger, nullable=False),
+    Column("id", Uuid, nullable=False),
+    Column("doc", BigInteger, nullable=False, comment="dense per tenant, new on every edit of the text"),
+    Column("type", SmallInteger, nullable=False),
+    Column("scope", Integer, nullable=False),
+    Column("sensitivity", SmallInteger, nullable=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("confidence", Float, nullable=False),
+    Column("tags", ARRAY(Text), nullable=False),
+    *content(),
+    Column("created_at", Instant, nullable=False),
+    Column("occurred_at", Instant, nullable=False),
+    Column("updated_at", Instant, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("row_version", BigInteger, nullable=False),
+    Column("handle_key", LargeBinary, comment="keyed hash of plan_id, skill_name or thread_id"),
+    Column("fact_key", LargeBinary),
+    Column("slot_key", LargeBinary),
+    Column("condition_key", LargeBinary),
+    Column("single_valued", Boolean),
+    Column("validity", TSTZRANGE),
+    Column("terms", ARRAY(Integer), nullable=False),
+    Column("impacts", SparseVec, nullable=False),
+    # The columns that traversal filters by ride in the key's index, so that a hop reads no heap.
+    PrimaryKeyConstraint("tenant", "id", postgresql_include=["scope", "sensitivity", "state"]),
+    UniqueConstraint("tenant", "doc"),
+    ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
+    ForeignKeyConstraint(
+        ["tenant", "scope", "sensitivity", "slot_key", "single_valued"],
+        [
+            "fact_slot.tenant",
+            "fact_slot.scope",
+            "fact_slot.sensitivity",
+            "fact_slot.slot_key",
+            "fact_slot.single_valued",
+        ],
+        onupdate="CASCADE",
+        name="record_slot_fk",
+    ),
+    CheckConstraint("type BETWEEN 1 AND 6", name="type"),
+    CheckConstraint("sensitivity BETWEEN 0 AND 4", name="sensitivity"),
+    CheckConstraint("state BETWEEN 1 AND 4", name="state"),
+    CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence"),
+    CheckConstraint("version >= 1 AND row_version >= 1", name="versions"),
+    CheckConstraint(
+        "(type = 4) = (fact_key IS NOT NULL) AND (type = 4) = (slot_key IS NOT NULL)"
+        " AND (type = 4) = (condition_key IS NOT NULL) AND (type = 4) = (single_valued IS NOT NULL)"
+        " AND (type = 4) = (validity IS NOT NULL)",
+        name="fact_keys",
+    ),
+    Index(
+        "record_active_fact_uq",
+        "tenant",
+        "scope",
+        "sensitivity",
+        "fact_key",
+        unique=True,
+        postgresql_where=text("type = 4 AND state = 1"),
+    ),
+    ExcludeConstraint(
+        ("tenant", "="),
+        ("scope", "="),
+        ("sensitivity", "="),
+        ("slot_key", "="),
+        ("condition_key", "="),
+        ("validity", "&&"),
+        using="gist",
+        where=text("state = 1 AND single_valued"),
+        name="record_single_value_excl",
+    ),
+    Index("record_slot_ix", "tenant", "scope", "sensitivity", "slot_key", postgresql_where=text("type = 4")),
+    Index("record_handle_ix", "tenant", "handle_key", postgresql_where=text("handle_key IS NOT NULL")),
+    # One working record per thread and trust; a caller with less neither meets nor blocks it.
+    Index(
+        "record_working_uq",
+        "tenant",
+        "scope",
+        "sensitivity",
+        "handle_key",
+        unique=True,
+        postgresql_where=text("type = 2 AND state = 1"),
+    ),
+    Index("record_recent_ix", "tenant", text("occurred_at DESC"), text("id DESC")),
+    Index("record_listed_ix", "tenant", text("id DESC"), postgresql_include=["scope", "sensitivity", "type"]),
+    Index("record_scope_ix", "tenant", "scope", "sensitivity"),
+    Index(
+        "record_terms_ix",
+        "terms",
+        postgresql_using="gin",
+        postgresql_with={"fastupdate": "on", "gin_pending_list_limit": 512},
+    ),
+)
+
+record_history = Table(
+    "record_history",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("row_version", BigInteger, primary_key=True, autoincrement=False),
+    Column("from_at", Instant, nullable=False),
+    Column("to_at", Instant, nullable=False),
+    Column("type", SmallInteger, nullable=False),
+    Column("scope", Integer, nullable=False),
+    Column("sensitivity", SmallInteger, nullable=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("confidence", Float, nullable=False),
+    Column("tags", ARRAY(Text), nullable=False),
+    *content(),
+    Column("occurred_at", Instant, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("terms", ARRAY(Integer), nullable=False),
+    Column("impacts", SparseVec, nullable=False),
+    to_record(),
+    CheckConstraint("from_at < to_at", name="span"),
+    Index(
+        "record_history_terms_ix",
+        "terms",
+        postgresql_using="gin",
+        postgresql_with={"fastupdate": "on", "gin_pending_list_limit": 512},
+    ),
+)
+
+salience = Table(
+    "salience",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("s", Float, nullable=False),
+    Column("t0", Instant, nullable=False),
+    Column("curve", SmallInteger, nullable=False),
+    Column("half_life_s", Float, nullable=False),
+    Column("min_salience", Float, nullable=False),
+    Column("max_age_s", Float),
+    Column("reinforcement_gain", Float, nullable=False),
+    Column("params", JSONB),
+    Column("pinned", Boolean, nullable=False),
+    Column("deletion_policy", SmallInteger, nullable=False),
+    Column("due_at", Instant),
+    Column("last_reinforced_at", Instant),
+    to_record(),
+    CheckConstraint("s BETWEEN 0 AND 1", name="s"),
+    CheckConstraint("curve BETWEEN 1 AND 3", name="curve"),
+    CheckConstraint("half_life_s >= 1", name="half_life"),
+    CheckConstraint("min_salience BETWEEN 0 AND 1", name="floor"),
+    CheckConstraint("max_age_s >= 1", name="max_age"),
+    CheckConstraint("deletion_policy BETWEEN 1 AND 3", name="deletion_policy"),
+    Index("salience_due_ix", "due_at", postgresql_where=text("due_at IS NOT NULL")),
+    Index("salience_tenant_due_ix", "tenant", "due_at", "id", postgresql_where=text("due_at IS NOT NULL")),
+)
+
+lifecycle_history = Table(
+    "lifecycle_history",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("to_at", Instant, primary_key=True, comment="until when it decayed like this"),
+    Column("curve", SmallInteger, nullable=False),
+    Column("half_life_s", Float, nullable=False),
+    Column("min_salience", Float, nullable=False),
+    Column("max_age_s", Float),
+    Column("reinforcement_gain", Float, nullable=False),
+    Column("params", JSONB),
+    Column("pinned", Boolean, nullable=False),
+    Column("deletion_policy", SmallInteger, nullable=False),
+    to_record(),
+)
+
+_LIVE = text("ended_at IS NULL")
+relation = Table(
+    "relation",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("source", Uuid, nullable=False),
+    Column("target", Uuid, nullable=False),
+    Column("predicate", Integer, nullable=False),
+    Column("weight", Float, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("ended_at", Instant, comment="relations never change; an end closes them"),
+    Column("row_version", BigInteger, nullable=False),
+    ForeignKeyConstraint(["tenant", "predicate"], ["predicate.tenant", "predicate.id"]),
+    to_record("source"),
+    to_record("target"),
+    CheckConstraint("weight BETWEEN 0 AND 1", name="weight"),
+    Index(
+        "relation_live_uq",
+        "tenant",
+        "source",
+        "predicate",
+        "target",
+        unique=True,
+        postgresql_where=_LIVE,
+    ),
+    # Best first in either direction, which is the order in which expansion takes them. Ended ones are in them too:
+    # whoever deletes a record looks for all its relations.
+    Index(
+        "relation_out_ix",
+        "tenant",
+        "source",
+        text("weight DESC"),
+        "id",
+        postgresql_include=["target", "predicate", "ended_at"],
+    ),
+    Index(
+        "relation_in_ix",
+        "tenant",
+        "target",
+        text("weight DESC"),
+        "id",
+        postgresql_include=["source", "predicate", "ended_at"],
+    ),
+)

@@ -1,1 +1,0 @@
-SELECT id, type, scope, sensitivity, at FROM tombstone WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))

@@ -1,1 +1,0 @@
-DELETE FROM sync_worker WHERE consumer = :consumer AND owner = :owner

@@ -1,1 +1,0 @@
-SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'sync_log'::regclass ORDER BY 1

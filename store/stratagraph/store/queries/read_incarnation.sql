@@ -1,1 +1,0 @@
-SELECT {incarnation} AS incarnation

@@ -1,1 +1,0 @@
-UPDATE mirror_keeper SET lease_until = '-infinity', owner = NULL WHERE mirror = :mirror AND owner = :owner

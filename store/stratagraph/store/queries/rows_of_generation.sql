@@ -1,1 +1,0 @@
-SELECT done FROM mirror_generation WHERE mirror = :mirror AND generation = :generation

@@ -1,3 +1,0 @@
-SELECT id, distance
-FROM search_words(CAST(:any_of AS integer[]), CAST(:all_of AS integer[]), :everything, CAST(:vector AS sparsevec),
-  CAST(:types AS smallint[]), CAST(:now AS timestamptz), :history, :limit)

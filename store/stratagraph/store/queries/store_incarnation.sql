@@ -1,1 +1,0 @@
-UPDATE sync_feed SET incarnation = :incarnation

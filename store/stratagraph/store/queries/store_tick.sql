@@ -1,1 +1,0 @@
-INSERT INTO sync_tick (snap) VALUES (CAST(:snap AS pg_snapshot))

@@ -1,1 +1,0 @@
-UPDATE mirror_generation SET done = :done WHERE mirror = :mirror AND generation = :generation

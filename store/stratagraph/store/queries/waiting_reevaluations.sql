@@ -1,2 +1,0 @@
-SELECT id, cause, queued_at, attempts, error FROM reevaluation
-WHERE tenant = :tenant ORDER BY queued_at, id LIMIT :limit

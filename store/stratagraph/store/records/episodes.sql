@@ -1,0 +1,45 @@
+-- assemble_episodes --
+-- Timeline and tool graph of episodes from the members in full sight.
+SELECT v.episode, v.record, r.payload -> 'timeline' AS timeline, r.payload -> 'tool_graph' AS tool_graph, r.sealed
+FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
+CROSS JOIN LATERAL (
+  SELECT episode, record, position FROM episode_event
+  WHERE tenant = :tenant AND episode = asked.id ORDER BY position LIMIT :most
+) v
+JOIN record r ON r.tenant = :tenant AND r.id = v.record
+WHERE (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
+ORDER BY v.episode, v.position
+
+-- close_episodes --
+-- Close episodes (again, when an outcome comes to one that silence had closed) and return what describes them.
+UPDATE episode e
+SET closed_at = coalesce(e.closed_at, :at)
+FROM record r
+WHERE e.tenant = :tenant AND e.id = ANY(CAST(:ids AS uuid[])) AND r.tenant = e.tenant AND r.id = e.id
+RETURNING e.id, e.events, e.outcome, r.payload, r.sealed
+
+-- episode_members --
+-- The first members of each episode, in order of arrival.
+SELECT v.episode, r.id, r.name, r.text, r.occurred_at, r.payload #>> '{tool_graph,0,tool}' AS tool, r.sealed
+FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
+CROSS JOIN LATERAL (
+  SELECT episode, record, position FROM episode_event
+  WHERE tenant = :tenant AND episode = asked.id ORDER BY position LIMIT :most
+) v
+JOIN record r ON r.tenant = :tenant AND r.id = v.record
+ORDER BY v.episode, v.position
+
+-- extend_episodes --
+-- Count the appended events and put off the silence.
+UPDATE episode e
+SET events = e.events + a.added, last_record = a.last, closes_at = :closes_at
+FROM unnest(CAST(:ids AS uuid[]), CAST(:added AS integer[]), CAST(:last AS uuid[])) AS a(id, added, last)
+WHERE e.tenant = :tenant AND e.id = a.id
+RETURNING e.id
+
+-- previous_episodes --
+-- The latest closed episode of each thread.
+SELECT DISTINCT ON (scope, sensitivity, thread_key) scope, sensitivity, thread_key, id
+FROM episode
+WHERE tenant = :tenant AND thread_key = ANY(CAST(:keys AS bytea[])) AND closed_at IS NOT NULL
+ORDER BY scope, sensitivity, thread_key, opened_at DESC, id DESC

@@ -1,0 +1,39 @@
+"""How records decayed before: kept when a pin or a lifecycle changes, so that the salience of then can be told."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.model.salience import Salience
+from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.bulk import insert_rows
+
+
+async def keep_lifecycle(
+    connection: AsyncConnection, tenant: Tenant, record: UUID, before: Salience, *, until: datetime
+) -> None:
+    """Note how a locked record has decayed up to `until`."""
+    decay = before.decay
+    await insert_rows(
+        connection,
+        tables.lifecycle_history,
+        [
+            {
+                "tenant": tenant.id,
+                "id": record,
+                "to_at": until,
+                "curve": int(decay.curve),
+                "half_life_s": decay.half_life_s,
+                "min_salience": decay.min_salience,
+                "max_age_s": decay.max_age_s,
+                "reinforcement_gain": decay.reinforcement_gain,
+                "params": decay.params,
+                "pinned": before.pinned,
+                "deletion_policy": int(before.deletion_policy),
+            }
+        ],
+    )

@@ -1,0 +1,171 @@
+"""Rows become records under a caller's trust. Every path that shows a record goes through here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import RowMapping
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.keys.sealing.contents import opened
+from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.records import MemoryRecord, Relation
+from stratagraph.store.model.salience import Decay, Salience
+from stratagraph.store.postgres.queries import fetch
+
+
+class Reader:
+    """Reads for one caller, at one instant, on one connection."""
+
+    def __init__(self, connection: AsyncConnection, directory: Directory, caller: Caller, now: datetime) -> None:
+        self.connection = connection
+        self.directory = directory
+        self.caller = caller
+        self.now = now
+
+    async def records(self, ids: Collection[UUID], *, current: bool = False) -> dict[UUID, MemoryRecord]:
+        """Those of `ids` that exist for the caller; what lies one level above the ceiling is redacted.
+
+        With `current`, without those that were superseded or retracted.
+        """
+        if not ids:
+            return {}
+        rows = await fetch(self.connection, "fetch_records", **self.caller.parameters(), ids=list(ids))
+        if current:  # on the row: a redacted record does not tell its state
+            rows = [row for row in rows if row["is_current"]]
+        return {record.id: record for record in await self._records(rows)}
+
+    async def heads(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
+        """Those of `ids` in full sight, without their content: for ranking."""
+        if not ids:
+            return {}
+        rows = await fetch(self.connection, "fetch_heads", **self.caller.parameters(), ids=list(ids))
+        return {record.id: record for record in await self._records(rows)}
+
+    async def page(
+        self, *, types: Collection[MemoryType], scope: str | None, tag: str | None, first: int, before: UUID | None
+    ) -> list[MemoryRecord]:
+        """Newest first, by keyset: at most `first` records with ids below `before`."""
+        rows = await fetch(
+            self.connection,
+            "list_records",
+            **self.caller.parameters(),
+            types=[int(memory_type) for memory_type in types or MemoryType],
+            scope=scope,
+            tag=tag,
+            before=before,
+            first=first,
+        )
+        return await self._records(rows)
+
+    async def by_handle(self, keys: Sequence[bytes]) -> list[MemoryRecord]:
+        """Records looked up by plan_id, skill_name or ref, newest first."""
+        rows = await fetch(self.connection, "fetch_by_handle", **self.caller.parameters(), keys=list(keys))
+        return await self._records(rows)
+
+    async def relations(self, ids: Collection[UUID]) -> list[Relation]:
+        """Those of the relations `ids` that show: one end readable in full, the other at least redacted."""
+        if not ids:
+            return []
+        rows = await fetch(self.connection, "fetch_relations", **self.caller.parameters(), ids=list(ids))
+        return await self._relations(rows)
+
+    async def relations_of(self, ids: Collection[UUID], *, limit: int) -> dict[UUID, list[Relation]]:
+        """The relations that show at each record, heaviest first, at most `limit` each."""
+        if not ids:
+            return {}
+        rows = await fetch(
+            self.connection, "fetch_relations_of", **self.caller.parameters(), ids=list(ids), limit=limit
+        )
+        found: dict[UUID, list[Relation]] = {id_: [] for id_ in ids}
+        for row, relation in zip(rows, await self._relations(rows), strict=True):
+            found[row["asked"]].append(relation)
+        return found
+
+    async def _records(self, rows: Sequence[RowMapping]) -> list[MemoryRecord]:
+        scopes = await self.directory.scope_names({row["scope"] for row in rows})
+        contents = await opened(self.caller.tenant.keyring, rows)
+        return [
+            self._record(row if content is None else {**row, **content}, scopes)
+            for row, content in zip(rows, contents, strict=True)
+        ]
+
+    def _record(self, row: Mapping[Any, Any], scopes: Mapping[int, str]) -> MemoryRecord:
+        lifecycle, redacted = salience_of(row), row["sensitivity"] > self.caller.ceiling
+        record = MemoryRecord(
+            id=row["id"],
+            tenant=self.caller.tenant.name,
+            type=MemoryType(row["type"]),
+            scope=scopes[row["scope"]],
+            sensitivity=Sensitivity(row["sensitivity"]),
+            state=RecordState.ACTIVE if redacted else RecordState(row["state"]),
+            confidence=row["confidence"],
+            salience=lifecycle.at(self.now),
+            tags=tuple(row["tags"]),
+            created_at=row["created_at"],
+            occurred_at=row["occurred_at"],
+            updated_at=row["updated_at"],
+            version=0 if redacted else row["version"],
+            name=row["name"],
+            text=row["text"],
+            payload=rendered(row),
+            lifecycle=lifecycle,
+            provenance=row["provenance"],
+            interpretation=row["interpretation"],
+        )
+        return record.as_redacted() if redacted else record
+
+    async def _relations(self, rows: Sequence[RowMapping]) -> list[Relation]:
+        tenant = self.caller.tenant.id
+        names = await self.directory.predicate_names({(tenant, row["predicate"]) for row in rows})
+        return [
+            Relation(
+                id=row["id"],
+                source=row["source"],
+                target=row["target"],
+                predicate=names[tenant, row["predicate"]],
+                weight=row["weight"],
+                created_at=row["created_at"],
+            )
+            for row in rows
+        ]
+
+
+_STATUS = {
+    RecordState.ACTIVE: "active",
+    RecordState.CONTESTED: "contested",
+    RecordState.SUPERSEDED: "retracted",
+    RecordState.RETRACTED: "retracted",
+}
+
+
+def rendered(row: Mapping[Any, Any]) -> Any:
+    """The payload as stored, and for a fact the revision status, which the record's state decides."""
+    payload = row["payload"]
+    if row["type"] == MemoryType.SEMANTIC and payload is not None:
+        payload["revision"] = {**payload.get("revision", {}), "status": _STATUS[RecordState(row["state"])]}
+    return payload
+
+
+def salience_of(row: Mapping[Any, Any]) -> Salience:
+    return Salience(
+        s=row["s"],
+        t0=row["t0"],
+        created_at=row["created_at"],
+        decay=Decay(
+            curve=Curve(row["curve"]),
+            half_life_s=row["half_life_s"],
+            min_salience=row["min_salience"],
+            max_age_s=row["max_age_s"],
+            reinforcement_gain=row["reinforcement_gain"],
+            params=row["params"],
+        ),
+        pinned=row["pinned"],
+        deletion_policy=DeletionPolicy(row["deletion_policy"]),
+        last_reinforced_at=row["last_reinforced_at"],
+        is_withdrawn=(row["state"] or RecordState.ACTIVE) > RecordState.CONTESTED,
+    )

@@ -1,0 +1,78 @@
+-- fetch_by_handle --
+-- Records by the keyed hash of their plan_id, skill_name or ref; newest first.
+SELECT {record_columns}
+FROM record r JOIN record_head h ON h.tenant = r.tenant AND h.id = r.id
+WHERE r.tenant = :tenant AND r.handle_key = ANY(CAST(:keys AS bytea[])) AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[])))
+  AND r.sensitivity <= :ceiling
+ORDER BY r.created_at DESC, r.id DESC LIMIT 100
+
+-- fetch_heads --
+-- Heads of records in full sight, for ranking more of them than will be shown.
+SELECT {head_columns}, NULL::text AS name, NULL::text AS text, NULL::jsonb AS payload, NULL::jsonb AS provenance,
+  NULL::jsonb AS interpretation, NULL::bytea AS sealed
+FROM record_head h
+WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[])))
+  AND h.sensitivity <= :ceiling
+
+-- fetch_records --
+-- Records by id, whole up to the ceiling, heads only one level above it, nothing beyond.
+SELECT {record_columns}
+FROM record_head h LEFT JOIN record r ON r.tenant = h.tenant AND r.id = h.id AND r.sensitivity <= :ceiling
+WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[])))
+  AND h.sensitivity <= :ceiling + 1
+
+-- fetch_relations --
+-- Relations by id: one end in full sight, the other at least redacted.
+SELECT e.id, e.source, e.target, e.predicate, e.weight, e.created_at
+FROM relation_in_sight e
+WHERE e.tenant = :tenant AND e.id = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
+  AND (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
+  AND least(e.source_sensitivity, e.target_sensitivity) <= :ceiling
+  AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling + 1
+
+-- fetch_relations_of --
+-- The relations at each of some records, heaviest first, at most :limit each.
+SELECT asked.id AS asked, e.id, e.source, e.target, e.predicate, e.weight, e.created_at
+FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
+CROSS JOIN LATERAL (
+  SELECT e.* FROM (
+    (SELECT e.* FROM relation_in_sight e
+     WHERE e.tenant = :tenant AND e.source = asked.id AND e.ended_at IS NULL
+       AND (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
+       AND least(e.source_sensitivity, e.target_sensitivity) <= :ceiling
+       AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling + 1
+     ORDER BY e.weight DESC, e.id LIMIT :limit)
+    UNION ALL
+    (SELECT e.* FROM relation_in_sight e
+     WHERE e.tenant = :tenant AND e.target = asked.id AND e.source <> asked.id AND e.ended_at IS NULL
+       AND (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
+       AND least(e.source_sensitivity, e.target_sensitivity) <= :ceiling
+       AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling + 1
+     ORDER BY e.weight DESC, e.id LIMIT :limit)
+  ) e
+  ORDER BY e.weight DESC, e.id LIMIT :limit
+) e
+ORDER BY asked.id, e.weight DESC, e.id
+
+-- head_columns --
+-- A record's head (`h`, of the view record_head): what ranks it, and all that a caller sees of one that is redacted.
+h.id, h.type, h.scope, h.sensitivity, h.is_current, h.state, h.confidence, h.tags, h.created_at, h.occurred_at,
+  h.updated_at, h.version, h.s, h.t0, h.curve, h.half_life_s, h.min_salience, h.max_age_s, h.reinforcement_gain,
+  h.params, h.pinned, h.deletion_policy, h.last_reinforced_at
+
+-- list_records --
+-- A page of records, newest first.
+-- The keyset walks record_listed_ix; filters beyond it cost what they skip.
+SELECT {record_columns}
+FROM record_head h LEFT JOIN record r ON r.tenant = h.tenant AND r.id = h.id AND r.sensitivity <= :ceiling
+WHERE h.tenant = :tenant AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling + 1
+  AND (CAST(:before AS uuid) IS NULL OR h.id < CAST(:before AS uuid))
+  AND h.type = ANY(CAST(:types AS smallint[]))
+  AND (CAST(:scope AS text) IS NULL
+       OR h.scope = (SELECT id FROM scope WHERE scope.tenant = :tenant AND scope.name = CAST(:scope AS text)))
+  AND (CAST(:tag AS text) IS NULL OR CAST(:tag AS text) = ANY(h.tags))
+ORDER BY h.id DESC LIMIT :first
+
+-- record_columns --
+-- All of a record: its head, and what is beyond it from the record itself (`r`), which is not there above the ceiling.
+{head_columns}, r.name, r.text, r.payload, r.provenance, r.interpretation, r.sealed

@@ -1,0 +1,190 @@
+-- delete_reevaluations --
+-- Delete the queued re-evaluations of the given records.
+DELETE FROM reevaluation WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+
+-- direct_dependents --
+-- Current records derived directly from one of some records.
+SELECT DISTINCT e.target AS id
+FROM relation e
+JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name IN ('derived_semantic', 'supports')
+JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
+WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
+  AND e.target <> ALL(CAST(:known AS uuid[]))
+ORDER BY e.target LIMIT :limit
+
+-- disputed_records --
+-- Which of some records stand in a dispute with another that is part of the current truth.
+SELECT DISTINCT near.id
+FROM unnest(CAST(:ids AS uuid[])) AS near(id)
+JOIN relation e ON e.tenant = :tenant AND (e.source = near.id OR e.target = near.id) AND e.ended_at IS NULL
+JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name = 'contested_by'
+JOIN record r ON r.tenant = e.tenant AND r.id = CASE WHEN e.source = near.id THEN e.target ELSE e.source END
+  AND r.state <= 2
+
+-- disputes_of --
+-- The open disputes in which some records stand.
+SELECT e.id, e.source, e.target
+FROM relation e JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name = 'contested_by'
+WHERE e.tenant = :tenant AND e.ended_at IS NULL
+  AND (e.source = ANY(CAST(:ids AS uuid[])) OR e.target = ANY(CAST(:ids AS uuid[])))
+
+-- end_relations --
+-- Close relations: they never change, they end.
+UPDATE relation SET ended_at = :at, row_version = row_version + 1
+WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND ended_at IS NULL
+RETURNING id, row_version
+
+-- enqueue_dependents --
+-- Queue all current records derived directly from one of some records, but for those that have been looked at.
+INSERT INTO reevaluation (tenant, id, cause, queued_at, next_try_at, attempts)
+SELECT DISTINCT ON (e.target) e.tenant, e.target, e.source, CAST(:at AS timestamptz), CAST(:at AS timestamptz), 0
+FROM relation e
+JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name IN ('derived_semantic', 'supports')
+JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
+WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
+  AND e.target <> ALL(CAST(:known AS uuid[]))
+ORDER BY e.target
+ON CONFLICT (tenant, id) DO NOTHING
+RETURNING id
+
+-- fetch_contents --
+-- Of locked records that are sealed the blob; of those about to be sealed what they say.
+-- `:levels` are new sensitivities.
+SELECT r.id, r.sealed, closing.now AS closing,
+  CASE WHEN closing.now THEN r.name END AS name,
+  CASE WHEN closing.now THEN r.text END AS text,
+  CASE WHEN closing.now THEN r.payload END AS payload,
+  CASE WHEN closing.now THEN r.provenance END AS provenance,
+  CASE WHEN closing.now THEN r.interpretation END AS interpretation
+FROM record r
+JOIN (
+  SELECT id, max(level) AS level
+  FROM unnest(CAST(:ids AS uuid[]), CAST(:levels AS smallint[])) AS a(id, level) GROUP BY id
+) a ON a.id = r.id
+CROSS JOIN LATERAL (
+  SELECT r.sealed IS NULL AND coalesce(greatest(r.sensitivity, a.level) >= CAST(:seal_from AS smallint), false) AS now
+) closing
+WHERE r.tenant = :tenant AND (r.sealed IS NOT NULL OR closing.now)
+
+-- fetch_downstream --
+-- Current records derived from some records, directly or through others, each with what it was derived from on the way.
+WITH RECURSIVE kinds AS MATERIALIZED (
+  SELECT id FROM predicate WHERE tenant = :tenant AND name IN ('derived_semantic', 'supports')
+), down(id, source) AS (
+  SELECT e.target, e.source
+  FROM relation e JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
+  WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
+    AND e.predicate IN (SELECT id FROM kinds)
+  UNION
+  SELECT e.target, e.source
+  FROM down d
+  JOIN relation e ON e.tenant = :tenant AND e.source = d.id AND e.ended_at IS NULL
+    AND e.predicate IN (SELECT id FROM kinds)
+  JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
+)
+SELECT id, array_agg(source) AS sources FROM (SELECT id, source FROM down LIMIT :limit) reached GROUP BY id
+
+-- fetch_remains --
+-- What a tombstone keeps of records, and what a background job would derive them again by.
+SELECT r.tenant, r.id, r.type, r.scope, r.sensitivity,
+  CASE r.type
+    WHEN 3 THEN (SELECT t.term_key FROM entity_term t
+                 WHERE t.tenant = r.tenant AND t.entity = r.id AND t.kind = 2 ORDER BY t.claimed DESC LIMIT 1)
+    WHEN 4 THEN r.fact_key
+    WHEN 5 THEN r.handle_key
+    WHEN 6 THEN r.handle_key
+  END AS key
+FROM record r
+JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS asked(tenant, id)
+  ON r.tenant = asked.tenant AND r.id = asked.id
+ORDER BY r.tenant, r.id
+
+-- find_tombstones --
+-- Fetch the tombstones of the given ids.
+SELECT id, type, scope, sensitivity, at FROM tombstone WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+
+-- invalid_references --
+-- Of the records that provenance names, those that hold nothing any more: in doubt, withdrawn, deleted or erased.
+-- One that was merely pruned held when it was learned from: a fact outlives the episode it came from.
+SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state <> 1
+UNION ALL
+SELECT id FROM tombstone WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND cause <> 1
+
+-- list_reevaluations --
+-- List the queued re-evaluations of a tenant, the oldest first.
+SELECT id, cause, queued_at, attempts, error FROM reevaluation
+WHERE tenant = :tenant ORDER BY queued_at, id LIMIT :limit
+
+-- lock_due_reevaluations --
+-- Lock the queued re-evaluations that are due, skipping those that another worker holds.
+SELECT tenant, id, cause, queued_at, attempts, error FROM reevaluation
+WHERE next_try_at <= :now ORDER BY next_try_at LIMIT :limit FOR UPDATE SKIP LOCKED
+
+-- lock_records --
+-- The rows about to be changed, locked in the order every writer takes.
+SELECT id, type, scope, sensitivity, state, version, updated_at
+FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+ORDER BY id FOR UPDATE
+
+-- lock_slot_of --
+-- The slot of a fact, locked before anything about it is decided.
+SELECT s.scope, s.sensitivity, s.slot_key, s.single_valued
+FROM record r JOIN fact_slot s ON s.tenant = r.tenant AND s.scope = r.scope AND s.sensitivity = r.sensitivity
+  AND s.slot_key = r.slot_key
+WHERE r.tenant = :tenant AND r.id = :id
+FOR UPDATE OF s
+
+-- postpone_reevaluation --
+-- Record a failed re-evaluation and the time of its next attempt.
+UPDATE reevaluation SET attempts = attempts + 1, error = :error, next_try_at = :next_try_at
+WHERE tenant = :tenant AND id = :id
+
+-- relations_at --
+-- Every open relation at some records.
+SELECT e.id, e.source, e.target, p.name, e.weight
+FROM relation e JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate
+WHERE e.tenant = :tenant AND e.ended_at IS NULL
+  AND (e.source = ANY(CAST(:ids AS uuid[])) OR e.target = ANY(CAST(:ids AS uuid[])))
+ORDER BY e.id
+
+-- sources_of --
+-- What each of some records was derived from, whether that still holds or not.
+SELECT e.target AS id, array_agg(e.source) AS sources
+FROM relation e JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate
+  AND p.name IN ('derived_semantic', 'supports')
+WHERE e.tenant = :tenant AND e.target = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
+GROUP BY e.target
+
+-- update_record --
+-- Keep what the record was, then change it.
+-- Returns the new row_version. What was written at the same instant, by this very transaction, was never seen by
+-- anybody and is not history.
+WITH kept AS (
+  INSERT INTO record_history (tenant, id, row_version, from_at, to_at, type, scope, sensitivity, state, confidence,
+    tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts)
+  SELECT tenant, id, row_version, updated_at, CAST(:at AS timestamptz), type, scope, sensitivity, state, confidence,
+    tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts
+  FROM record WHERE tenant = :tenant AND id = :id AND updated_at < :at
+)
+UPDATE record SET
+  doc = CASE WHEN CAST(:impacts AS text) IS NULL THEN doc ELSE :doc END,
+  state = coalesce(CAST(:state AS smallint), state),
+  sensitivity = coalesce(CAST(:sensitivity AS smallint), sensitivity),
+  confidence = coalesce(CAST(:confidence AS float8), confidence),
+  name = CASE WHEN CAST(:sealed AS bytea) IS NULL THEN coalesce(CAST(:name AS text), name) END,
+  text = CASE WHEN CAST(:sealed AS bytea) IS NULL THEN coalesce(CAST(:text AS text), text) END,
+  payload = CASE WHEN CAST(:sealed AS bytea) IS NULL
+    THEN coalesce(CAST(CAST(:payload AS text) AS jsonb), payload) END,
+  provenance = CASE WHEN CAST(:sealed AS bytea) IS NULL
+    THEN coalesce(CAST(CAST(:provenance AS text) AS jsonb), provenance) END,
+  interpretation = CASE WHEN CAST(:sealed AS bytea) IS NULL
+    THEN coalesce(CAST(CAST(:interpretation AS text) AS jsonb), interpretation) END,
+  sealed = coalesce(CAST(:sealed AS bytea), sealed),
+  terms = coalesce(CAST(:terms AS integer[]), terms),
+  impacts = coalesce(CAST(CAST(:impacts AS text) AS sparsevec), impacts),
+  occurred_at = coalesce(CAST(:occurred_at AS timestamptz), occurred_at),
+  updated_at = :at,
+  version = version + :step,
+  row_version = row_version + 1
+WHERE tenant = :tenant AND id = :id
+RETURNING row_version

@@ -1,0 +1,1 @@
+"""Candidates for a question: word search by BM25, the statistics it needs, and the log of what was answered."""

@@ -1,0 +1,36 @@
+"""The graph as of a past instant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.model.enums import RecordState
+from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.traversal.neighbourhood import Edge
+
+
+class PastGraphReader:
+    """Traversal in Postgres as of an instant."""
+
+    name = "sql"
+
+    def __init__(self, connection: AsyncConnection, at: datetime) -> None:
+        self._connection = connection
+        self._at = at
+
+    async def edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
+        rows = await fetch(
+            self._connection,
+            "edges_of_at",
+            **caller.parameters(),
+            frontier=list(frontier),
+            fan_out=fan_out,
+            newest_state=int(RecordState.RETRACTED if history else RecordState.CONTESTED),
+            at=self._at,
+        )
+        return [Edge(row["id"], row["near"], row["far"], row["weight"], row["acl"]) for row in rows]

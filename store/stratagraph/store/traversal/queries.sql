@@ -1,0 +1,138 @@
+-- count_degrees --
+-- How many relations each record has to other current ones in full sight, counted to :most.
+SELECT near.id, (
+  SELECT count(*) FROM (
+    (SELECT e.id FROM relation_in_sight e
+     WHERE e.tenant = :tenant AND e.source = near.id AND e.target <> near.id AND e.ended_at IS NULL
+       AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
+       AND e.target_is_current LIMIT :most)
+    UNION ALL
+    (SELECT e.id FROM relation_in_sight e
+     WHERE e.tenant = :tenant AND e.target = near.id AND e.source <> near.id AND e.ended_at IS NULL
+       AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
+       AND e.source_is_current LIMIT :most)
+    LIMIT :most
+  ) e
+) AS degree
+FROM unnest(CAST(:ids AS uuid[])) AS near(id)
+
+-- edges_of --
+-- The heaviest edges at each frontier record, per direction, whose far end is in sight (in full, or as a leaf).
+SELECT near.id AS near, e.id, e.far, e.weight, e.acl
+FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
+CROSS JOIN LATERAL (
+  (SELECT e.id, e.target AS far, e.weight, e.target_scope * 8 + e.target_sensitivity AS acl
+   FROM relation_in_sight e
+   WHERE e.tenant = :tenant AND e.source = near.id AND e.ended_at IS NULL
+     AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling + 1
+     AND (:history OR e.target_is_current)
+   ORDER BY e.weight DESC, e.id LIMIT :fan_out)
+  UNION ALL
+  (SELECT e.id, e.source AS far, e.weight, e.source_scope * 8 + e.source_sensitivity AS acl
+   FROM relation_in_sight e
+   WHERE e.tenant = :tenant AND e.target = near.id AND e.ended_at IS NULL
+     AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling + 1
+     AND (:history OR e.source_is_current)
+   ORDER BY e.weight DESC, e.id LIMIT :fan_out)
+) e
+
+-- fetch_links --
+-- The heaviest links of each frontier record, per direction, to other current records in full sight.
+-- With :dependents, only to those that refer to it or rest on it: derivations point the other way round than all other
+-- relations.
+WITH derivation AS MATERIALIZED (
+  SELECT array_agg(p.id) AS ids FROM predicate p
+  WHERE :dependents AND p.tenant = :tenant AND p.name = ANY(CAST(:derivations AS text[]))
+)
+SELECT near.id AS near, e.id, e.far, e.weight, e.outgoing
+FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
+CROSS JOIN LATERAL (
+  (SELECT e.id, e.target AS far, e.weight, true AS outgoing
+   FROM relation_in_sight e
+   WHERE e.tenant = :tenant AND e.source = near.id AND e.target <> near.id AND e.ended_at IS NULL
+     AND (NOT :dependents OR e.predicate = ANY(CAST((SELECT ids FROM derivation) AS integer[])))
+     AND e.target <> ALL(CAST(:besides AS uuid[]))
+     AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
+     AND e.target_is_current
+   ORDER BY e.weight DESC, e.id LIMIT :most)
+  UNION ALL
+  (SELECT e.id, e.source AS far, e.weight, false AS outgoing
+   FROM relation_in_sight e
+   WHERE e.tenant = :tenant AND e.target = near.id AND e.source <> near.id AND e.ended_at IS NULL
+     AND (NOT :dependents OR e.predicate <> ALL(coalesce(CAST((SELECT ids FROM derivation) AS integer[]), CAST(ARRAY[] AS integer[]))))
+     AND e.source <> ALL(CAST(:besides AS uuid[]))
+     AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
+     AND e.source_is_current
+   ORDER BY e.weight DESC, e.id LIMIT :most)
+) e
+
+-- relations_between --
+-- Live relations with one end among :ids and the other among :others, both current and in full sight, heaviest first.
+SELECT e.id FROM (
+  SELECT * FROM relation_in_sight
+  WHERE tenant = :tenant AND source = ANY(CAST(:ids AS uuid[])) AND target = ANY(CAST(:others AS uuid[]))
+    AND ended_at IS NULL
+  UNION
+  SELECT * FROM relation_in_sight
+  WHERE tenant = :tenant AND target = ANY(CAST(:ids AS uuid[])) AND source = ANY(CAST(:others AS uuid[]))
+    AND ended_at IS NULL
+) e
+WHERE (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
+  AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling AND e.source_is_current AND e.target_is_current
+  AND e.source <> e.target
+ORDER BY e.weight DESC, e.id LIMIT :most
+
+-- edges_of_at --
+-- The heaviest edges at each frontier record as of an instant, per direction: relations that existed then, to records that were in the asked states then and are in full sight then and now.
+WITH ended AS MATERIALIZED (
+  SELECT id, source, target, weight, created_at FROM relation_in_sight
+  WHERE tenant = :tenant AND source = ANY(CAST(:frontier AS uuid[])) AND ended_at > :at
+  UNION
+  SELECT id, source, target, weight, created_at FROM relation_in_sight
+  WHERE tenant = :tenant AND target = ANY(CAST(:frontier AS uuid[])) AND ended_at > :at
+)
+SELECT near.id AS near, e.id, e.far, e.weight, e.acl
+FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
+CROSS JOIN LATERAL (
+  (SELECT e.id, e.far, e.weight, r.scope * 8 + r.sensitivity AS acl
+   FROM (
+     SELECT id, target AS far, weight, created_at FROM relation_in_sight
+     WHERE tenant = :tenant AND source = near.id AND ended_at IS NULL
+     UNION ALL
+     SELECT id, target, weight, created_at FROM ended WHERE source = near.id
+   ) e
+   JOIN record r ON r.tenant = :tenant AND r.id = e.far
+   WHERE e.created_at <= :at AND r.created_at <= :at
+     AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
+     AND (r.updated_at <= :at AND r.state <= :newest_state OR r.updated_at > :at AND EXISTS (
+       SELECT FROM record_history h
+       WHERE h.tenant = r.tenant AND h.id = r.id AND h.from_at <= :at AND h.to_at > :at AND h.state <= :newest_state
+         AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling))
+   ORDER BY e.weight DESC, e.id LIMIT :fan_out)
+  UNION ALL
+  (SELECT e.id, e.far, e.weight, r.scope * 8 + r.sensitivity AS acl
+   FROM (
+     SELECT id, source AS far, weight, created_at FROM relation_in_sight
+     WHERE tenant = :tenant AND target = near.id AND ended_at IS NULL
+     UNION ALL
+     SELECT id, source, weight, created_at FROM ended WHERE target = near.id
+   ) e
+   JOIN record r ON r.tenant = :tenant AND r.id = e.far
+   WHERE e.created_at <= :at AND r.created_at <= :at
+     AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
+     AND (r.updated_at <= :at AND r.state <= :newest_state OR r.updated_at > :at AND EXISTS (
+       SELECT FROM record_history h
+       WHERE h.tenant = r.tenant AND h.id = r.id AND h.from_at <= :at AND h.to_at > :at AND h.state <= :newest_state
+         AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling))
+   ORDER BY e.weight DESC, e.id LIMIT :fan_out)
+) e
+
+-- episode_records --
+-- The records of each episode, in order of arrival.
+SELECT v.episode, v.record
+FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
+CROSS JOIN LATERAL (
+  SELECT episode, record, position FROM episode_event
+  WHERE tenant = :tenant AND episode = asked.id ORDER BY position LIMIT :most
+) v
+ORDER BY v.episode, v.position
