@@ -78,7 +78,8 @@ def _zygote() -> socket.socket:
     """The one of this test process; it ends when this end of the socket does."""
     ours, theirs = socket.socketpair()
     process = subprocess.Popen(
-        [sys.executable, str(Path(__file__).parent / "zygote.py"), str(theirs.fileno())], pass_fds=[theirs.fileno()]
+        [sys.executable, str(Path(__file__).parent / "fork_server.py"), str(theirs.fileno())],
+        pass_fds=[theirs.fileno()],
     )
     theirs.close()
 

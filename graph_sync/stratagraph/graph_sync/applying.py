@@ -52,7 +52,7 @@ class BatchSize:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class ChangeBatch:
     """Changes, and the rows behind them as they were read. What is not in `rows` is gone."""
 
     changes: Sequence[Logged]
@@ -84,7 +84,7 @@ class Applier:
         self.numbers = await self._generations.numbers()
         self._has_parked = bool(await self._parking.list(limit=1))
 
-    async def read(self, changes: Sequence[Logged]) -> Work:
+    async def read(self, changes: Sequence[Logged]) -> ChangeBatch:
         """The rows behind changes, as they are now."""
         newest: dict[tuple[int, Kind, object], Logged] = {}
         for change in changes:
@@ -93,11 +93,11 @@ class Applier:
                 newest[key] = change
         chosen = list(newest.values())
         rows = {kind: await self._source.rows(kind, keys_of(chosen, kind)) for kind in Kind}
-        return Work(changes=chosen, rows=rows)
+        return ChangeBatch(changes=chosen, rows=rows)
 
     async def write(
         self,
-        work: Work,
+        work: ChangeBatch,
         keys: tuple[str, ...],
         *,
         checkpoint: Checkpoint | None = None,
@@ -127,7 +127,7 @@ class Applier:
         return 0
 
     async def _write(
-        self, work: Work, keys: tuple[str, ...], checkpoint: Checkpoint | None, progress: Progress | None
+        self, work: ChangeBatch, keys: tuple[str, ...], checkpoint: Checkpoint | None, progress: Progress | None
     ) -> None:
         for _ in range(ATTEMPTS):
             batch = await self._batch(work)
@@ -173,7 +173,7 @@ class Applier:
                 done += await self._parking.forget([change])
         return done
 
-    async def _batch(self, work: Work) -> MirrorBatch:
+    async def _batch(self, work: ChangeBatch) -> MirrorBatch:
         batch = MirrorBatch(tenants={change.tenant for change in work.changes})
         asked = {(change.tenant, change.kind, change.id): change for change in work.changes}
         self._add_records(batch, asked, work.rows.get(Kind.RECORD, ()))

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 import structlog
 
-from stratagraph.graph_sync.applying import Applier, Work
+from stratagraph.graph_sync.applying import Applier, ChangeBatch
 from stratagraph.graph_sync.history import KEEPER_KEY
 from stratagraph.graph_sync.mirror import Mirror, Progress
 from stratagraph.store.feed.consumer import Kind, Logged
@@ -49,7 +49,7 @@ class Rebuilding:
 
     async def _pages(
         self, generation: Generation, reached: Progress | None
-    ) -> AsyncGenerator[tuple[Kind, Work, Place | None]]:
+    ) -> AsyncGenerator[tuple[Kind, ChangeBatch, Place | None]]:
         """Page after page, each read while the one before is being written."""
         for kind in Kind:
             if reached is not None and kind < reached.kind:
@@ -70,13 +70,13 @@ class Rebuilding:
             finally:
                 ahead.cancel()
 
-    async def _page(self, kind: Kind, after: Place | None, tenant: int | None) -> tuple[Work, Place | None]:
+    async def _page(self, kind: Kind, after: Place | None, tenant: int | None) -> tuple[ChangeBatch, Place | None]:
         rows, end = await self._source.scan(kind, after, tenant=tenant, page=min(PAGE, self._applier.size.now))
         changes = [
             Logged(seq=0, tenant=row["tenant"], kind=kind, id=row["id"], version=row["row_version"], op="U")
             for row in rows
         ]
-        return Work(changes=changes, rows={kind: rows}), end
+        return ChangeBatch(changes=changes, rows={kind: rows}), end
 
     async def _sweep(self, generation: Generation) -> None:
         if generation.tenant is not None:

@@ -21,12 +21,12 @@ from uuid import UUID
 import structlog
 from neo4j.exceptions import Neo4jError
 
-from stratagraph.graph_sync.applying import Applier, Work
+from stratagraph.graph_sync.applying import Applier, ChangeBatch
 from stratagraph.graph_sync.checking import Checker
 from stratagraph.graph_sync.history import checkpoint_key, mismatch
 from stratagraph.graph_sync.keeping import LOOK_S, Keeper
 from stratagraph.graph_sync.mirror import Checkpoint, Mirror
-from stratagraph.store.feed.consumer import LEASE_S, Feed, Lease, Page
+from stratagraph.store.feed.consumer import LEASE_S, Feed, Lease, LogPage
 from stratagraph.store.feed.snapshots import SHARDS
 from stratagraph.store.keys.tenancy import Directory
 from stratagraph.store.mirror.dead_letters import Parking
@@ -72,8 +72,8 @@ class SyncResult:
 class _Step:
     """A page and the rows behind it."""
 
-    page: Page
-    work: Work
+    page: LogPage
+    work: ChangeBatch
 
 
 class SyncWorker:
@@ -227,7 +227,7 @@ class SyncWorker:
         page = await self._feed.page(lease, most=self._applier.size.now)
         return _Step(page=page, work=await self._applier.read(page.changes)) if page is not None else None
 
-    def _checkpoint(self, lease: Lease, page: Page) -> Checkpoint:
+    def _checkpoint(self, lease: Lease, page: LogPage) -> Checkpoint:
         """It names a tick only when all of its window is in; until then, the one before holds."""
         tick: int = page.win_tick if page.last else lease.tick
         nonce: UUID = page.nonce if page.last else page.earlier_nonce

@@ -31,7 +31,7 @@ ALL_EVENTS = 100_000  # of an episode that is asked for by itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class RecordPage:
     """Some records, newest first, and the cursor of the last; `has_next` is exact."""
 
     records: tuple[MemoryRecord, ...]
@@ -60,7 +60,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class PlanDrawing:
     """A plan, ready to be drawn: steps in topological order, and the longest chain of them."""
 
     record: MemoryRecord
@@ -140,7 +140,7 @@ class Lookup:
         tag: str | None = None,
         first: int = 50,
         after: str | None = None,
-    ) -> Page:
+    ) -> RecordPage:
         """A page of what the caller may see at least redacted. Raises InvalidInput for a bad bound or cursor."""
         trust.require(Access.READ)
         _check_first(first)
@@ -150,7 +150,7 @@ class Lookup:
             reader = Reader(connection, self._directory, caller, self._clock.now())
             found = await reader.page(types=types, scope=scope, tag=tag, first=first + 1, before=before)
         shown = tuple(found[:first])
-        return Page(
+        return RecordPage(
             records=shown,
             end_cursor=_encode_cursor(shown[-1].id) if shown else None,
             has_next=len(found) > first,
@@ -167,7 +167,7 @@ class Lookup:
         records = [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
         return [record for record in records if scope is None or record.scope == scope]
 
-    async def plan(self, trust: Trust, id_: str, version: str | None) -> Plan | None:
+    async def plan(self, trust: Trust, id_: str, version: str | None) -> PlanDrawing | None:
         """A plan by its record's id, or by plan_id: the given version, or the newest. None if there is none."""
         trust.require(Access.READ)
         caller = await self._directory.caller(trust)
@@ -218,7 +218,7 @@ def _check_first(first: int) -> None:
         raise InvalidInput(f"first: {first} is not between 1 and {MAX_PAGE}", path=["first"])
 
 
-def _drawn(record: MemoryRecord, payload: dict[str, Any]) -> Plan:
+def _drawn(record: MemoryRecord, payload: dict[str, Any]) -> PlanDrawing:
     import networkx as nx  # takes a third of a second, and most processes draw no graph
 
     graph: nx.DiGraph[str] = nx.DiGraph()
@@ -226,7 +226,7 @@ def _drawn(record: MemoryRecord, payload: dict[str, Any]) -> Plan:
     graph.add_nodes_from(nodes)
     graph.add_edges_from((edge["from"], edge["to"]) for edge in payload["edges"])
     ranks = {id_: rank for rank, layer in enumerate(nx.topological_generations(graph)) for id_ in layer}
-    return Plan(
+    return PlanDrawing(
         record=record,
         payload=payload,
         steps=tuple(

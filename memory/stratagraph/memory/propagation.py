@@ -35,7 +35,7 @@ class Propagated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Impact:
+class RevisionImpact:
     """What would become of a derived record: its state then, and how many sources would still hold it."""
 
     record: MemoryRecord
@@ -60,13 +60,13 @@ async def reevaluate(
 ) -> Propagated:
     """Look again at the records that are `doubtful`, at what was derived from `causes`, whose rows have been changed
     already, and at all that follows from it. Once in a transaction, so that a record changes at most once by it."""
-    spread = _Spread(connection, directory, caller.everything(), actor, at)
+    spread = _Reevaluation(connection, directory, caller.everything(), actor, at)
     await spread.run({*doubtful, *await spread.derived_from(causes)})
     return spread.done
 
 
 @dataclass(slots=True)
-class _Spread:
+class _Reevaluation:
     """One re-evaluation on its way: decided in memory, then written, so that each record changes at most once.
 
     First all that falls, however far, then all that may rise again: in either half support only changes one way, so
@@ -170,7 +170,7 @@ class _Spread:
 
 async def impact(
     connection: Connection, directory: Directory, caller: Caller, id_: UUID, *, now: datetime
-) -> list[Impact]:
+) -> list[RevisionImpact]:
     """What retracting or correcting `id_` would do to all derived from it, nearest first, changing nothing."""
     everything = caller.everything()
     async with elevated(connection, everything.bounds):
@@ -189,7 +189,7 @@ async def impact(
                 break
             gone |= fallen
     return [
-        Impact(
+        RevisionImpact(
             record=records[one],
             becomes=found[one].verdict(records[one].state, is_held=bool(found[one].holding)),
             sources_left=len(found[one].holding),
@@ -209,10 +209,10 @@ def _nearest_first(derived: Mapping[UUID, frozenset[UUID]], start: UUID) -> list
     return list(order)
 
 
-def in_sight(impacts: Collection[Impact], seen: Mapping[UUID, MemoryRecord]) -> list[Impact]:
+def in_sight(impacts: Collection[RevisionImpact], seen: Mapping[UUID, MemoryRecord]) -> list[RevisionImpact]:
     """Those impacts on records that exist for the caller, each as the caller sees it."""
     return [
-        Impact(record=seen[one.record.id], becomes=one.becomes, sources_left=one.sources_left)
+        RevisionImpact(record=seen[one.record.id], becomes=one.becomes, sources_left=one.sources_left)
         for one in impacts
         if one.record.id in seen
     ]

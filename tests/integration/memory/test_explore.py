@@ -19,8 +19,8 @@ from model_explore import (
     write,
 )
 
-from stratagraph.memory.explore.ground import FAN_OUT
 from stratagraph.memory.explore.service import Explore
+from stratagraph.memory.explore.session import FAN_OUT
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import new_id

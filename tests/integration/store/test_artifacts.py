@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from fix_memory import NOON, Memory
+from sqlalchemy.exc import IntegrityError
 
 from stratagraph.store.artifacts.artifacts import (
     GRACE,
@@ -28,7 +29,7 @@ from stratagraph.store.artifacts.artifacts import (
 )
 from stratagraph.store.keys.sealing.vault import Sealed
 from stratagraph.store.keys.tenancy import Caller
-from stratagraph.store.model.errors import KeyCollision, StoreUnavailable
+from stratagraph.store.model.errors import StoreUnavailable
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.postgres.database import Role
 
@@ -183,7 +184,7 @@ async def test_an_object_that_cannot_be_removed_lets_others_pass(memory: Memory,
 async def test_an_artifact_that_is_referred_to_cannot_be_deleted_by_anyone(memory: Memory, caller: Caller) -> None:
     await store(memory, caller, ONE)
     await link(memory, caller, ONE)
-    with pytest.raises(KeyCollision):
+    with pytest.raises(IntegrityError):
         async with memory.database.engine.begin() as connection:
             await connection.exec_driver_sql("DELETE FROM artifact")
 
@@ -198,7 +199,7 @@ async def test_a_data_key_in_use_by_an_artifact_cannot_be_dropped(memory: Memory
         await announce(connection, stored, at=NOON)
         await adopt(connection, stored, size_bytes=3, media_type=None, key=key, actor="tester", at=NOON)
     await caller.tenant.keyring.add_key(after=old.key_id)
-    with pytest.raises(KeyCollision):
+    with pytest.raises(IntegrityError):
         async with memory.database.engine.begin() as connection:
             await connection.exec_driver_sql(f"DELETE FROM data_key WHERE id = {old.key_id}")  # noqa: S608
     async with memory.database.background(Role.KEYS) as connection:

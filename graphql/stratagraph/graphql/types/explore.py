@@ -15,7 +15,7 @@ from stratagraph.store.traversal.links import DEGREE_CAP
 _HUBS = "Records from which not all relations were followed."
 
 
-def _freshness(found: answers.Found) -> Freshness:
+def _freshness(found: answers.AnsweredBy) -> Freshness:
     return Freshness(engine=Engine(found.engine), fallback=found.fallback, mirror_lag_seconds=found.mirror_lag_seconds)
 
 

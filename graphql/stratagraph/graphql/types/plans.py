@@ -48,7 +48,7 @@ class PlanGraph:
     critical_path: list[strawberry.ID] = strawberry.field(description="The longest chain of steps.")
 
     @classmethod
-    def of(cls, plan: lookup.Plan) -> Self:
+    def of(cls, plan: lookup.PlanDrawing) -> Self:
         payload = plan.payload
         metrics = payload.get("metrics") or {}
         last = metrics.get("last_executed_at")

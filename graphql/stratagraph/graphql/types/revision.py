@@ -24,7 +24,7 @@ from stratagraph.graphql.types.errors import (
     VersionConflict,
 )
 from stratagraph.graphql.types.records import MemoryRecord, Relation
-from stratagraph.memory.propagation import Impact
+from stratagraph.memory import propagation
 from stratagraph.memory.revise import request as domain
 from stratagraph.memory.revise.service import Revised
 from stratagraph.store.model import errors
@@ -285,7 +285,7 @@ class ImpactedRecord:
     sources_left: int = strawberry.field(description="How many sources would still hold it.")
 
     @classmethod
-    def of(cls, impact: Impact) -> Self:
+    def of(cls, impact: propagation.RevisionImpact) -> Self:
         return cls(record=MemoryRecord.of(impact.record), becomes=impact.becomes, sources_left=impact.sources_left)
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stratagraph.memory.capture.plan import Plan
+from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.store.artifacts.artifacts import ArtifactLink, hold_artifacts, link_artifacts, uri_of
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import MemoryRecord
 
 
-async def attach(plan: Plan, primaries: Mapping[int, MemoryRecord]) -> None:
+async def attach(writes: WriteSet, primaries: Mapping[int, MemoryRecord]) -> None:
     """Let the drafts' records refer to the artifacts they name. Raises InvalidInput for one the caller has not."""
-    wanted = {artifact.sha256 for draft in plan.drafts for artifact in draft.artifacts}
-    held = await hold_artifacts(plan.connection, plan.caller, wanted, at=plan.at)
+    wanted = {artifact.sha256 for draft in writes.drafts for artifact in draft.artifacts}
+    held = await hold_artifacts(writes.connection, writes.caller, wanted, at=writes.at)
     links = {}
-    for draft in plan.drafts:
+    for draft in writes.drafts:
         primary = primaries[draft.position]
         for artifact in draft.artifacts:
             known = held.get(artifact.sha256)
@@ -35,4 +35,4 @@ async def attach(plan: Plan, primaries: Mapping[int, MemoryRecord]) -> None:
             links[primary.id, artifact.sha256] = ArtifactLink(
                 record=primary.id, sha256=artifact.sha256, media_type=known.media_type
             )
-    await link_artifacts(plan.connection, plan.caller, list(links.values()))
+    await link_artifacts(writes.connection, writes.caller, list(links.values()))

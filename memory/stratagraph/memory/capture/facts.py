@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.memory.capture.plan import Plan, sources_of
+from stratagraph.memory.capture.write_set import WriteSet, sources_of
 from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
@@ -62,36 +62,36 @@ class HeldFacts:
         return [fact.updated_at for facts in self.facts.values() for fact in facts]
 
 
-async def lock(plan: Plan, *, also: Mapping[Slot, str] | None = None) -> HeldFacts:
+async def lock(writes: WriteSet, *, also: Mapping[Slot, str] | None = None) -> HeldFacts:
     """Lock the slots of the plan's facts, and those in `also`, given with their predicates."""
     held = HeldFacts()
     predicates: dict[Slot, str] = dict(also or {})
-    for draft in plan.drafts:
+    for draft in writes.drafts:
         if draft.type is not MemoryType.SEMANTIC:
             continue
-        draft.fact = fact_keys(plan.caller.tenant, draft.payload)
-        slot = slot_of(plan.scopes[draft.scope], draft.sensitivity, draft.fact)
+        draft.fact = fact_keys(writes.caller.tenant, draft.payload)
+        slot = slot_of(writes.scopes[draft.scope], draft.sensitivity, draft.fact)
         held.slots[draft.position] = slot
         predicates[slot] = draft.payload["predicate"]
-    held.single_valued = await lock_slots(plan.connection, plan.caller.tenant, predicates)
-    held.facts = await fetch_facts(plan.connection, plan.caller.tenant, list(predicates))
+    held.single_valued = await lock_slots(writes.connection, writes.caller.tenant, predicates)
+    held.facts = await fetch_facts(writes.connection, writes.caller.tenant, list(predicates))
     return held
 
 
-async def settle(plan: Plan, held: HeldFacts) -> None:
+async def settle(writes: WriteSet, held: HeldFacts) -> None:
     """Decide for each fact of the round; what it displaces is written before it is."""
-    for draft in plan.drafts:
+    for draft in writes.drafts:
         slot = held.slots.get(draft.position)
         if slot is not None:
-            await _settle(plan, draft, slot, held)
+            await _settle(writes, draft, slot, held)
 
 
-async def _settle(plan: Plan, draft: Draft, slot: Slot, held: HeldFacts) -> None:
+async def _settle(writes: WriteSet, draft: Draft, slot: Slot, held: HeldFacts) -> None:
     assert draft.fact is not None
     known = held.facts.get(slot, [])
     same = next((fact for fact in known if fact.fact_key == draft.fact.fact), None)
     if same is not None:
-        await add_evidence(plan, draft, same)
+        await add_evidence(writes, draft, same)
         return
     policy = draft.payload.get("revision_policy")
     single = held.single_valued[slot] or policy is not None
@@ -106,12 +106,12 @@ async def _settle(plan: Plan, draft: Draft, slot: Slot, held: HeldFacts) -> None
             path=[f"#{draft.position}", "content", "validity"],
         )
     if conflicts and policy == "contest":
-        await _contest(plan, draft, conflicts)
+        await _contest(writes, draft, conflicts)
     elif conflicts:
-        await _supersede(plan, draft, conflicts)
+        await _supersede(writes, draft, conflicts)
     if not held.single_valued[slot]:
         require_one_value([fact for fact in known if fact not in conflicts], f"#{draft.position}", "content")
-        await make_single_valued(plan.connection, plan.caller.tenant, slot)
+        await make_single_valued(writes.connection, writes.caller.tenant, slot)
         held.single_valued[slot] = True
 
 
@@ -126,18 +126,18 @@ def require_one_value(facts: Iterable[Fact], *path: str) -> None:
         )
 
 
-async def add_evidence(plan: Plan, draft: Draft, fact: Fact) -> None:
+async def add_evidence(writes: WriteSet, draft: Draft, fact: Fact) -> None:
     """The same fact again: it matters more, and it has one more source."""
-    plan.stand_in(draft, fact.id)
-    if fact.state is RecordState.CONTESTED or draft.position in plan.rests_on:
-        plan.doubtful.add(fact.id)
-    added = [source for source in sources_of(plan, draft) if source["ref"] != str(fact.id)]
+    writes.stand_in(draft, fact.id)
+    if fact.state is RecordState.CONTESTED or draft.position in writes.rests_on:
+        writes.doubtful.add(fact.id)
+    added = [source for source in sources_of(writes, draft) if source["ref"] != str(fact.id)]
     known = {source["ref"]: source for source in [*fact.provenance.get("sources", []), *added]}
     sources = list(known.values())[-MAX_SOURCES:]
-    tenant = plan.caller.tenant
-    plan.changes += await update_records(
-        plan.connection,
-        plan.directory,
+    tenant = writes.caller.tenant
+    writes.changes += await update_records(
+        writes.connection,
+        writes.directory,
         tenant,
         [
             Edit(
@@ -146,69 +146,71 @@ async def add_evidence(plan: Plan, draft: Draft, fact: Fact) -> None:
                 is_revision=False,
             )
         ],
-        at=plan.at,
+        at=writes.at,
     )
     if fact.state is RecordState.ACTIVE:
-        salience = (await _salience(plan, [fact.id]))[fact.id]
-        event = reinforced(salience, plan.at)
-        await write_salience(plan.connection, tenant, [(fact.id, event)])
+        salience = (await _salience(writes, [fact.id]))[fact.id]
+        event = reinforced(salience, writes.at)
+        await write_salience(writes.connection, tenant, [(fact.id, event)])
         await _audit(
-            plan,
+            writes,
             [AuditEvent(record=fact.id, action=AuditAction.REINFORCE, rationale="observed again", salience=event.s)],
         )
 
 
-async def _supersede(plan: Plan, draft: Draft, conflicts: list[Fact]) -> None:
+async def _supersede(writes: WriteSet, draft: Draft, conflicts: list[Fact]) -> None:
     """The new fact takes their place: they leave the current truth and stay as history."""
-    plan.withdrawn |= {fact.id for fact in conflicts}
-    plan.changes += await withdraw(
-        plan.connection,
-        plan.directory,
-        plan.caller,
+    writes.withdrawn |= {fact.id for fact in conflicts}
+    writes.changes += await withdraw(
+        writes.connection,
+        writes.directory,
+        writes.caller,
         [fact.id for fact in conflicts],
         RecordState.SUPERSEDED,
         rationale=f"superseded by {draft.id}",
-        at=plan.at,
+        at=writes.at,
         by=draft.id,
     )
     draft.payload["revision"] = {"supersedes": str(conflicts[0].id)}
     for fact in conflicts:
-        plan.relate(draft, draft.id, fact.id, "supersedes", 1.0)
+        writes.relate(draft, draft.id, fact.id, "supersedes", 1.0)
 
 
-async def _contest(plan: Plan, draft: Draft, conflicts: list[Fact]) -> None:
+async def _contest(writes: WriteSet, draft: Draft, conflicts: list[Fact]) -> None:
     """Neither is believed until somebody resolves it; each points to the other."""
-    await _mark(plan, conflicts, RecordState.CONTESTED)
-    plan.withdrawn |= {fact.id for fact in conflicts}
+    await _mark(writes, conflicts, RecordState.CONTESTED)
+    writes.withdrawn |= {fact.id for fact in conflicts}
     await _audit(
-        plan,
+        writes,
         [
             AuditEvent(record=fact.id, action=AuditAction.CONTEST, rationale=f"contested by {draft.id}")
             for fact in conflicts
         ],
     )
-    plan.contested.add(draft.position)
+    writes.contested.add(draft.position)
     for fact in conflicts:
-        plan.relate(draft, fact.id, draft.id, "contested_by", 1.0)
+        writes.relate(draft, fact.id, draft.id, "contested_by", 1.0)
 
 
-async def _mark(plan: Plan, facts: list[Fact], state: RecordState) -> None:
-    plan.changes += await update_records(
-        plan.connection,
-        plan.directory,
-        plan.caller.tenant,
+async def _mark(writes: WriteSet, facts: list[Fact], state: RecordState) -> None:
+    writes.changes += await update_records(
+        writes.connection,
+        writes.directory,
+        writes.caller.tenant,
         [Edit(id=fact.id, state=int(state)) for fact in facts],
-        at=plan.at,
+        at=writes.at,
     )
 
 
-async def _salience(plan: Plan, ids: list[UUID]) -> dict[UUID, Salience]:
+async def _salience(writes: WriteSet, ids: list[UUID]) -> dict[UUID, Salience]:
     """The lifecycles of facts in a slot that is written to."""
-    everything = plan.caller.everything()
-    async with elevated(plan.connection, everything.bounds):  # a rule may have lifted a fact above its writer's ceiling
-        records = await Reader(plan.connection, plan.directory, everything, plan.at).records(ids)
+    everything = writes.caller.everything()
+    async with elevated(
+        writes.connection, everything.bounds
+    ):  # a rule may have lifted a fact above its writer's ceiling
+        records = await Reader(writes.connection, writes.directory, everything, writes.at).records(ids)
     return {id_: record.lifecycle for id_, record in records.items() if record.lifecycle is not None}
 
 
-async def _audit(plan: Plan, events: list[AuditEvent]) -> None:
-    await write_audit(plan.connection, plan.caller.tenant, events, actor=plan.caller.trust.actor, at=plan.at)
+async def _audit(writes: WriteSet, events: list[AuditEvent]) -> None:
+    await write_audit(writes.connection, writes.caller.tenant, events, actor=writes.caller.trust.actor, at=writes.at)

@@ -9,7 +9,7 @@ from uuid import UUID
 import orjson
 
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.memory.capture.plan import Plan
+from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.enums import AuditAction, MemoryType
 from stratagraph.store.model.words import record_terms
@@ -25,8 +25,8 @@ class Workings:
     updates: list[tuple[Draft, UUID]]
     seen: list[datetime]
 
-    async def apply(self, plan: Plan) -> None:
-        tenant = plan.caller.tenant
+    async def apply(self, writes: WriteSet) -> None:
+        tenant = writes.caller.tenant
         edits = [
             Edit(
                 id=record,
@@ -38,34 +38,34 @@ class Workings:
             )
             for draft, record in self.updates
         ]
-        plan.changes += await update_records(plan.connection, plan.directory, tenant, edits, at=plan.at)
+        writes.changes += await update_records(writes.connection, writes.directory, tenant, edits, at=writes.at)
         await write_audit(
-            plan.connection,
+            writes.connection,
             tenant,
             [
                 AuditEvent(record=record, action=AuditAction.REVISE, rationale=draft.request.reason_to_remember)
                 for draft, record in self.updates
             ],
-            actor=plan.caller.trust.actor,
-            at=plan.at,
+            actor=writes.caller.trust.actor,
+            at=writes.at,
         )
 
 
-async def update_workings(plan: Plan) -> Workings:
+async def update_workings(writes: WriteSet) -> Workings:
     """Find and lock the working records that drafts of this round update."""
-    tenant = plan.caller.tenant
+    tenant = writes.caller.tenant
     wanted = {
         Thread(
-            plan.scopes[draft.scope],
+            writes.scopes[draft.scope],
             int(draft.sensitivity),
             handle_key(tenant, MemoryType.WORKING, draft.payload["thread_id"]),
         ): draft
-        for draft in plan.drafts
+        for draft in writes.drafts
         if draft.type is MemoryType.WORKING
     }
-    found = await lock_working(plan.connection, tenant, wanted)
+    found = await lock_working(writes.connection, tenant, wanted)
     for thread, (record, _) in found.items():
-        plan.stand_in(wanted[thread], record)
+        writes.stand_in(wanted[thread], record)
     return Workings(
         [(wanted[thread], record) for thread, (record, _) in found.items()], [seen for _, seen in found.values()]
     )

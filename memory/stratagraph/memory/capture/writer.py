@@ -16,10 +16,10 @@ from stratagraph.memory.capture.attachments import attach
 from stratagraph.memory.capture.caption import entity_caption
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft, Named
-from stratagraph.memory.capture.plan import Plan, capture_source, provenance
 from stratagraph.memory.capture.policy import entity_decay
 from stratagraph.memory.capture.threads import close_with_outcomes, join_threads, lock_threads
 from stratagraph.memory.capture.workings import update_workings
+from stratagraph.memory.capture.write_set import WriteSet, capture_source, provenance
 from stratagraph.memory.propagation import reachable, reevaluate
 from stratagraph.store.feed.consumer import Change
 from stratagraph.store.keys.tenancy import Caller, Directory
@@ -65,51 +65,51 @@ async def write_round(
 ) -> RoundWritten:
     """Write drafts of which none depends on what another leaves. Returns what each left, and what the feed must say."""
     scopes = await directory.scopes(caller.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
-    plan = Plan(connection, directory, caller, list(drafts), scopes, now)
-    await resolve_names(plan)
-    facts = await capture_facts.lock(plan)
-    workings = await update_workings(plan)
-    threads = await lock_threads(plan)
-    displaced = [fact.id for draft in plan.drafts if draft.fact is not None for fact in facts.conflicts(draft)]
-    consequences = await _lock_consequences(plan, displaced)
-    plan.at = max([now, *(seen + RESOLUTION for seen in (*facts.seen, *workings.seen, *consequences))])
-    await capture_facts.settle(plan, facts)
-    for draft in plan.drafts:
-        if not is_outcome(draft) and draft.position not in plan.primaries and draft.type is not MemoryType.ENTITY:
-            plan.records.append((draft, new_record(plan, draft)))
-    join_threads(plan, threads)
-    await insert_plan(plan)
-    await threads.append(plan)
-    await workings.apply(plan)
-    await close_with_outcomes(plan, threads)
-    await _propagate(plan)
-    written = await _written(plan)
-    await attach(plan, {position: left.primary for position, left in written.items()})
-    return RoundWritten(written, plan.changes)
+    writes = WriteSet(connection, directory, caller, list(drafts), scopes, now)
+    await resolve_names(writes)
+    facts = await capture_facts.lock(writes)
+    workings = await update_workings(writes)
+    threads = await lock_threads(writes)
+    displaced = [fact.id for draft in writes.drafts if draft.fact is not None for fact in facts.conflicts(draft)]
+    consequences = await _lock_consequences(writes, displaced)
+    writes.at = max([now, *(seen + RESOLUTION for seen in (*facts.seen, *workings.seen, *consequences))])
+    await capture_facts.settle(writes, facts)
+    for draft in writes.drafts:
+        if not is_outcome(draft) and draft.position not in writes.primaries and draft.type is not MemoryType.ENTITY:
+            writes.records.append((draft, new_record(writes, draft)))
+    join_threads(writes, threads)
+    await insert_write_set(writes)
+    await threads.append(writes)
+    await workings.apply(writes)
+    await close_with_outcomes(writes, threads)
+    await _propagate(writes)
+    written = await _written(writes)
+    await attach(writes, {position: left.primary for position, left in written.items()})
+    return RoundWritten(written, writes.changes)
 
 
-async def _lock_consequences(plan: Plan, displaced: Sequence[UUID]) -> list[datetime]:
+async def _lock_consequences(writes: WriteSet, displaced: Sequence[UUID]) -> list[datetime]:
     """Lock what was derived from facts about to be displaced; tells when each was last changed."""
     if not displaced:
         return []
-    derived = await reachable(plan.connection, plan.caller, displaced)
-    return [row.updated_at for row in (await lock_records(plan.connection, plan.caller.tenant, derived)).values()]
+    derived = await reachable(writes.connection, writes.caller, displaced)
+    return [row.updated_at for row in (await lock_records(writes.connection, writes.caller.tenant, derived)).values()]
 
 
-async def _propagate(plan: Plan) -> None:
+async def _propagate(writes: WriteSet) -> None:
     """What was displaced no longer holds what was derived from it; what rests on something may find that it fell."""
-    plan.doubtful |= resting(plan.records)
-    if plan.withdrawn or plan.doubtful:
+    writes.doubtful |= resting(writes.records)
+    if writes.withdrawn or writes.doubtful:
         done = await reevaluate(
-            plan.connection,
-            plan.directory,
-            plan.caller,
-            doubtful=plan.doubtful,
-            causes=plan.withdrawn,
-            actor=plan.caller.trust.actor,
-            at=plan.at,
+            writes.connection,
+            writes.directory,
+            writes.caller,
+            doubtful=writes.doubtful,
+            causes=writes.withdrawn,
+            actor=writes.caller.trust.actor,
+            at=writes.at,
         )
-        plan.changes += done.changes
+        writes.changes += done.changes
 
 
 def resting(records: Sequence[tuple[Draft, NewRecord]]) -> set[UUID]:
@@ -122,23 +122,23 @@ def resting(records: Sequence[tuple[Draft, NewRecord]]) -> set[UUID]:
     }
 
 
-async def resolve_names(plan: Plan) -> None:
+async def resolve_names(writes: WriteSet) -> None:
     """Find or make the entities that drafts name, and the records they point to (the first locks of a writer)."""
-    _write_entities(plan, await _resolve(plan))
-    await _refer(plan)
+    _write_entities(writes, await _resolve(writes))
+    await _refer(writes)
 
 
-async def _resolve(plan: Plan) -> Resolution:
+async def _resolve(writes: WriteSet) -> Resolution:
     mentions: dict[tuple[int, int], Mention] = {}
-    for draft in plan.drafts:
+    for draft in writes.drafts:
         for place, named in enumerate(draft.named):
-            mentions[draft.position, place] = _mention(plan, draft, named)
+            mentions[draft.position, place] = _mention(writes, draft, named)
         if draft.type is MemoryType.ENTITY:
-            mentions[draft.position, -1] = _own_mention(plan, draft)
+            mentions[draft.position, -1] = _own_mention(writes, draft)
     resolution = await resolve(
-        plan.connection, plan.caller.tenant, dict.fromkeys(mentions.values()), unscoped=plan.scopes.get(UNSCOPED)
+        writes.connection, writes.caller.tenant, dict.fromkeys(mentions.values()), unscoped=writes.scopes.get(UNSCOPED)
     )
-    for draft in plan.drafts:
+    for draft in writes.drafts:
         said = []
         for place, named in enumerate(draft.named):
             found = resolution.entities.get(mentions[draft.position, place])
@@ -146,8 +146,8 @@ async def _resolve(plan: Plan) -> Resolution:
                 continue
             said.append({"surface": named.name, "predicate": named.predicate, "entity_id": str(found)})
             if not is_outcome(draft):
-                plan.relate(draft, draft.id, found, named.predicate, named.weight)
-        plan.interpretations[draft.position] = {
+                writes.relate(draft, draft.id, found, named.predicate, named.weight)
+        writes.interpretations[draft.position] = {
             "status": "structural",
             "mentions": said,
             **({"topical_labels": draft.labels} if draft.labels else {}),
@@ -156,17 +156,17 @@ async def _resolve(plan: Plan) -> Resolution:
             mention = mentions[draft.position, -1]
             entity = resolution.entities[mention]
             if resolution.new.pop(entity, None) is not None:
-                plan.known_as(draft, entity)
-                plan.records.append((draft, new_record(plan, draft)))
+                writes.known_as(draft, entity)
+                writes.records.append((draft, new_record(writes, draft)))
             else:
-                plan.stand_in(draft, entity)
+                writes.stand_in(draft, entity)
     return resolution
 
 
-def _mention(plan: Plan, draft: Draft, named: Named) -> Mention:
+def _mention(writes: WriteSet, draft: Draft, named: Named) -> Mention:
     return Mention(
         name=named.name,
-        scope=plan.scopes[draft.scope],
+        scope=writes.scopes[draft.scope],
         sensitivity=int(draft.sensitivity),
         type=named.type,
         identifiers=named.identifiers,
@@ -175,11 +175,11 @@ def _mention(plan: Plan, draft: Draft, named: Named) -> Mention:
     )
 
 
-def _own_mention(plan: Plan, draft: Draft) -> Mention:
+def _own_mention(writes: WriteSet, draft: Draft) -> Mention:
     payload = draft.payload
     return Mention(
         name=payload["canonical_name"],
-        scope=plan.scopes[draft.scope],
+        scope=writes.scopes[draft.scope],
         sensitivity=int(draft.sensitivity),
         type=payload.get("primary_type"),
         identifiers=tuple((entry["namespace"], entry["value"]) for entry in payload.get("identifiers") or ()),
@@ -187,14 +187,14 @@ def _own_mention(plan: Plan, draft: Draft) -> Mention:
     )
 
 
-def _write_entities(plan: Plan, resolution: Resolution) -> None:
+def _write_entities(writes: WriteSet, resolution: Resolution) -> None:
     """Records for the entities nobody knew, kept with the first draft that named them."""
-    names = {number: name for name, number in plan.scopes.items()}
+    names = {number: name for name, number in writes.scopes.items()}
     first: dict[UUID, Draft] = {}
-    for draft, relation in plan.relations:
+    for draft, relation in writes.relations:
         first.setdefault(relation.target, draft)
     for entity, mention in resolution.new.items():
-        draft = first.get(entity, plan.drafts[0])  # an outcome may name one without a record of its own to link
+        draft = first.get(entity, writes.drafts[0])  # an outcome may name one without a record of its own to link
         payload: dict[str, Any] = {"kind": "entity", "canonical_name": mention.name}
         payload["primary_type"] = mention.type or "Other"
         if mention.aliases:
@@ -202,7 +202,7 @@ def _write_entities(plan: Plan, resolution: Resolution) -> None:
         if mention.identifiers:
             payload["identifiers"] = [{"namespace": space, "value": value} for space, value in mention.identifiers]
         name, text = entity_caption(payload)
-        plan.records.append(
+        writes.records.append(
             (
                 draft,
                 NewRecord(
@@ -215,11 +215,11 @@ def _write_entities(plan: Plan, resolution: Resolution) -> None:
                     name=name,
                     text=text,
                     payload=payload,
-                    provenance={"sources": [capture_source(draft)], "created_by": plan.author},
+                    provenance={"sources": [capture_source(draft)], "created_by": writes.author},
                     occurred_at=draft.occurred_at,
                     decay=replace(entity_decay(), half_life_s=max(entity_decay().half_life_s, draft.decay.half_life_s)),
                     deletion_policy=_kept(draft),
-                    terms=record_terms(plan.caller.tenant.index_key, text, name),
+                    terms=record_terms(writes.caller.tenant.index_key, text, name),
                 ),
             )
         )
@@ -229,21 +229,21 @@ def _kept(draft: Draft) -> DeletionPolicy:
     return draft.request.retention.deletion_policy if draft.request.retention else DeletionPolicy.AUTO_PRUNE
 
 
-async def _refer(plan: Plan) -> None:
+async def _refer(writes: WriteSet) -> None:
     """Edges to the records a draft points to, those of this round included. An unknown ref stays a word."""
     local: dict[UUID | str, Referred] = {
-        draft.handle: Referred(draft.id, plan.scopes[draft.scope], draft.sensitivity)
-        for draft in plan.drafts
+        draft.handle: Referred(draft.id, writes.scopes[draft.scope], draft.sensitivity)
+        for draft in writes.drafts
         if draft.handle and draft.type is MemoryType.EPISODIC
     }
-    wanted = {reference.target for draft in plan.drafts for reference in draft.references} - local.keys()
+    wanted = {reference.target for draft in writes.drafts for reference in draft.references} - local.keys()
     known = local | await find_references(
-        plan.connection,
-        plan.caller,
+        writes.connection,
+        writes.caller,
         ids=[target for target in wanted if isinstance(target, UUID)],
         refs=[target for target in wanted if isinstance(target, str)],
     )
-    for draft in plan.drafts:
+    for draft in writes.drafts:
         found = []
         for reference in draft.references:
             record = known.get(reference.target)
@@ -255,15 +255,15 @@ async def _refer(plan: Plan) -> None:
                 continue
             predicate, backwards = stored_direction(reference.predicate)
             source, end = (record.id, draft.id) if backwards else (draft.id, record.id)
-            plan.relate(draft, source, end, predicate, reference.weight)
+            writes.relate(draft, source, end, predicate, reference.weight)
             if backwards and predicate in DERIVATIONS:
-                _check_derivation(plan, draft, record)
-                plan.rests_on.setdefault(draft.position, {})[reference.target] = record.id
+                _check_derivation(writes, draft, record)
+                writes.rests_on.setdefault(draft.position, {})[reference.target] = record.id
         if found:
-            plan.interpretations[draft.position]["references"] = found
+            writes.interpretations[draft.position]["references"] = found
 
 
-def _check_derivation(plan: Plan, draft: Draft, source: Referred) -> None:
+def _check_derivation(writes: WriteSet, draft: Draft, source: Referred) -> None:
     """What is derived is at least as sensitive as its sources and stays in their scope (SPEC §3)."""
     if source.sensitivity > draft.sensitivity:
         raise InvalidInput(
@@ -271,7 +271,7 @@ def _check_derivation(plan: Plan, draft: Draft, source: Referred) -> None:
             f" {source.sensitivity.label} or above",
             path=[f"#{draft.position}", "sensitivity"],
         )
-    if source.scope not in (plan.scopes[draft.scope], plan.scopes[UNSCOPED]):
+    if source.scope not in (writes.scopes[draft.scope], writes.scopes[UNSCOPED]):
         raise InvalidInput(
             f"scope: this is derived from record {source.id} of another scope; sources of different scopes are never"
             " mixed",
@@ -279,7 +279,7 @@ def _check_derivation(plan: Plan, draft: Draft, source: Referred) -> None:
         )
 
 
-def new_record(plan: Plan, draft: Draft, *, fact: FactKeys | None = None) -> NewRecord:
+def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) -> NewRecord:
     """The record that a draft becomes."""
     return NewRecord(
         id=draft.id,
@@ -291,52 +291,52 @@ def new_record(plan: Plan, draft: Draft, *, fact: FactKeys | None = None) -> New
         name=draft.name,
         text=draft.text,
         payload=draft.payload,
-        provenance=provenance(plan, draft),
+        provenance=provenance(writes, draft),
         occurred_at=draft.occurred_at,
         decay=draft.decay,
         deletion_policy=draft.deletion_policy,
-        terms=record_terms(plan.caller.tenant.index_key, draft.text, draft.request.summary or ""),
-        interpretation=plan.interpretations[draft.position],
+        terms=record_terms(writes.caller.tenant.index_key, draft.text, draft.request.summary or ""),
+        interpretation=writes.interpretations[draft.position],
         handle=draft.handle,
         fact=fact or draft.fact,
-        state=RecordState.CONTESTED if draft.position in plan.contested else RecordState.ACTIVE,
+        state=RecordState.CONTESTED if draft.position in writes.contested else RecordState.ACTIVE,
         rationale=draft.request.reason_to_remember,
     )
 
 
-async def insert_plan(plan: Plan) -> None:
+async def insert_write_set(writes: WriteSet) -> None:
     """Write the records and relations that the plan has gathered; the relations that were new stay in it."""
-    actor, tenant = plan.caller.trust.actor, plan.caller.tenant
-    plan.changes += await insert_records(
-        plan.connection, plan.directory, tenant, [record for _, record in plan.records], actor=actor, at=plan.at
+    actor, tenant = writes.caller.trust.actor, writes.caller.tenant
+    writes.changes += await insert_records(
+        writes.connection, writes.directory, tenant, [record for _, record in writes.records], actor=actor, at=writes.at
     )
-    unique = {(r.source, r.predicate, r.target): (draft, r) for draft, r in reversed(plan.relations)}
-    plan.relations = list(unique.values())[::-1]
+    unique = {(r.source, r.predicate, r.target): (draft, r) for draft, r in reversed(writes.relations)}
+    writes.relations = list(unique.values())[::-1]
     written = await insert_relations(
-        plan.connection, plan.directory, tenant, [relation for _, relation in plan.relations], at=plan.at
+        writes.connection, writes.directory, tenant, [relation for _, relation in writes.relations], at=writes.at
     )
-    plan.changes += relation_changes(written)
+    writes.changes += relation_changes(written)
     ids = {relation.id for relation in written}
-    plan.relations = [(draft, relation) for draft, relation in plan.relations if relation.id in ids]
+    writes.relations = [(draft, relation) for draft, relation in writes.relations if relation.id in ids]
 
 
-async def _written(plan: Plan) -> dict[int, Written]:
+async def _written(writes: WriteSet) -> dict[int, Written]:
     """Put together what each draft left; what was there before is read back as the caller may see it."""
-    tenant = plan.caller.tenant
-    records = {record.id: record.as_record(tenant, plan.at) for _, record in plan.records}
-    if plan.primaries:
-        everything = plan.caller.everything()
-        async with elevated(plan.connection, everything.bounds):  # a rule may have lifted one above its own writer
-            reader = Reader(plan.connection, plan.directory, everything, plan.at)
-            records |= await reader.records(set(plan.primaries.values()))
+    tenant = writes.caller.tenant
+    records = {record.id: record.as_record(tenant, writes.at) for _, record in writes.records}
+    if writes.primaries:
+        everything = writes.caller.everything()
+        async with elevated(writes.connection, everything.bounds):  # a rule may have lifted one above its own writer
+            reader = Reader(writes.connection, writes.directory, everything, writes.at)
+            records |= await reader.records(set(writes.primaries.values()))
     written: dict[int, Written] = {}
-    for draft in plan.drafts:
-        primary = plan.primaries.get(draft.position, draft.id)
+    for draft in writes.drafts:
+        primary = writes.primaries.get(draft.position, draft.id)
         if primary not in records:
             raise RecordNotFound(primary)
         written[draft.position] = Written(primary=records[primary])
-    for draft, record in plan.records:
+    for draft, record in writes.records:
         written[draft.position].created.append(records[record.id])
-    for draft, relation in plan.relations:
-        written[draft.position].edges.append(relation.as_relation(plan.at))
+    for draft, relation in writes.relations:
+        written[draft.position].edges.append(relation.as_relation(writes.at))
     return written

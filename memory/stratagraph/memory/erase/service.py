@@ -21,14 +21,14 @@ import structlog
 
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.episodes import close_episodes
+from stratagraph.memory.erase.name_matching import names_in, saying, texts, would_become
 from stratagraph.memory.erase.request import Erase, Erasing, check_rights, request_hashes
-from stratagraph.memory.erase.wording import names_in, saying, texts, would_become
 from stratagraph.memory.propagation import reevaluate
 from stratagraph.memory.retrying import retried
-from stratagraph.memory.revise.work import Work
+from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.artifacts.artifacts import release_all
 from stratagraph.store.erasure.erasing import (
-    Spread,
+    ErasureClosure,
     Tally,
     bury_again,
     contents_of,
@@ -42,6 +42,7 @@ from stratagraph.store.erasure.erasing import (
     erase_tenant_leftovers,
     erase_traces,
     erased_hash,
+    erasure_closure,
     failed_captures,
     find_scope,
     find_traces,
@@ -56,7 +57,6 @@ from stratagraph.store.erasure.erasing import (
     retell_episodes,
     rewrite,
     said_elsewhere,
-    spread,
 )
 from stratagraph.store.erasure.receipts import (
     Erased,
@@ -155,7 +155,7 @@ class Erasure:
             if request.kind is Erased.SCOPE:
                 return await count_all(connection, caller.tenant, await self._scope_number(connection, caller, request))
             seeds = await self._seeds(connection, caller, request)
-            found = await spread(connection, caller.tenant, seeds.ids, whole=True)
+            found = await erasure_closure(connection, caller.tenant, seeds.ids, whole=True)
             return await count_records(connection, caller.tenant, await self._visible(connection, caller, found.going))
 
     async def receipts(self, *, limit: int = 100) -> list[Receipt]:
@@ -203,7 +203,7 @@ class Erasure:
 
     async def _record(self, connection: Connection, caller: Caller, id_: UUID) -> _Seeds:
         """The record, or what is left of one that was deleted or pruned: its rationales and captures."""
-        work = Work(connection, self._directory, caller, self._clock.now(), "")
+        work = UnitOfWork(connection, self._directory, caller, self._clock.now(), "")
         try:
             await work.targets([id_], path=["recordId"])
         except RecordNotFound:
@@ -279,10 +279,10 @@ class Erasure:
 
     async def _lock(
         self, connection: Connection, tenant: Tenant, seeds: set[UUID], request: Erase, *, whole: bool
-    ) -> tuple[Spread, dict[UUID, Locked]]:
+    ) -> tuple[ErasureClosure, dict[UUID, Locked]]:
         """What goes, and what is related to it, locked in the order of all writers. Nobody refers to a locked record
         anew, so what is found once they are locked is all."""
-        found = await spread(connection, tenant, seeds, whole=whole)
+        found = await erasure_closure(connection, tenant, seeds, whole=whole)
         while True:
             await lock_terms(connection, tenant, found.going)
             episodes = await lock_episodes_of(connection, tenant, found.going)
@@ -292,7 +292,7 @@ class Erasure:
             if request.entity_id is not None:  # it may have been named once more before it was locked
                 same = await identities(connection, tenant, request.entity_id)
                 seeds = seeds | same | await linked(connection, tenant, same)
-            again = await spread(connection, tenant, seeds, whole=whole)
+            again = await erasure_closure(connection, tenant, seeds, whole=whole)
             around = await neighbours(connection, tenant, again.going)
             if again.going == found.going and {*again.survivors, *around} <= wanted:
                 return again, rows

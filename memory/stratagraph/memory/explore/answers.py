@@ -10,7 +10,7 @@ from stratagraph.store.model.records import MemoryRecord, Relation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class AnsweredBy:
     """Which engine found an answer, why it was not the preferred one, and how far the mirror is behind."""
 
     engine: str
@@ -35,7 +35,7 @@ class Paths:
     paths: tuple[Path, ...]
     reached: tuple[str, ...]
     hubs: tuple[UUID, ...]
-    found: Found
+    found: AnsweredBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Impact:
     affected: tuple[AffectedRecord, ...]
     reached: tuple[str, ...]
     hubs: tuple[UUID, ...]
-    found: Found
+    found: AnsweredBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Plans:
     plans: tuple[MatchedPlan, ...]
     has_more: bool
     reached: tuple[str, ...]
-    found: Found
+    found: AnsweredBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class Related:
     has_more: bool
     reached: tuple[str, ...]
     hubs: tuple[UUID, ...]
-    found: Found
+    found: AnsweredBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,4 +131,4 @@ class Expansion:
     relations: tuple[Relation, ...]
     between: tuple[Relation, ...]
     has_more: bool
-    found: Found
+    found: AnsweredBy

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from stratagraph.memory.explore.ground import FAN_OUT, Ground, at_their_limit, fan_out
+from stratagraph.memory.explore.session import FAN_OUT, QuerySession, at_their_limit, fan_out
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import Relation
 from stratagraph.store.traversal.links import DEGREE_CAP, Link
@@ -43,14 +43,14 @@ class Neighbour:
         return self.degree >= DEGREE_CAP
 
 
-async def sharing(ground: Ground, entity: UUID) -> tuple[list[Sharing], list[UUID]]:
+async def sharing(session: QuerySession, entity: UUID) -> tuple[list[Sharing], list[UUID]]:
     """Entities that memories have in common with `entity`, the strongest first, and the hubs on the way."""
-    links, heads = await ground.confirmed(await ground.links([entity], most=MEMORIES))
+    links, heads = await session.confirmed(await session.links([entity], most=MEMORIES))
     hubs = at_their_limit(links, MEMORIES)
     memories = _heaviest(link for link in links if heads[link.far].type is not MemoryType.ENTITY)
     order = sorted(memories, key=lambda id_: (-memories[id_], id_.int))
     most = fan_out(len(order))
-    links, heads = await ground.confirmed(await ground.links(order, most=most, besides=[entity]))
+    links, heads = await session.confirmed(await session.links(order, most=most, besides=[entity]))
     hubs += at_their_limit(links, most)
     weights: dict[UUID, dict[UUID, float]] = defaultdict(dict)
     for link in links:
@@ -75,7 +75,7 @@ def _heaviest(links: Iterable[Link]) -> dict[UUID, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbourhood:
+class NeighbourPage:
     """`relations` lead from the record to its neighbours, `between` join these with each other and what is loaded."""
 
     neighbours: tuple[Neighbour, ...]
@@ -84,20 +84,20 @@ class Neighbourhood:
     has_more: bool
 
 
-async def neighbours(ground: Ground, id_: UUID, loaded: Collection[UUID], *, first: int) -> Neighbourhood:
+async def neighbours(session: QuerySession, id_: UUID, loaded: Collection[UUID], *, first: int) -> NeighbourPage:
     """The best `first` neighbours that are not loaded: by weight, then by what matters more now, then by id."""
-    links, heads = await ground.confirmed(await ground.links([id_], most=NEIGHBOURS, besides=loaded))
+    links, heads = await session.confirmed(await session.links([id_], most=NEIGHBOURS, besides=loaded))
     weights = _heaviest(links)
     order = sorted(weights, key=lambda far: (-weights[far], -heads[far].salience * heads[far].confidence, far.int))
     shown = dict.fromkeys(order[:first])
-    relations = await ground.relations(link.id for link in links if link.far in shown)
-    between = await ground.between(shown, [other for other in loaded if other != id_], most=BETWEEN)
-    degrees = await ground.degrees(shown)
+    relations = await session.relations(link.id for link in links if link.far in shown)
+    between = await session.between(shown, [other for other in loaded if other != id_], most=BETWEEN)
+    degrees = await session.degrees(shown)
     drawn: Counter[UUID] = Counter()
-    back = relations.values() if await ground.current([id_]) else ()  # to what is past, nobody could follow them
+    back = relations.values() if await session.current([id_]) else ()  # to what is past, nobody could follow them
     for relation in [*back, *between]:
         drawn.update((relation.source, relation.target))
-    return Neighbourhood(
+    return NeighbourPage(
         tuple(Neighbour(far, weights[far], degrees[far], max(0, degrees[far] - drawn[far])) for far in shown),
         tuple(relations.values()),
         tuple(between),

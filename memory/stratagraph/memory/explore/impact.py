@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from stratagraph.memory.explore.ground import EXPANDED, LEVEL_LINKS, Ground, at_their_limit
+from stratagraph.memory.explore.session import EXPANDED, LEVEL_LINKS, QuerySession, at_their_limit
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 
@@ -28,7 +28,7 @@ class Affected:
 
 
 @dataclass(slots=True)
-class Spread:
+class Dependents:
     """All that was found. `hubs` are records of which not all dependents were followed."""
 
     affected: list[Affected]
@@ -37,14 +37,14 @@ class Spread:
     reached: set[str]
 
 
-async def spread(ground: Ground, root: UUID, *, hops: int) -> Spread:
+async def spread(session: QuerySession, root: UUID, *, hops: int) -> Dependents:
     """Dependents within `hops`, by hop and then the most important first."""
     strength = {root: 1.0}
-    found = Spread([], {}, [], set())
+    found = Dependents([], {}, [], set())
     frontier = [root]
     for hop in range(1, hops + 1):
         most = max(1, min(FROM_ONE, LEVEL_LINKS // len(frontier)))
-        level, heads = await ground.confirmed(await ground.links(frontier, most=most, dependents=True))
+        level, heads = await session.confirmed(await session.links(frontier, most=most, dependents=True))
         found.hubs += at_their_limit(level, most)
         via: dict[UUID, tuple[float, UUID]] = {}
         for link in level:

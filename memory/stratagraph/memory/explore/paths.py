@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from uuid import UUID
 
-from stratagraph.memory.explore.ground import EXPANDED, Ground, at_their_limit, fan_out, joins
+from stratagraph.memory.explore.session import EXPANDED, QuerySession, at_their_limit, fan_out, joins
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.traversal.links import Link
 
@@ -65,7 +65,7 @@ class _Side:
 class Search:
     """A search between two records, and what limits it met."""
 
-    ground: Ground
+    session: QuerySession
     start: UUID
     goal: UUID
     links: dict[tuple[UUID, UUID], Link] = field(default_factory=dict)  # by id and near end
@@ -94,7 +94,7 @@ class Search:
 
     async def _expand(self, side: _Side, other: _Side) -> None:
         most = fan_out(len(side.frontier))
-        level = await self.ground.links(side.frontier, most=most)
+        level = await self.session.links(side.frontier, most=most)
         for near in at_their_limit(level, most):
             self._full.setdefault(near, side)
         side.depth += 1
@@ -129,9 +129,9 @@ class Search:
         ]
 
     async def _choose(self, between: Sequence[Link], k: int, depth: int) -> list[Route]:
-        heads = await self.ground.current(end for link in between for end in (link.near, link.far))
+        heads = await self.session.current(end for link in between for end in (link.near, link.far))
         kept = [link.id for link in between if link.near in heads and link.far in heads]
-        around = heaviest((await self.ground.relations(kept)).values())
+        around = heaviest((await self.session.relations(kept)).values())
         routes, whole = best_routes(around, self.start, self.goal, k=k, max_hops=depth)
         if not whole:
             self.reached.add("paths")
@@ -142,15 +142,15 @@ class Search:
         longer see what led there learns nothing of what lies behind."""
         chains = {near: side.chain(near) for near, side in list(self._full.items())[:HUBS]}
         links = [link for chain in chains.values() for link in chain]
-        heads = await self.ground.current([*chains, *(link.far for link in links)])
-        relations = await self.ground.relations(link.id for link in links)
+        heads = await self.session.current([*chains, *(link.far for link in links)])
+        relations = await self.session.relations(link.id for link in links)
         led = [
             near
             for near, chain in chains.items()
             if near in heads
             and all(link.far in heads and link.id in relations and joins(relations[link.id], link) for link in chain)
         ]
-        degrees = await self.ground.degrees(led)
+        degrees = await self.session.degrees(led)
         self.hubs = sorted(near for near in led if degrees[near] >= fan_out(EXPANDED))
         if self.hubs:
             self.reached.add("hubs")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stratagraph.memory.explore.answers import MatchedStep
-from stratagraph.memory.explore.ground import Ground
+from stratagraph.memory.explore.session import QuerySession
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.traversal.links import PLAN_CANDIDATES, SqlExplorer, steps_in_order
@@ -22,23 +22,23 @@ class Match:
     steps: tuple[MatchedStep, ...]
 
 
-async def matching(ground: Ground, ops: Sequence[str], *, first: int) -> tuple[list[Match], bool]:
+async def matching(session: QuerySession, ops: Sequence[str], *, first: int) -> tuple[list[Match], bool]:
     """The newest `first` plans with steps of these ops in this order; and whether there were more candidates than are
     looked at."""
-    ids = await ground.engine.plans(ground.caller, ops, most=PLAN_CANDIDATES)
+    ids = await session.engine.plans(session.caller, ops, most=PLAN_CANDIDATES)
     cut = len(ids) >= PLAN_CANDIDATES
-    if ground.engine.plans_up_to < ground.caller.ceiling:  # the mirror does not name the steps of the others
-        beyond = await SqlExplorer(ground.reader.connection, ground.reader.now).plans(
-            ground.caller, ops, most=PLAN_CANDIDATES
+    if session.engine.plans_up_to < session.caller.ceiling:  # the mirror does not name the steps of the others
+        beyond = await SqlExplorer(session.reader.connection, session.reader.now).plans(
+            session.caller, ops, most=PLAN_CANDIDATES
         )
         cut = cut or len(beyond) >= PLAN_CANDIDATES
-        heads = await ground.current(beyond)
-        ids = [*ids, *(id_ for id_, head in heads.items() if head.sensitivity > ground.engine.plans_up_to)]
+        heads = await session.current(beyond)
+        ids = [*ids, *(id_ for id_, head in heads.items() if head.sensitivity > session.engine.plans_up_to)]
     order = sorted(set(ids), reverse=True)
     found: list[Match] = []
     for start in range(0, len(order), READ_AT_ONCE):
         page = order[start : start + READ_AT_ONCE]
-        records = await ground.shown(page)
+        records = await session.shown(page)
         found += [match for id_ in page if id_ in records and (match := _match(records[id_], ops)) is not None]
         if len(found) >= first:
             break

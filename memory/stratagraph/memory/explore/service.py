@@ -11,8 +11,8 @@ from stratagraph.graph_sync.explore import DEADLINE_S, Neo4jExplorer
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.memory.explore.answers import (
     AffectedRecord,
+    AnsweredBy,
     Expansion,
-    Found,
     Impact,
     ImpactCount,
     MatchedPlan,
@@ -24,7 +24,6 @@ from stratagraph.memory.explore.answers import (
     RelatedEntity,
 )
 from stratagraph.memory.explore.around import neighbours, sharing
-from stratagraph.memory.explore.ground import Ground
 from stratagraph.memory.explore.impact import spread
 from stratagraph.memory.explore.paths import Search
 from stratagraph.memory.explore.plans import matching
@@ -37,6 +36,7 @@ from stratagraph.memory.explore.request import (
     check_loaded,
     check_ops,
 )
+from stratagraph.memory.explore.session import QuerySession
 from stratagraph.memory.retrieve.planner import Preference
 from stratagraph.store.keys.tenancy import Directory
 from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
@@ -93,14 +93,14 @@ class Explore:
         check_between("k", k, 1, MAX_PATHS)
         check_between("maxHops", max_hops, 1, MAX_HOPS)
 
-        async def question(ground: Ground, found: Found) -> Paths | None:
-            ends = await ground.in_full([start, goal])
+        async def question(session: QuerySession, found: AnsweredBy) -> Paths | None:
+            ends = await session.in_full([start, goal])
             if len(ends) < 2:
                 return None
-            search = Search(ground, start, goal)
-            current = await ground.current([start, goal])
+            search = Search(session, start, goal)
+            current = await session.current([start, goal])
             routes = await search.best(k, max_hops) if len(current) == len(ends) else []
-            records = await ground.shown({id_ for route in routes for id_ in route.ids})
+            records = await session.shown({id_ for route in routes for id_ in route.ids})
             return Paths(
                 paths=tuple(
                     Path(
@@ -123,12 +123,12 @@ class Explore:
         check_between("hops", hops, 1, MAX_HOPS)
         check_first(first)
 
-        async def question(ground: Ground, found: Found) -> Impact | None:
-            root = (await ground.in_full([id_])).get(id_)
+        async def question(session: QuerySession, found: AnsweredBy) -> Impact | None:
+            root = (await session.in_full([id_])).get(id_)
             if root is None:
                 return None
-            met = await spread(ground, id_, hops=hops)
-            records = await ground.shown({one.id for one in met.affected[:first]})
+            met = await spread(session, id_, hops=hops)
+            records = await session.shown({one.id for one in met.affected[:first]})
             return Impact(
                 record=root,
                 counts=tuple(
@@ -152,8 +152,8 @@ class Explore:
         check_ops(ops)
         check_first(first)
 
-        async def question(ground: Ground, found: Found) -> Plans:
-            matches, cut = await matching(ground, ops, first=first + 1)
+        async def question(session: QuerySession, found: AnsweredBy) -> Plans:
+            matches, cut = await matching(session, ops, first=first + 1)
             return Plans(
                 plans=tuple(MatchedPlan(record=match.record, steps=match.steps) for match in matches[:first]),
                 has_more=len(matches) > first,
@@ -167,12 +167,12 @@ class Explore:
         """Entities that share memories with this one, strongest first; None for what is not in full sight."""
         check_first(first)
 
-        async def question(ground: Ground, found: Found) -> Related | None:
-            root = (await ground.in_full([id_])).get(id_)
+        async def question(session: QuerySession, found: AnsweredBy) -> Related | None:
+            root = (await session.in_full([id_])).get(id_)
             if root is None:
                 return None
-            met, hubs = await sharing(ground, id_)
-            records = await ground.shown({one.id for one in met[:first]})
+            met, hubs = await sharing(session, id_)
+            records = await session.shown({one.id for one in met[:first]})
             return Related(
                 record=root,
                 entities=tuple(
@@ -194,12 +194,12 @@ class Explore:
         check_loaded(loaded)
         check_first(first)
 
-        async def question(ground: Ground, found: Found) -> Expansion | None:
-            root = (await ground.in_full([id_])).get(id_)
+        async def question(session: QuerySession, found: AnsweredBy) -> Expansion | None:
+            root = (await session.in_full([id_])).get(id_)
             if root is None:
                 return None
-            met = await neighbours(ground, id_, loaded, first=first)
-            records = await ground.shown({one.id for one in met.neighbours})
+            met = await neighbours(session, id_, loaded, first=first)
+            records = await session.shown({one.id for one in met.neighbours})
             return Expansion(
                 record=root,
                 neighbours=tuple(
@@ -216,7 +216,7 @@ class Explore:
 
         return await self._ask(trust, question)
 
-    async def _ask(self, trust: Trust, question: Callable[[Ground, Found], Awaitable[T]]) -> T:
+    async def _ask(self, trust: Trust, question: Callable[[QuerySession, AnsweredBy], Awaitable[T]]) -> T:
         """Ask the preferred engine, and SQL where that cannot answer; all on one snapshot of the truth."""
         trust.require(Access.READ)
         caller = await self._directory.caller(trust)
@@ -232,15 +232,15 @@ class Explore:
                     engine = Neo4jExplorer(
                         self._mirror, least=freshness, plans_up_to=self._plans_up_to, deadline_s=self._deadline_s
                     )
-                    found = Found(engine=engine.name, fallback=None, mirror_lag_seconds=lag)
+                    found = AnsweredBy(engine=engine.name, fallback=None, mirror_lag_seconds=lag)
                     try:
-                        return await question(Ground(engine, caller, reader), found)
+                        return await question(QuerySession(engine, caller, reader), found)
                     except MirrorUnavailable as error:  # one that is down must not cost every question its deadline
                         fallback = self._why_away = error.message
                         self._away_until = time.monotonic() + AWAY_S
             sql = SqlExplorer(connection, now)
-            found = Found(engine=sql.name, fallback=fallback, mirror_lag_seconds=lag)
-            return await question(Ground(sql, caller, reader), found)
+            found = AnsweredBy(engine=sql.name, fallback=fallback, mirror_lag_seconds=lag)
+            return await question(QuerySession(sql, caller, reader), found)
 
     def _against(self, freshness: Freshness | None) -> str | None:
         """Why the mirror cannot be asked now, if so."""

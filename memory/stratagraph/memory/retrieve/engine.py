@@ -64,7 +64,7 @@ class Walked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ConfirmedWalk:
     """A walk, and the records and relations of its neighbourhood as the truth has them for the caller."""
 
     walked: Walked
@@ -151,7 +151,7 @@ class Engines:
         *,
         at_least: str | None = None,
         at: datetime | None = None,
-    ) -> Found:
+    ) -> ConfirmedWalk:
         """Walk, and read back what was found. `at_least` is a transaction id that the answer must reflect, `at` a past
         instant to walk at, of which the mirror knows nothing."""
         walked = await self.walk(connection, walk, at_least=at_least, at=at)
@@ -162,7 +162,7 @@ class Engines:
             again, _ = await walk.by(SqlGraphReader(connection=connection))
             walked = replace(walked, found=again, engine="sql", fallback="the mirror is behind")
         records = await reader.records(walked.found.hops, current=True)
-        return Found(walked=walked, records=records, relations=await reader.relations(walked.found.edges))
+        return ConfirmedWalk(walked=walked, records=records, relations=await reader.relations(walked.found.edges))
 
     async def walk(
         self, connection: Connection, walk: Walk, *, at_least: str | None = None, at: datetime | None = None
@@ -276,7 +276,9 @@ class Engines:
             return (await probe.walk.by(SqlGraphReader(connection=connection)))[1]
 
 
-async def _confirmed(connection: Connection, reader: Reader | PastReader, walk: Walk, walked: Walked) -> Found | None:
+async def _confirmed(
+    connection: Connection, reader: Reader | PastReader, walk: Walk, walked: Walked
+) -> ConfirmedWalk | None:
     """What the mirror found, if the truth bears it out: every record and relation, and that there is more wherever it
     says that a limit kept something out or that a record is a hub."""
     found = walked.found
@@ -294,7 +296,7 @@ async def _confirmed(connection: Connection, reader: Reader | PastReader, walk: 
         SqlGraphReader(connection=connection), walk.caller, found.hubs
     ):
         return None
-    return Found(
+    return ConfirmedWalk(
         walked=walked,
         records={id_: records[id_] for id_ in found.hops},
         relations=[relations[id_] for id_ in found.edges],

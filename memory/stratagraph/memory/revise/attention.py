@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from stratagraph.memory.revise.request import Penalize, Pin, Reinforce, Revise
-from stratagraph.memory.revise.work import Work, require_current, require_version
+from stratagraph.memory.revise.unit_of_work import UnitOfWork, require_current, require_version
 from stratagraph.store.audit.events import AuditEvent
 from stratagraph.store.model.enums import AuditAction
 from stratagraph.store.model.salience import Salience, penalized, pinned, reinforced
@@ -14,20 +14,20 @@ from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.writing import write_salience
 
 
-async def reinforce(work: Work, request: Reinforce) -> UUID:
+async def reinforce(work: UnitOfWork, request: Reinforce) -> UUID:
     """Raises VersionConflict for what was superseded or retracted: it stays at 0."""
     before = await _lifecycle(work, request)
     await _fix(work, request.record_id, reinforced(before, work.at), AuditAction.REINFORCE)
     return request.record_id
 
 
-async def penalize(work: Work, request: Penalize) -> UUID:
+async def penalize(work: UnitOfWork, request: Penalize) -> UUID:
     before = await _lifecycle(work, request)
     await _fix(work, request.record_id, penalized(before, request.amount, work.at), AuditAction.DECAY)
     return request.record_id
 
 
-async def pin(work: Work, request: Pin) -> UUID:
+async def pin(work: UnitOfWork, request: Pin) -> UUID:
     """A salience event: it fixes the value of this instant, whether decay ends or begins again."""
     before = await _lifecycle(work, request)
     if before.pinned is not request.pinned:
@@ -36,7 +36,7 @@ async def pin(work: Work, request: Pin) -> UUID:
     return request.record_id
 
 
-async def _lifecycle(work: Work, request: Revise) -> Salience:
+async def _lifecycle(work: UnitOfWork, request: Revise) -> Salience:
     await work.targets([request.record_id], path=["recordId"])
     rows = await work.lock([request.record_id], with_derived=False)
     require_version(rows[request.record_id], request.expected_version)
@@ -49,7 +49,7 @@ async def _lifecycle(work: Work, request: Revise) -> Salience:
     return record.lifecycle
 
 
-async def _fix(work: Work, id_: UUID, after: Salience, action: AuditAction) -> None:
+async def _fix(work: UnitOfWork, id_: UUID, after: Salience, action: AuditAction) -> None:
     await write_salience(work.connection, work.caller.tenant, [(id_, after)])
     await work.audit([AuditEvent(record=id_, action=action, rationale=work.rationale, salience=after.s)])
     work.touched.append(id_)

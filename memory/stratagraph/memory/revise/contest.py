@@ -15,7 +15,7 @@ from stratagraph.memory.capture.writer import new_record, resolve_names
 from stratagraph.memory.retrying import StaleRead
 from stratagraph.memory.revise.request import Contest, ResolveContest, Retract
 from stratagraph.memory.revise.successor import inherit
-from stratagraph.memory.revise.work import Work, refuse_episodes, require_current, require_version
+from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_current, require_version
 from stratagraph.store.audit.events import AuditEvent
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState, SourceKind
@@ -31,7 +31,7 @@ from stratagraph.store.records.writing import Edit, NewRelation, update_records
 CONTESTED_BY = "contested_by"
 
 
-async def contest(work: Work, request: Contest) -> UUID:
+async def contest(work: UnitOfWork, request: Contest) -> UUID:
     """Both are in doubt until the contest is resolved. Counter-evidence becomes a record of its own, an event, so that
     the doubt stays traceable."""
     ids = [request.record_id, *([request.contesting_id] if request.contesting_id is not None else [])]
@@ -65,7 +65,7 @@ def _same_scope(records: Sequence[MemoryRecord]) -> None:
         raise InvalidInput("contestingId: the records belong to different scopes, which are never mixed")
 
 
-async def _counter_evidence(work: Work, record: MemoryRecord, request: Contest) -> UUID:
+async def _counter_evidence(work: UnitOfWork, record: MemoryRecord, request: Contest) -> UUID:
     """The event of being contradicted, in the scope and at the sensitivity of what it contradicts."""
     actor = work.caller.trust.actor
     draft = classify(
@@ -87,21 +87,21 @@ async def _counter_evidence(work: Work, record: MemoryRecord, request: Contest) 
     draft.handle = None
     caption(draft)
     interpret(draft)
-    plan = await work.plan(draft)
-    await resolve_names(plan)
-    plan.records.append((draft, new_record(plan, draft)))
-    await work.write(plan)
+    writes = await work.writes(draft)
+    await resolve_names(writes)
+    writes.records.append((draft, new_record(writes, draft)))
+    await work.write(writes)
     return draft.id
 
 
-async def _move(work: Work, ids: Sequence[UUID], state: RecordState, *, action: AuditAction) -> None:
+async def _move(work: UnitOfWork, ids: Sequence[UUID], state: RecordState, *, action: AuditAction) -> None:
     edits = [Edit(id=id_, state=int(state)) for id_ in sorted(ids)]
     work.changes += await update_records(work.connection, work.directory, work.caller.tenant, edits, at=work.at)
     await work.audit([AuditEvent(record=id_, action=action, rationale=work.rationale) for id_ in sorted(ids)])
     work.touched += sorted(ids)
 
 
-async def resolve_contest(work: Work, request: ResolveContest) -> UUID:
+async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:
     """The winner is active again and supersedes the records that lost to it; without a winner all are retracted.
 
     Returns the winner, or the record itself where nothing holds.
@@ -135,7 +135,7 @@ async def resolve_contest(work: Work, request: ResolveContest) -> UUID:
     return winner or record.id
 
 
-async def _uphold(work: Work, winner: UUID) -> None:
+async def _uphold(work: UnitOfWork, winner: UUID) -> None:
     """The winner holds, unless it stands in another dispute still. Raises ConditionsOverlap where there is no room."""
     if await disputes_of(work.connection, work.caller.tenant, [winner]):
         return
@@ -150,7 +150,7 @@ async def _uphold(work: Work, winner: UUID) -> None:
     await _move(work, [winner], RecordState.ACTIVE, action=AuditAction.REVISE)
 
 
-async def _hold_by_decision(work: Work, winner: UUID) -> None:
+async def _hold_by_decision(work: UnitOfWork, winner: UUID) -> None:
     """Where nothing else holds the winner any more, whoever decided for it does: the decision is its source."""
     everything = work.caller.everything()
     async with elevated(work.connection, everything.bounds):
@@ -165,7 +165,9 @@ async def _hold_by_decision(work: Work, winner: UUID) -> None:
     work.changes += await update_records(work.connection, work.directory, work.caller.tenant, [edit], at=work.at)
 
 
-async def _parties(work: Work, record: MemoryRecord, others: set[UUID], request: ResolveContest) -> list[MemoryRecord]:
+async def _parties(
+    work: UnitOfWork, record: MemoryRecord, others: set[UUID], request: ResolveContest
+) -> list[MemoryRecord]:
     """The records whose standing the contest decides: never an episode, and all of them in the caller's full sight."""
     if request.winner_id is not None and request.winner_id not in {record.id, *others}:
         raise InvalidInput(
@@ -181,7 +183,7 @@ async def _parties(work: Work, record: MemoryRecord, others: set[UUID], request:
     return [record, *(one for one in found if one.type is not MemoryType.EPISODIC)]
 
 
-async def retract(work: Work, request: Retract) -> UUID:
+async def retract(work: UnitOfWork, request: Retract) -> UUID:
     """The record leaves the current truth; what rested on it alone is contested."""
     record = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([record])

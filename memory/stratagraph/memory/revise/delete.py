@@ -6,7 +6,7 @@ from uuid import UUID
 
 from stratagraph.memory import propagation
 from stratagraph.memory.revise.request import Delete
-from stratagraph.memory.revise.work import Work, refuse_episodes, require_version
+from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_version
 from stratagraph.store.erasure.removal import remove_records
 from stratagraph.store.model.enums import DeletionPolicy
 from stratagraph.store.model.errors import DeletionForbidden
@@ -15,7 +15,7 @@ from stratagraph.store.records.support import direct_dependents
 from stratagraph.store.records.tombstones import Cause
 
 
-async def delete(work: Work, request: Delete) -> UUID:
+async def delete(work: UnitOfWork, request: Delete) -> UUID:
     """What rested on the record alone is contested. Raises DeletionForbidden for what is kept for ever."""
     record = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([record])

@@ -11,7 +11,7 @@ from stratagraph.memory.capture.writer import resolve_names
 from stratagraph.memory.revise.request import Merge
 from stratagraph.memory.revise.successor import successor
 from stratagraph.memory.revise.supersede import FORKED_FROM, entity_mention, put_in_place, rewrite
-from stratagraph.memory.revise.work import Work, refuse_episodes, require_current, require_version
+from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_current, require_version
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads import parse_payload
@@ -21,7 +21,7 @@ from stratagraph.store.records.relations import Linked, end_relations, relations
 from stratagraph.store.records.writing import NewRelation
 
 
-async def merge(work: Work, request: Merge) -> UUID:
+async def merge(work: UnitOfWork, request: Merge) -> UUID:
     """Returns the record that speaks for all: the entity that absorbed the others, or a new record.
 
     Joining levels of sensitivity takes the highest of them (SPEC §3); scopes are never mixed.
@@ -55,7 +55,7 @@ def _check_alike(records: Sequence[MemoryRecord]) -> None:
 
 
 async def _absorb(
-    work: Work, records: Sequence[MemoryRecord], request: Merge, expected: Mapping[UUID, int | None]
+    work: UnitOfWork, records: Sequence[MemoryRecord], request: Merge, expected: Mapping[UUID, int | None]
 ) -> UUID:
     """One entity takes the names, identifiers and relations of the others."""
     survivor = records[0]
@@ -74,7 +74,7 @@ async def _absorb(
     return survivor.id
 
 
-async def _lock(work: Work, records: Sequence[MemoryRecord], expected: Mapping[UUID, int | None]) -> None:
+async def _lock(work: UnitOfWork, records: Sequence[MemoryRecord], expected: Mapping[UUID, int | None]) -> None:
     rows = await work.lock([record.id for record in records])
     for id_, version in expected.items():
         require_version(rows[id_], version)
@@ -109,7 +109,9 @@ def _united_entity(records: Sequence[MemoryRecord]) -> dict[str, Any]:
     return united
 
 
-async def _unite(work: Work, records: Sequence[MemoryRecord], request: Merge, expected: dict[UUID, int | None]) -> UUID:
+async def _unite(
+    work: UnitOfWork, records: Sequence[MemoryRecord], request: Merge, expected: dict[UUID, int | None]
+) -> UUID:
     """A new record supersedes them all, held by everything that held any of them."""
     lead = records[0]
     payload = request.payload or _united(records)
@@ -121,9 +123,9 @@ async def _unite(work: Work, records: Sequence[MemoryRecord], request: Merge, ex
             payload["evidence"] = [{"kind": "artifact", "ref": source["ref"]} for source in carried[:1]]
     draft = successor(lead, payload, (), actor=work.caller.trust.actor, rationale=request.rationale, now=work.at)
     draft.carried = tuple(_distinct(carried))
-    plan = await work.plan(draft)
-    await resolve_names(plan)
-    return await put_in_place(work, plan, draft, records, expected=expected, keep_disputes=True)
+    writes = await work.writes(draft)
+    await resolve_names(writes)
+    return await put_in_place(work, writes, draft, records, expected=expected, keep_disputes=True)
 
 
 def _distinct(items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -189,7 +191,7 @@ def _latest_and_mean(
     return merged
 
 
-async def _repoint(work: Work, gone: Sequence[UUID], current: UUID) -> None:
+async def _repoint(work: UnitOfWork, gone: Sequence[UUID], current: UUID) -> None:
     """Relations of the merged records become relations of the one that speaks for them."""
     absorbed = {*gone, current}
     moved: dict[tuple[UUID, str, UUID], NewRelation] = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from stratagraph.memory.propagation import BUDGET, Impact, impact, in_sight
+from stratagraph.memory.propagation import BUDGET, RevisionImpact, impact, in_sight
 from stratagraph.memory.retrying import retried
 from stratagraph.memory.revise.attention import penalize, pin, reinforce
 from stratagraph.memory.revise.contest import contest, resolve_contest, retract
@@ -29,7 +29,7 @@ from stratagraph.memory.revise.request import (
     check,
 )
 from stratagraph.memory.revise.supersede import fork, supersede
-from stratagraph.memory.revise.work import Work
+from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.keys.tenancy import Caller, Directory
 from stratagraph.store.model.clock import Clock
@@ -56,7 +56,7 @@ from stratagraph.store.records.reevaluations import Reevaluation, waiting_reeval
 from stratagraph.store.records.tombstones import find_tombstones
 from stratagraph.store.records.writing import finish
 
-_APPLY: dict[type[Revise], Callable[[Work, Any], Awaitable[UUID]]] = {
+_APPLY: dict[type[Revise], Callable[[UnitOfWork, Any], Awaitable[UUID]]] = {
     Supersede: supersede,
     Fork: fork,
     Contest: contest,
@@ -124,7 +124,7 @@ class Revision:
             if known is not None:
                 return await self._replayed(connection, caller, known)
             sequence = await self._sequences.current(connection)
-            work = Work(connection, self._directory, caller, self._clock.now(), request.rationale)
+            work = UnitOfWork(connection, self._directory, caller, self._clock.now(), request.rationale)
             current = await _APPLY[type(request)](work, request)
             await work.settle()
             touched = list(dict.fromkeys([*work.touched, current]))
@@ -216,7 +216,7 @@ class Revision:
             redacted=True,
         )
 
-    async def impact(self, trust: Trust, id_: UUID) -> tuple[list[Impact], bool]:
+    async def impact(self, trust: Trust, id_: UUID) -> tuple[list[RevisionImpact], bool]:
         """What retracting or correcting a record would do to all that was derived from it, as far as the caller may
         see it, and whether there is more than was looked at. Changes nothing. Raises NotFound or Forbidden."""
         trust.require(Access.READ)

@@ -11,11 +11,11 @@ import orjson
 
 from stratagraph.memory.capture import facts as capture_facts
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.memory.capture.plan import Plan
+from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.memory.capture.writer import new_record, resolve_names
 from stratagraph.memory.revise.request import Fork, Supersede
 from stratagraph.memory.revise.successor import successor
-from stratagraph.memory.revise.work import Work, refuse_episodes, require_current, require_version
+from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_current, require_version
 from stratagraph.store.audit.events import AuditEvent
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import ConditionsOverlap, InvalidInput
@@ -29,7 +29,7 @@ FORKED_FROM = "forked_from"
 _IN_PLACE = (MemoryType.ENTITY, MemoryType.WORKING)
 
 
-async def supersede(work: Work, request: Supersede) -> UUID:
+async def supersede(work: UnitOfWork, request: Supersede) -> UUID:
     """Returns the record that is current afterwards."""
     old = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([old])
@@ -38,16 +38,16 @@ async def supersede(work: Work, request: Supersede) -> UUID:
     )
     if old.type in _IN_PLACE:
         return await _amend(work, old, draft, request)
-    plan = await work.plan(draft)
-    await resolve_names(plan)
-    current = await put_in_place(work, plan, draft, [old], expected={old.id: request.expected_version})
+    writes = await work.writes(draft)
+    await resolve_names(writes)
+    current = await put_in_place(work, writes, draft, [old], expected={old.id: request.expected_version})
     work.causes.add(old.id)
     return current
 
 
 async def put_in_place(
-    work: Work,
-    plan: Plan,
+    work: UnitOfWork,
+    writes: WriteSet,
     draft: Draft,
     old: Sequence[MemoryRecord],
     *,
@@ -57,7 +57,7 @@ async def put_in_place(
     """Write the draft and let it supersede `old`; if the same fact is held already, that one takes their place."""
     same = None
     if draft.type is MemoryType.SEMANTIC:
-        slot, facts = await _lock_facts(work, plan, draft, old)
+        slot, facts = await _lock_facts(work, writes, draft, old)
     rows = await work.lock([record.id for record in old])
     for id_, version in expected.items():
         require_version(rows[id_], version)
@@ -65,20 +65,22 @@ async def put_in_place(
     if draft.type is MemoryType.SEMANTIC:
         same = await _room(work, draft, slot, facts, leaving={record.id for record in old})
         draft.payload["revision"] = {"supersedes": str(old[0].id)}
-    plan.at = work.at
+    writes.at = work.at
     current = same.id if same is not None else draft.id
     await work.replace([record.id for record in old], RecordState.SUPERSEDED, by=current, keep_disputes=keep_disputes)
     if same is not None:
-        await capture_facts.add_evidence(plan, draft, same)
+        await capture_facts.add_evidence(writes, draft, same)
     else:
-        plan.records.append((draft, new_record(plan, draft)))
+        writes.records.append((draft, new_record(writes, draft)))
     for record in old:
-        plan.relate(draft, current, record.id, "supersedes", 1.0)
-    await work.write(plan)
+        writes.relate(draft, current, record.id, "supersedes", 1.0)
+    await work.write(writes)
     return current
 
 
-async def _lock_facts(work: Work, plan: Plan, draft: Draft, old: Sequence[MemoryRecord]) -> tuple[Slot, list[Fact]]:
+async def _lock_facts(
+    work: UnitOfWork, writes: WriteSet, draft: Draft, old: Sequence[MemoryRecord]
+) -> tuple[Slot, list[Fact]]:
     """Lock the slots of all facts concerned; the facts of the new one's slot."""
     tenant = work.caller.tenant
     scopes = await work.directory.scopes(tenant, {record.scope for record in old}, create=False)
@@ -91,7 +93,7 @@ async def _lock_facts(work: Work, plan: Plan, draft: Draft, old: Sequence[Memory
         for record in old
         if record.payload is not None
     }
-    held = await capture_facts.lock(plan, also=slots)
+    held = await capture_facts.lock(writes, also=slots)
     slot = held.slots[draft.position]
     assert draft.fact is not None
     draft.fact = replace(draft.fact, single_valued=held.single_valued[slot])
@@ -99,7 +101,9 @@ async def _lock_facts(work: Work, plan: Plan, draft: Draft, old: Sequence[Memory
     return slot, held.facts.get(slot, [])
 
 
-async def _room(work: Work, draft: Draft, slot: Slot, facts: Sequence[Fact], *, leaving: set[UUID]) -> Fact | None:
+async def _room(
+    work: UnitOfWork, draft: Draft, slot: Slot, facts: Sequence[Fact], *, leaving: set[UUID]
+) -> Fact | None:
     """Whether the slot has room once `leaving` are gone: the fact that says the same already, or None.
 
     Raises ConditionsOverlap where another fact of a single-valued slot holds at the same time.
@@ -121,7 +125,7 @@ async def _room(work: Work, draft: Draft, slot: Slot, facts: Sequence[Fact], *, 
     return None
 
 
-async def _amend(work: Work, old: MemoryRecord, draft: Draft, request: Supersede) -> UUID:
+async def _amend(work: UnitOfWork, old: MemoryRecord, draft: Draft, request: Supersede) -> UUID:
     """Entities and working records change in place: their history keeps what they were."""
     payload = draft.payload
     if old.type is MemoryType.WORKING and payload["thread_id"] != (old.payload or {}).get("thread_id"):
@@ -135,7 +139,7 @@ async def _amend(work: Work, old: MemoryRecord, draft: Draft, request: Supersede
     return old.id
 
 
-async def entity_mention(work: Work, record: MemoryRecord, payload: dict[str, Any]) -> Mention:
+async def entity_mention(work: UnitOfWork, record: MemoryRecord, payload: dict[str, Any]) -> Mention:
     """All that an entity with this payload is known by."""
     scopes = await work.directory.scopes(work.caller.tenant, {record.scope}, create=False)
     return Mention(
@@ -147,7 +151,9 @@ async def entity_mention(work: Work, record: MemoryRecord, payload: dict[str, An
     )
 
 
-async def rewrite(work: Work, id_: UUID, payload: dict[str, Any], name: str, text: str, *, action: AuditAction) -> None:
+async def rewrite(
+    work: UnitOfWork, id_: UUID, payload: dict[str, Any], name: str, text: str, *, action: AuditAction
+) -> None:
     """Give a locked record new content."""
     tenant = work.caller.tenant
     edit = Edit(
@@ -162,7 +168,7 @@ async def rewrite(work: Work, id_: UUID, payload: dict[str, Any], name: str, tex
     work.touched.append(id_)
 
 
-async def fork(work: Work, request: Fork) -> UUID:
+async def fork(work: UnitOfWork, request: Fork) -> UUID:
     """Returns the variant. Raises ConditionsOverlap unless its conditions exclude those of all that holds."""
     old = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([old])
@@ -181,25 +187,25 @@ async def fork(work: Work, request: Fork) -> UUID:
             "conditions: the record can apply together with this variant; a shared key must have other values",
             path=["conditions"],
         )
-    plan = await work.plan(draft)
-    await resolve_names(plan)
+    writes = await work.writes(draft)
+    await resolve_names(writes)
     if old.type is MemoryType.SEMANTIC:
-        slot, facts = await _lock_facts(work, plan, draft, [old])
+        slot, facts = await _lock_facts(work, writes, draft, [old])
         assert draft.fact is not None
         draft.fact = replace(draft.fact, single_valued=True)
     rows = await work.lock([old.id], with_derived=False)
     require_version(rows[old.id], request.expected_version)
     require_current(rows)
-    plan.at = work.at
+    writes.at = work.at
     if old.type is MemoryType.SEMANTIC:
         same = await _room(work, draft, slot, facts, leaving=set())
         if same is not None:
             raise ConditionsOverlap(f"payload: fact {same.id} says just this already", path=["payload"])
         capture_facts.require_one_value(facts, "payload")
         await make_single_valued(work.connection, work.caller.tenant, slot)
-    plan.records.append((draft, new_record(plan, draft)))
-    plan.relate(draft, draft.id, old.id, FORKED_FROM, 0.8)
-    await work.write(plan)
+    writes.records.append((draft, new_record(writes, draft)))
+    writes.relate(draft, draft.id, old.id, FORKED_FROM, 0.8)
+    await work.write(writes)
     work.touched.append(old.id)
     event = AuditEvent(record=old.id, action=AuditAction.FORK, rationale=f"forked as {draft.id}: {work.rationale}")
     await work.audit([event])

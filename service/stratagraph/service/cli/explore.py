@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 from rich.text import Text
 
-from stratagraph.memory.explore.answers import Expansion, Found, Impact, Paths, Plans, Related
+from stratagraph.memory.explore.answers import AnsweredBy, Expansion, Impact, Paths, Plans, Related
 from stratagraph.memory.explore.service import Explore
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.show import as_json, line
@@ -154,7 +154,7 @@ def _there(id_: UUID, found: T | None) -> T:
     return found
 
 
-def _note(found: Found, reached: tuple[str, ...]) -> None:
+def _note(found: AnsweredBy, reached: tuple[str, ...]) -> None:
     notes = []
     if reached:
         notes.append(f"cut off by the limit of {', '.join(reached)}")
@@ -164,7 +164,7 @@ def _note(found: Found, reached: tuple[str, ...]) -> None:
         people.print(Text("; ".join(notes), style="dim"))
 
 
-def _engine_json(found: Found) -> Mapping[str, object]:
+def _engine_json(found: AnsweredBy) -> Mapping[str, object]:
     return {"engine": found.engine, "fallback": found.fallback, "mirror_lag_seconds": found.mirror_lag_seconds}
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from stratagraph.memory.propagation import Impact
+from stratagraph.memory.propagation import RevisionImpact
 from stratagraph.memory.revise.request import (
     Contest,
     Delete,
@@ -267,7 +267,7 @@ def impact(record: Id, tenant: Tenant = "default", json: Json = False) -> None:
     """What retracting or correcting a record would do to all that was derived from it. Changes nothing."""
     id_ = _id(record)
 
-    async def work(runtime: Runtime) -> tuple[list[Impact], bool]:
+    async def work(runtime: Runtime) -> tuple[list[RevisionImpact], bool]:
         return await runtime.revision.impact(replace(SINGLE_USER, tenant=tenant), id_)
 
     found, more = with_runtime(work)

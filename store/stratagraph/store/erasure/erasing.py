@@ -38,14 +38,16 @@ _HANDLED = (MemoryType.EPISODIC, MemoryType.WORKING, MemoryType.COMPETENCE, Memo
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ErasureClosure:
     """`going` is all that goes; `survivors` were derived from some of it and have other support."""
 
     going: frozenset[UUID]
     survivors: frozenset[UUID]
 
 
-async def spread(connection: AsyncConnection, tenant: Tenant, seeds: Collection[UUID], *, whole: bool) -> Spread:
+async def erasure_closure(
+    connection: AsyncConnection, tenant: Tenant, seeds: Collection[UUID], *, whole: bool
+) -> ErasureClosure:
     """What goes with `seeds`. With `whole`, episodes go with their members, and those without any left go too."""
     going, survivors = set(seeds), frozenset[UUID]()
     while True:
@@ -57,7 +59,7 @@ async def spread(connection: AsyncConnection, tenant: Tenant, seeds: Collection[
         going |= unsupported
         going |= await _orphans(connection, tenant, going)
         if len(going) == before:
-            return Spread(frozenset(going), survivors)
+            return ErasureClosure(frozenset(going), survivors)
 
 
 async def _ids(connection: AsyncConnection, statement: str, tenant: Tenant, ids: Collection[UUID]) -> set[UUID]:

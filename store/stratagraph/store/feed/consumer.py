@@ -87,7 +87,7 @@ class Lease:
     def place(self) -> tuple[int, int | None, int]:
         return self.tick, self.win_tick, self.win_seq
 
-    def past(self, page: Page) -> Lease:
+    def past(self, page: LogPage) -> Lease:
         """This lease once `page` is done."""
         if page.last:
             return replace(self, tick=page.win_tick, win_tick=None, win_seq=0)
@@ -107,7 +107,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class LogPage:
     """Part of a window. `last` is True when the window ends with it."""
 
     changes: Sequence[Logged]
@@ -257,12 +257,12 @@ class Feed:
             win_seq=held[0]["win_seq"],
         )
 
-    async def page(self, lease: Lease, *, most: int | None = None) -> Page | None:
+    async def page(self, lease: Lease, *, most: int | None = None) -> LogPage | None:
         """The next part of the log for this lease, `most` changes at most; None when it is at the newest tick."""
         async with self._database.background(Role.FEED) as connection:
             return await self._page(connection, lease, most or PAGE)
 
-    async def _page(self, connection: AsyncConnection, lease: Lease, most: int) -> Page | None:
+    async def _page(self, connection: AsyncConnection, lease: Lease, most: int) -> LogPage | None:
         win_tick = lease.win_tick
         if win_tick is None:
             win_tick = (
@@ -287,7 +287,7 @@ class Feed:
             after=lease.win_seq,
             page=most,
         )
-        return Page(
+        return LogPage(
             changes=[Logged(**{**row, "kind": Kind(row["kind"])}) for row in rows],
             win_tick=win_tick,
             nonce=ticks[win_tick]["nonce"],
@@ -295,7 +295,7 @@ class Feed:
             last=len(rows) < most,
         )
 
-    async def advance(self, lease: Lease, page: Page, *, connection: AsyncConnection | None = None) -> Lease | None:
+    async def advance(self, lease: Lease, page: LogPage, *, connection: AsyncConnection | None = None) -> Lease | None:
         """Move the cursors past `page`; None if the lease was lost, and then nothing was moved.
 
         A consumer whose target is this very database passes its own `connection`, and so applies exactly once; it
@@ -309,7 +309,7 @@ class Feed:
                 await own.rollback()
             return advanced
 
-    async def _advance(self, connection: AsyncConnection, lease: Lease, page: Page) -> Lease | None:
+    async def _advance(self, connection: AsyncConnection, lease: Lease, page: LogPage) -> Lease | None:
         after = lease.past(page)
         rows = await fetch(
             connection,

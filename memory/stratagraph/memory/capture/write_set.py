@@ -21,7 +21,7 @@ INTERPRETER = "capture/structural"
 
 
 @dataclass(slots=True)
-class Plan:
+class WriteSet:
     """What a round is going to write. Relations and records are kept with the draft they belong to."""
 
     connection: Connection
@@ -86,13 +86,13 @@ _SOURCE_KINDS = {
 _EVIDENCE_KINDS = frozenset({"event", "artifact", "tool_call", "observation", "outcome", "human"})
 
 
-def provenance(plan: Plan, draft: Draft) -> dict[str, Any]:
-    return {"sources": sources_of(plan, draft), "created_by": plan.author}
+def provenance(writes: WriteSet, draft: Draft) -> dict[str, Any]:
+    return {"sources": sources_of(writes, draft), "created_by": writes.author}
 
 
-def sources_of(plan: Plan, draft: Draft) -> list[dict[str, Any]]:
+def sources_of(writes: WriteSet, draft: Draft) -> list[dict[str, Any]]:
     """What a draft rests on: the evidence and the records it names; the capture itself where it names none."""
-    resolved = plan.rests_on.get(draft.position, {})
+    resolved = writes.rests_on.get(draft.position, {})
     sources = {str(source["ref"]): source for source in draft.carried}
     for evidence in draft.payload.get("evidence") or ():
         ref = str(evidence.get("source_id") or evidence.get("ref") or evidence.get("source_type"))

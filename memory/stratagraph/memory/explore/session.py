@@ -20,7 +20,7 @@ _CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
 
 
 @dataclass(slots=True)
-class Ground:
+class QuerySession:
     """One question's engine and reader. What the truth has confirmed is remembered."""
 
     engine: Explorer

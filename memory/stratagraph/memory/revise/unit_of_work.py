@@ -9,8 +9,8 @@ from uuid import UUID
 
 from stratagraph.memory.capture.attachments import attach
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.memory.capture.plan import Plan
-from stratagraph.memory.capture.writer import insert_plan, resting
+from stratagraph.memory.capture.write_set import WriteSet
+from stratagraph.memory.capture.writer import insert_write_set, resting
 from stratagraph.memory.propagation import reachable, reevaluate
 from stratagraph.memory.retrying import StaleRead
 from stratagraph.memory.withdrawal import withdraw
@@ -32,7 +32,7 @@ CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
 
 
 @dataclass(slots=True)
-class Work:
+class UnitOfWork:
     """A revision's transaction. `at` is its one instant, taken after its locks."""
 
     connection: Connection
@@ -129,23 +129,23 @@ class Work:
         self.touched += sorted(done.moved)
         self.queued += done.queued
 
-    async def plan(self, draft: Draft) -> Plan:
+    async def writes(self, draft: Draft) -> WriteSet:
         """The draft as capture would write it, in this transaction."""
         names = {UNSCOPED, draft.scope}
         scopes = await self.directory.scopes(self.caller.tenant, names, create=True)
-        return Plan(self.connection, self.directory, self.caller, [draft], scopes, self.at, author="revision")
+        return WriteSet(self.connection, self.directory, self.caller, [draft], scopes, self.at, author="revision")
 
-    async def write(self, plan: Plan) -> None:
+    async def write(self, writes: WriteSet) -> None:
         """Write what the plan has gathered, link the artifacts it names, and count it as part of this revision."""
-        await insert_plan(plan)
-        if any(draft.artifacts for draft in plan.drafts):
-            current = {draft.position: plan.primaries.get(draft.position, draft.id) for draft in plan.drafts}
-            records = await Reader(self.connection, self.directory, self.caller, plan.at).records(current.values())
-            await attach(plan, {position: records[id_] for position, id_ in current.items()})
-        self.changes += plan.changes
-        self.doubtful |= plan.doubtful | resting(plan.records)
-        self.touched += [record.id for _, record in plan.records]
-        self.edges += [relation for _, relation in plan.relations]
+        await insert_write_set(writes)
+        if any(draft.artifacts for draft in writes.drafts):
+            current = {draft.position: writes.primaries.get(draft.position, draft.id) for draft in writes.drafts}
+            records = await Reader(self.connection, self.directory, self.caller, writes.at).records(current.values())
+            await attach(writes, {position: records[id_] for position, id_ in current.items()})
+        self.changes += writes.changes
+        self.doubtful |= writes.doubtful | resting(writes.records)
+        self.touched += [record.id for _, record in writes.records]
+        self.edges += [relation for _, relation in writes.relations]
 
 
 def refuse_episodes(records: Sequence[MemoryRecord]) -> None:
