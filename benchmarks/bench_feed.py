@@ -22,10 +22,10 @@ ROWS = {"one row": 1, "twenty rows": 20}  # changed by one transaction; a captur
 
 async def _measure(url: str, *, records: int, seconds: int) -> dict[str, Any]:
     async with store(url, "feed") as where:
-        caller = await where.directory.caller(trust())
+        caller = await where.directory.resolve(trust())
         with progress() as bars:
             await Filled(where=where, mirror=None, caller=caller, records=records, per_record=0).fill_truth(bars)
-        ticking = asyncio.create_task(_tick(Feed(where.database, "words")))
+        taking = asyncio.create_task(_take_snapshots(Feed(where.database, "words")))
         scripts = {
             (size, kind): _script(statement.format(tenant=caller.tenant.id, n=":n"), rows, records)
             for size, rows in ROWS.items()
@@ -40,7 +40,7 @@ async def _measure(url: str, *, records: int, seconds: int) -> dict[str, Any]:
                         rates[key].append(await asyncio.to_thread(_run, where.url, script, seconds))
                         bars.advance(bar)
         finally:
-            ticking.cancel()
+            taking.cancel()
     figures: dict[str, Any] = {"records": records, "clients": CLIENTS}
     for size in ROWS:
         without, with_ = (percentile(rates[size, kind], 0.5) for kind in ("without", "with"))
@@ -52,10 +52,10 @@ async def _measure(url: str, *, records: int, seconds: int) -> dict[str, Any]:
     return figures
 
 
-async def _tick(feed: Feed) -> None:
+async def _take_snapshots(feed: Feed) -> None:
     """As a worker does meanwhile."""
     while True:
-        await feed.tick()
+        await feed.take_snapshot()
         await asyncio.sleep(0.05)
 
 

@@ -14,11 +14,11 @@ from graphs import Filled, neo4j_server
 from harness import Bound, Case, Store, interleaved, machine, percentile, progress, report, server, store, trust
 from sqlalchemy import text
 
-from stratagraph.graph_sync.applying import FIRST
+from stratagraph.graph_sync.applying import FIRST_BATCH
 from stratagraph.graph_sync.mapping import node, relation, relationship_type
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker
-from stratagraph.store.feed.consumer import Kind
+from stratagraph.store.feed.changes import Kind
 from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.model.enums import Sensitivity
 
@@ -46,21 +46,24 @@ class Both:
 
     async def empty(self) -> None:
         """Nothing is in the mirror, and the whole log is before the worker."""
-        await self.worker.hand_back()
+        await self.worker.release()
         async with self.filled.neo4j.driver.session() as session:
             await (await session.run(_EMPTY)).consume()
-            first = "MATCH (c:SyncCheckpoint) WHERE c.tick IS NOT NULL SET c.tick = $tick, c.nonce = $nonce"
-            tick, nonce = await self._first_tick()
-            await (await session.run(first, tick=tick, nonce=str(nonce))).consume()
+            first = "MATCH (c:SyncCheckpoint) WHERE c.snapshot IS NOT NULL SET c.snapshot = $snapshot, c.nonce = $nonce"
+            snapshot, nonce = await self._first_snapshot()
+            await (await session.run(first, snapshot=snapshot, nonce=str(nonce))).consume()
         async with self.filled.where.database.engine.begin() as connection:
             await connection.execute(
-                text("UPDATE sync_cursor SET tick = :tick, win_tick = NULL, win_seq = 0 WHERE consumer = :consumer"),
-                {"tick": tick, "consumer": CONSUMER},
+                text(
+                    "UPDATE sync_cursor SET snapshot = :snapshot, window_snapshot = NULL, window_seq = 0"
+                    " WHERE consumer = :consumer"
+                ),
+                {"snapshot": snapshot, "consumer": CONSUMER},
             )
 
-    async def _first_tick(self) -> tuple[int, UUID]:
+    async def _first_snapshot(self) -> tuple[int, UUID]:
         async with self.filled.where.database.engine.begin() as connection:
-            row = (await connection.execute(text("SELECT id, nonce FROM sync_tick ORDER BY id LIMIT 1"))).one()
+            row = (await connection.execute(text("SELECT id, nonce FROM sync_snapshot ORDER BY id LIMIT 1"))).one()
         return row.id, row.nonce
 
     async def follow(self) -> None:
@@ -88,7 +91,7 @@ class Both:
 async def both(url: str, bolt: str, records: int) -> AsyncIterator[Both]:
     async with store(url, "mirror") as where, Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
         filled = Filled(
-            where=where, mirror=mirror, caller=await where.directory.caller(trust()), records=records, per_record=2
+            where=where, mirror=mirror, caller=await where.directory.resolve(trust()), records=records, per_record=2
         )
         worker = SyncWorker(where.database, where.directory, mirror, SyncConfig())
         await worker.run_once()  # of an empty store: constraints and checkpoints
@@ -104,7 +107,7 @@ async def both(url: str, bolt: str, records: int) -> AsyncIterator[Both]:
         try:
             yield Both(filled=filled, worker=worker, rows=rows, names=names)
         finally:
-            await worker.hand_back()
+            await worker.release()
 
 
 async def _log_everything(where: Store) -> None:
@@ -131,7 +134,7 @@ async def _throughput(url: str, bolt: str, *, records: int) -> tuple[dict[str, A
         rows = sum(len(of_kind) for of_kind in two.rows.values())
     rates = {name: round(rows / (percentile(values, 0.5) / 1_000)) for name, values in took.items()}
     ratio = round(rates["ours"] / rates["bare"], 3)
-    figures = {"rows": rows, "rows_per_s": rates, "ours_over_bare": ratio, "first_batch": FIRST}
+    figures = {"rows": rows, "rows_per_s": rates, "ours_over_bare": ratio, "first_batch": FIRST_BATCH}
     return figures, Bound(
         name="bare driver's rate over ours", value=round(1 / ratio, 3), limit=round(1 / THROUGHPUT, 3)
     )

@@ -21,7 +21,7 @@ async def _measure(url: str, bolt: str, *, records: int, per_record: int) -> dic
         filled = Filled(
             where=where,
             mirror=mirror,
-            caller=await where.directory.caller(trust()),
+            caller=await where.directory.resolve(trust()),
             records=records,
             per_record=per_record,
         )
@@ -32,7 +32,7 @@ async def _measure(url: str, bolt: str, *, records: int, per_record: int) -> dic
         figures: dict[str, Any] = {"records": records, "relations": per_record * records}
         for name in ("into an empty mirror", "over a full one"):
             if name == "over a full one":
-                await worker.keeper.begin(None, reason="a benchmark")
+                await worker.maintenance.begin_rebuild(None, reason="a benchmark")
             began = time.monotonic()
             rows = await _rebuilt(worker, records * (1 + per_record))
             took = time.monotonic() - began
@@ -44,7 +44,7 @@ async def _measure(url: str, bolt: str, *, records: int, per_record: int) -> dic
             "seconds": round(time.monotonic() - began, 1),
             "differences": len(found.differences),
         }
-        await worker.hand_back()
+        await worker.release()
         figures["worker_peak_mb"] = {"before": before, "after": _peak_mb()}
         figures["neo4j_resident_mb"] = _neo4j_mb()
     return figures
@@ -60,7 +60,7 @@ async def _rebuilt(worker: SyncWorker, total: int) -> int:
             rows = done
             bars.update(bar, completed=done)
 
-        assert (await worker.keeper.run_once(on_page=page)).rebuilt
+        assert (await worker.maintenance.run_once(on_page=page)).rebuilt
     return rows
 
 

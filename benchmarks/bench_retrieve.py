@@ -30,11 +30,11 @@ from rich.progress import Progress
 from sqlalchemy import text
 from wording import Wording
 
-from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
-from stratagraph.memory.retrieve.engine import Engines
+from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.feed.changes import append_changes
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.clock import SystemClock, rfc3339
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity
 from stratagraph.store.model.ids import new_id
@@ -44,8 +44,10 @@ from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.records.entities import NAME, name_key
-from stratagraph.store.records.facts import Slot, fact_keys, lock_slots, slot_of
-from stratagraph.store.records.writing import NewRecord, NewRelation, finish, insert_records, insert_relations
+from stratagraph.store.records.fact_keys import Slot, fact_keys, slot_of
+from stratagraph.store.records.facts import lock_slots
+from stratagraph.store.records.inserting import NewRecord, NewRelation, insert_records, insert_relations
+from stratagraph.store.search.word_counts import WordCounter
 
 LIMIT = 3.0  # times the p95 of the smallest store
 SIZES, QUICK_SIZES = (1_000, 10_000, 100_000), (100, 1_000, 10_000)
@@ -258,7 +260,7 @@ class Batch:
             await lock_slots(connection, tenant, slots)
             changes = await insert_records(connection, directory, tenant, self.records, actor="bench", at=at)
             await insert_relations(connection, directory, tenant, list(self.relations.values()), at=at)
-            await finish(connection, tenant, changes)
+            await append_changes(connection, tenant, changes)
 
 
 class Asked(NamedTuple):
@@ -302,7 +304,7 @@ async def _filled(where: Store, size: int, bars: Progress) -> Loader:
     assert tenant is not None  # create=True
     loader = Loader(where, tenant, Wording(size))
     await loader.load(size, bars)
-    await Housekeeping(where.database, where.directory, SystemClock(), HousekeepingConfig()).run_once(loader.now)
+    await WordCounter(where.database, owner="bench").count_new(loader.now)
     async with await psycopg.AsyncConnection.connect(where.url, autocommit=True) as connection:
         await connection.execute("VACUUM (ANALYZE)")  # as autovacuum has done after a while
     return loader
@@ -325,7 +327,7 @@ async def _measure(url: str, *, sizes: Sequence[int], rounds: int) -> tuple[dict
             for size in sizes:
                 where = await stack.enter_async_context(store(url, f"bench_{size}"))
                 loader = await _filled(where, size, bars)
-                retrieve = Retrieve(where.database, where.directory, SystemClock(), Engines(mirror=None, feed=None))
+                retrieve = Retrieve(where.database, where.directory, SystemClock(), Engines())
                 questions = _questions(loader, rounds)
                 for variant, limits in VARIANTS.items():
                     asker = askers[size, variant] = Asker(where, retrieve)

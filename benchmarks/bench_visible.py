@@ -109,13 +109,13 @@ async def _watched(mirror: Mirror, writers: Sequence[Writer], seconds: float) ->
 async def _measure(url: str, bolt: str, *, records: int, seconds: float) -> dict[str, Any]:
     async with store(url, "visible") as where, Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
         filled = Filled(
-            where=where, mirror=mirror, caller=await where.directory.caller(trust()), records=records, per_record=1
+            where=where, mirror=mirror, caller=await where.directory.resolve(trust()), records=records, per_record=1
         )
         with progress() as bars:
             await filled.fill_truth(bars)
         worker = SyncWorker(where.database, where.directory, mirror, SyncConfig())
         await worker.run_once()  # writes everything afresh
-        await worker.hand_back()
+        await worker.release()
         figures: dict[str, Any] = {"records": records}
         with following(where.url, bolt):
             for rate in RATES:

@@ -18,12 +18,12 @@ from neo4j_import import import_files, write_files
 from rich.progress import Progress
 from sqlalchemy import text
 
-from stratagraph.graph_sync.history import checkpoint_key
+from stratagraph.graph_sync.checkpoints import checkpoint_key
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import SCHEMA
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j
 from stratagraph.store.feed.snapshots import SHARDS
-from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.words import DIMENSIONS
 
 SCOPES = ("", *(f"team/{number}" for number in range(29)))
@@ -59,7 +59,7 @@ FILL_RELATIONS = """
       LATERAL (SELECT floor(:records * power(random() + 0 * n, 3))::bigint AS target) AS skewed
     ON CONFLICT DO NOTHING
 """
-MIRROR_POSITION = "UNWIND $keys AS k CREATE (:SyncCheckpoint {k: k, gen: $gen, tick: $tick})"
+MIRROR_POSITION = "UNWIND $keys AS k CREATE (:SyncCheckpoint {k: k, gen: $gen, snapshot: $snapshot})"
 
 
 @contextmanager
@@ -140,7 +140,7 @@ class Filled:
             await self._commit(line)
         await self._commit("CALL db.awaitIndexes(600)")
         keys = [checkpoint_key(cursor) for cursor in range(SHARDS)]
-        await self._commit(MIRROR_POSITION, keys=keys, gen=GENERATION, tick=RESOLUTION)
+        await self._commit(MIRROR_POSITION, keys=keys, gen=GENERATION, snapshot=RESOLUTION)
 
     async def _commit(self, statement: str, **parameters: object) -> None:
         async with self.neo4j.driver.session(database=self.neo4j.database) as session:

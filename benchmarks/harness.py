@@ -31,9 +31,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
-from stratagraph.store.keys.tenancy import Directory
 from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database

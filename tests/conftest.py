@@ -1,4 +1,4 @@
-"""The fixtures live in plugins, which tests can also import from without a second copy coming to be."""
+"""Test configuration. Fixtures live in plugin modules, from which tests can also import without loading them twice."""
 
 import os
 import shutil
@@ -10,20 +10,23 @@ import pytest
 from hypothesis import settings
 
 MEMORY = Path("/dev/shm")
-ROOM = 8 * 2**30  # bytes, for the files of a whole run and for the servers that use them
+NEEDED_BYTES = 8 * 2**30  # for the files of a whole run and for the servers that use them
 
-pytest_plugins = ["fix_memory", "fix_mirror", "fix_neo4j", "fix_service", "fix_faults"]
+pytest_plugins = ["fix_memory", "fix_mirror", "fix_neo4j", "fix_service", "fix_faults", "fix_browser"]
 
-# `make soak`: 100 histories of 100 steps, other ones each time.
+# `make soak`: 100 histories of 100 steps each, with a new random seed on each run.
 settings.register_profile("soak", max_examples=100, stateful_step_count=100, deadline=None, derandomize=False)
 
 
 def _keep_files_in_memory() -> None:
-    """A test's database is a copy of some hundred files, and every commit of Neo4j waits for its disk: where there is
-    room in memory, tests and all that they start have their files there. Nothing here has to survive the machine."""
+    """Set TMPDIR to /dev/shm where 8 GiB of it are free, unless TMPDIR is set.
+
+    Each test's database is a copy of some hundred files, and every commit of Neo4j waits for its disk. No file of a
+    test has to survive a restart of the machine.
+    """
     if "TMPDIR" in os.environ or not MEMORY.is_dir():
         return
-    if min(shutil.disk_usage(MEMORY).free, psutil.virtual_memory().available) >= ROOM:
+    if min(shutil.disk_usage(MEMORY).free, psutil.virtual_memory().available) >= NEEDED_BYTES:
         os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 
@@ -31,8 +34,10 @@ _keep_files_in_memory()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run side by side, each process has a Neo4j of its own. One that was named is shared, and each test
-    empties it, so those that need it stay together."""
+    """Run all Neo4j tests in one xdist process when STRATAGRAPH_TEST_NEO4J_URI names a shared server.
+
+    Each of these tests empties the server. Without the variable, each xdist process starts a Neo4j of its own.
+    """
     if not os.environ.get("STRATAGRAPH_TEST_NEO4J_URI"):
         return
     for item in items:

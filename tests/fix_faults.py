@@ -201,14 +201,14 @@ class Parts:
         """Wait until the mirror has everything that is committed by now."""
         async with Database(self.postgres.url) as database:
             feed, generations = mirror_feed(database), Generations(database, CONSUMER)
-            tick = await feed.mark()
+            snapshot = await feed.take_fresh_snapshot()
 
             async def passed() -> bool:
-                places = await feed.places()
-                # Whoever begins to write everything afresh puts the cursors at the newest tick before it has begun.
+                positions = await feed.positions()
+                # A rebuild moves the cursors to the newest snapshot before it has begun to write.
                 newest = await generations.newest()
                 whole = newest is not None and newest["state"] == "active"
-                return whole and min(places.values()) >= tick
+                return whole and min(positions.values()) >= snapshot
 
             await until(passed, within_s=CAUGHT_UP_WITHIN_S)
 

@@ -14,16 +14,16 @@ from uuid import UUID
 from fix_memory import NOON, Memory
 from sqlalchemy import text
 
-from stratagraph.store.keys.tenancy import Caller, Tenant
+from stratagraph.store.feed.changes import append_changes
+from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.salience import Decay
 from stratagraph.store.model.trust import Trust, Visibility
 from stratagraph.store.model.words import record_terms
-from stratagraph.store.records.writing import (
+from stratagraph.store.records.inserting import (
     NewRecord,
     NewRelation,
-    finish,
     insert_records,
     insert_relations,
     relation_changes,
@@ -207,7 +207,7 @@ async def write_graph(
     async with memory.database.engine.begin() as connection:
         changes = await insert_records(connection, memory.directory, tenant, records, actor="test", at=NOON)
         written = await insert_relations(connection, memory.directory, tenant, relations, at=NOON)
-        await finish(connection, tenant, changes + relation_changes(written))
+        await append_changes(connection, tenant, changes + relation_changes(written))
     return Graph(
         tenant,
         {record.id: Held(record.scope, record.sensitivity, record.state) for record in records},

@@ -26,17 +26,17 @@ from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture, Captured
+from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
-from stratagraph.memory.retrieve.engine import Engines
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
 from stratagraph.store.artifacts.blobs import Blobs
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
-from stratagraph.store.keys.tenancy import Directory
 from stratagraph.store.model.enums import Access, Sensitivity, SourceKind
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
@@ -178,7 +178,7 @@ class Memory:
 def memory_of(database: Database, directory: Directory) -> Memory:
     """The rooms on top of a database."""
     clock = HandClock()
-    engines = Engines(mirror=None, feed=None)
+    engines = Engines()
     return Memory(
         database=database,
         directory=directory,

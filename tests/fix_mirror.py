@@ -13,13 +13,14 @@ from fix_memory import Memory
 from sqlalchemy import text
 
 from stratagraph.graph_sync import mapping
-from stratagraph.graph_sync.history import checkpoint_key
-from stratagraph.graph_sync.mirror import Checkpoint, Hold, Mirror, MirrorBatch
+from stratagraph.graph_sync.batches import Checkpoint, CheckpointLock, MirrorBatch
+from stratagraph.graph_sync.checkpoints import checkpoint_key
+from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncResult, SyncWorker
 from stratagraph.memory.capture.service import Captured
-from stratagraph.store.feed.consumer import Change, Kind, append_changes
-from stratagraph.store.keys.tenancy import Tenant
-from stratagraph.store.mirror.generations import Numbers
+from stratagraph.store.feed.changes import Change, Kind, append_changes
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.mirror.generations import GenerationNumbers
 from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.model.enums import MemoryType, SourceKind
 
@@ -50,7 +51,7 @@ class House:
 
     memory: Memory
     mirror: Mirror
-    config: SyncConfig = field(default_factory=lambda: SyncConfig(idle_s=0.01, look_s=0.05, back_off_s=0.1))
+    config: SyncConfig = field(default_factory=lambda: SyncConfig(idle_s=0.01, maintenance_s=0.05, back_off_s=0.1))
 
     def __post_init__(self) -> None:
         self.source = MirrorSource(self.memory.database, names_up_to=self.config.names_up_to)
@@ -64,7 +65,7 @@ class House:
 
     async def start_afresh(self) -> SyncResult:
         """Another worker takes over, as after a restart."""
-        await self.worker.hand_back()
+        await self.worker.release()
         self.worker = self.another_worker()
         return await self.sync()
 
@@ -163,8 +164,8 @@ class House:
     ) -> None:
         """What a zombie does: write what it read long ago, as the worker that it was."""
         for batch in batches:
-            hold = Hold(keys=(checkpoint_key(0),), numbers=Numbers(whole=generation))
-            await self.mirror.apply(batch, hold, checkpoint=checkpoint)
+            lock = CheckpointLock(keys=(checkpoint_key(0),), numbers=GenerationNumbers(whole=generation))
+            await self.mirror.apply(batch, lock, checkpoint=checkpoint)
 
     async def checkpoint(self) -> Checkpoint:
         return (await self.mirror.checkpoints())[checkpoint_key(0)]

@@ -13,11 +13,11 @@ from fix_graphs import CURRENT, WEIGHTS, Held, Link, a_record, a_tenant, distinc
 from fix_memory import Memory, trust_of
 
 from stratagraph.memory.explore.answers import Expansion, Impact, Paths, Related
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.predicates import DERIVATIONS
 from stratagraph.store.model.trust import Trust, Visibility
-from stratagraph.store.records.writing import NewRelation
+from stratagraph.store.records.inserting import NewRelation
 
 PREDICATES = ("uses", "part_of", "derived_semantic", "mentions_entity", "reviews")
 LEVELS = (*Sensitivity, *(Sensitivity.PUBLIC,) * 5, *(Sensitivity.LOW,) * 5)
@@ -139,12 +139,11 @@ def check_paths(
 ) -> None:
     """Each is what the truth has, in order, and told as it is; `cut` where not all relations may have been met."""
     order = [
-        (len(path.records), -round(path.weight, DIGITS), [record.id.int for record in path.records])
-        for path in found.paths
+        (len(path.nodes), -round(path.weight, DIGITS), [record.id.int for record in path.nodes]) for path in found.paths
     ]
     assert order == sorted(order)
     for path in found.paths:
-        ids = tuple(record.id for record in path.records)
+        ids = tuple(record.id for record in path.nodes)
         assert ids in allowed
         weight = 1.0
         for (near, far), relation in zip(pairwise(ids), path.relations, strict=True):
@@ -154,12 +153,12 @@ def check_paths(
             assert cut or held.weight == graph.weights(trust, near)[far]
             weight *= relation.weight
         assert round(weight, DIGITS) == round(path.weight, DIGITS)
-        assert all(str(record.name) in path.sentence for record in path.records)
+        assert all(str(record.name) in path.sentence for record in path.nodes)
 
 
 def check_impact(graph: Graph, trust: Trust, found: Impact, *, allowed: dict[UUID, int]) -> None:
     """Nothing that the truth does not have; counts are of just what is so."""
-    for one in found.affected:
+    for one in found.nodes:
         assert allowed[one.record.id] <= one.hop
         assert not one.record.redacted
     counted: dict[int, int] = {}
@@ -174,10 +173,10 @@ def check_related(graph: Graph, trust: Trust, found: Related) -> None:
     weights = [one.weight for one in found.entities]
     assert weights == sorted(weights, reverse=True)
     for one in found.entities:
-        shared, weight = allowed[one.record.id]
+        shared, weight = allowed[one.entity.id]
         assert one.shared <= shared
         assert one.weight <= weight + 1e-9
-        assert all(graph.walkable(trust, id_) for id_ in one.memories)
+        assert all(graph.walkable(trust, id_) for id_ in one.memory_ids)
 
 
 def check_expansion(graph: Graph, trust: Trust, found: Expansion, loaded: Collection[UUID]) -> None:

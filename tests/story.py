@@ -265,4 +265,4 @@ async def bring_in_step(memory: Memory, bolt: str) -> None:
     async with Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
         worker = SyncWorker(memory.database, memory.directory, mirror, SyncConfig())
         await worker.run_once()
-        await worker.hand_back()
+        await worker.release()

@@ -1,16 +1,11 @@
-"""The GraphiQL page in a real browser: it renders, explains the schema, runs a query, and calls no one but us."""
+"""The GraphiQL page in a real browser: it renders, explains the schema, runs a query, and contacts no other host."""
 
-import shutil
 from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-
-async_api: Any = pytest.importorskip("playwright.async_api", reason="Playwright for Python is not installed")
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")
+from fix_browser import open_page
 
 CSP = (
     "default-src 'none'",
@@ -35,20 +30,20 @@ STORED = """() => JSON.stringify(Object.entries(localStorage))"""
 
 
 class Visit:
-    """One open page, and all it asked for and complained about."""
+    """One open page, the addresses that it requested, and the errors that it reported."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
         self.urls: list[str] = []
-        self.complaints: list[str] = []
+        self.problems: list[str] = []
         self.headers: dict[str, str] = {}
         page.on("request", lambda request: self.urls.append(request.url))
-        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
         page.on("console", self._console)
 
     def _console(self, message: Any) -> None:
         if message.type == "error" or "Content Security Policy" in message.text:
-            self.complaints.append(f"{message.type}: {message.text}")
+            self.problems.append(f"{message.type}: {message.text}")
 
     async def open(self, url: str) -> None:
         response = await self.page.goto(url, wait_until="networkidle")
@@ -59,23 +54,16 @@ class Visit:
 
 @pytest.fixture
 def bearer_token() -> str | None:
-    """The token to type into the header field; None where the service wants none."""
+    """The token to type into the header field; None where the service needs none."""
     return None
 
 
 @pytest.fixture
-async def visit(service_url: str) -> AsyncIterator[Visit]:
-    async with async_api.async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        try:
-            visit = Visit(await browser.new_page(viewport={"width": 1400, "height": 900}))
-            await visit.open(f"{service_url.rstrip('/')}/graphiql")
-            yield visit
-        finally:
-            await browser.close()
+async def visit(chromium: str, service_url: str) -> AsyncIterator[Visit]:
+    async with open_page(chromium, width=1400, height=900) as page:
+        visit = Visit(page)
+        await visit.open(f"{service_url.rstrip('/')}/graphiql")
+        yield visit
 
 
 async def test_the_page_renders_under_its_content_security_policy(visit: Visit) -> None:
@@ -91,7 +79,7 @@ async def test_a_first_session(visit: Visit, service_url: str, bearer_token: str
     token = bearer_token or "spelled-out-secret"
     if bearer_token:
         await page.evaluate(SET_VALUE, [HEADERS, f'{{"Authorization": "Bearer {bearer_token}"}}'])
-        visit.complaints.clear()  # the schema was asked for without a token
+        visit.problems.clear()  # the page requested the schema before it had the token
     else:
         await page.evaluate(SET_VALUE, [HEADERS, f'{{"X-Secret": "{token}"}}'])
     await page.get_by_label("Re-fetch GraphQL schema").click()
@@ -101,7 +89,7 @@ async def test_a_first_session(visit: Visit, service_url: str, bearer_token: str
     await docs.get_by_text("Query", exact=True).first.click()
     await docs.get_by_text("retrieveGraph").first.wait_for()
 
-    # Keeps the name of the query before: GraphiQL takes note of a new one only after a pause.
+    # Same operation name as the first query: GraphiQL registers a new name only after a pause.
     await page.evaluate(SET_VALUE, [QUERY, "query FirstLook { __typename }"])
     await page.get_by_label("Execute query").click()
     await page.wait_for_function(RESULT_HAS, arg=[RESULT, '"__typename": "Query"'])
@@ -116,8 +104,8 @@ async def test_a_first_session(visit: Visit, service_url: str, bearer_token: str
     own = urlsplit(service_url).netloc
     assert {urlsplit(url).netloc for url in visit.urls if not url.startswith(("data:", "blob:"))} == {own}
     if bearer_token is None:
-        assert visit.complaints == []
-    assert not [complaint for complaint in visit.complaints if "Content Security Policy" in complaint]
+        assert visit.problems == []
+    assert not [problem for problem in visit.problems if "Content Security Policy" in problem]
 
 
 async def test_the_first_query_is_valid_and_answered(visit: Visit, bearer_token: str | None) -> None:

@@ -248,8 +248,8 @@ async def test_the_mirror_has_nothing_of_what_is_sealed(memory: Memory, clean_ne
     async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
         config = SyncConfig(names_up_to=Sensitivity.MEDIUM)
         worker = SyncWorker(memory.database, memory.directory, mirror, config)
-        assert (await worker.run_once()).parked == 0
-        await worker.hand_back()
+        assert (await worker.run_once()).dead_letters == 0
+        await worker.release()
     with neo4j.GraphDatabase.driver(clean_neo4j) as driver, driver.session() as session:
         said = session.run("MATCH (n) RETURN collect({l: labels(n), p: properties(n)}) AS nodes").single(strict=True)
         edges = session.run("MATCH ()-[r]->() RETURN collect({t: type(r), p: properties(r)}) AS r").single(strict=True)

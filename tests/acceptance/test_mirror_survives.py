@@ -128,7 +128,7 @@ def sync_worker(settings: dict[str, str]) -> Iterator[Service]:
 async def checkpoint(driver: neo4j.AsyncDriver) -> int:
     """How far the mirror itself says it is."""
     async with driver.session() as session:
-        row = await (await session.run("MATCH (c:SyncCheckpoint) RETURN max(c.tick)")).single(strict=True)
+        row = await (await session.run("MATCH (c:SyncCheckpoint) RETURN max(c.snapshot)")).single(strict=True)
         return int(row[0] or 0)
 
 
@@ -195,7 +195,7 @@ async def test_a_worker_killed_again_and_again_leaves_both_stores_equal(
             assert await in_neo4j(driver) == (records, relations)
             assert writer.records <= {row[0] for row in records}
             assert writer.relations <= {row[0] for row in relations}
-            assert await number(database, "SELECT count(*) FROM sync_parked") == 0
+            assert await number(database, "SELECT count(*) FROM sync_dead_letter") == 0
             begun = await number(database, "SELECT count(*) FROM mirror_generation")
             assert begun == 1, "whoever comes next goes on with reading everything afresh where the killed one was"
 

@@ -126,7 +126,7 @@ async def test_the_command_line_revises_too(service: Service, client: Client) ->
     assert (status, out) == (0, "Nothing was derived from it.\n"), err
     status, out, err = await run_command("revise", "retract", first, "--why", "late", env=env)
     assert status == 1
-    assert "superseded meanwhile" in " ".join(err.split())
+    assert "already superseded" in " ".join(err.split())
     status, out, err = await run_command("revise", "retract", second, "--why", "wrong", env=env)
     assert status == 0, err
     assert out.startswith("retracted")

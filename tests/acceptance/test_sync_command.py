@@ -87,16 +87,17 @@ async def test_what_the_mirror_refuses_is_listed_tried_again_and_dropped(memory:
     await operator.cypher("CREATE CONSTRAINT poison FOR (n:Episodic) REQUIRE n.name IS UNIQUE")
     bad = await memory.turn("poison")
     assert (await operator.json("run", "--once"))["parked"] == 1
-    [parked] = await operator.json("parked", "list")
-    assert (parked["kind"], parked["id"], parked["tries"]) == ("record", str(bad.primary.id), 1)
-    assert parked["error"] == "Neo.ClientError.Schema.ConstraintValidationFailed"
-    assert str(bad.primary.id) in await operator("parked", "list")
-    assert "--all" in await operator("parked", "retry", status=1)
+    [letter] = await operator.json("dead-letters", "list")
+    assert (letter["kind"], letter["id"], letter["tries"]) == ("record", str(bad.primary.id), 1)
+    assert letter["error"] == "Neo.ClientError.Schema.ConstraintValidationFailed"
+    assert str(bad.primary.id) in await operator("dead-letters", "list")
+    assert "--all" in await operator("dead-letters", "retry", status=1)
     await operator.cypher("DROP CONSTRAINT poison")
-    assert await operator.json("parked", "retry", str(bad.primary.id)) == {"changes": 1}
+    assert await operator.json("dead-letters", "retry", str(bad.primary.id)) == {"changes": 1}
     await operator.json("run", "--once")
-    assert await operator.json("parked", "list") == []
-    assert await operator.json("parked", "drop", "--all") == {"changes": 0}
+    assert await operator.json("dead-letters", "list") == []
+    assert await operator.json("parked", "list") == [], "the name of earlier versions still works"
+    assert await operator.json("dead-letters", "drop", "--all") == {"changes": 0}
 
 
 async def test_without_a_mirror_every_command_says_how_to_get_one(operator: Operator) -> None:

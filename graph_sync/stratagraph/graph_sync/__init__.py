@@ -1,1 +1,1 @@
-"""The mirror in Neo4j: what is shown (`mapping`), how it gets there (`worker`), how it is walked (`reader`)."""
+"""The mirror in Neo4j: what it shows (`mapping`), how it is kept in step (`worker`), how it is read (`reader`)."""

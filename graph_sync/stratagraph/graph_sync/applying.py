@@ -1,4 +1,4 @@
-"""Applying changes to the mirror: rows as they are now, guarded by version, what is refused set aside."""
+"""Applying changes to the mirror: rows as they are now, guarded by version. Refused changes become dead letters."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from typing import Any
 import structlog
 from neo4j.exceptions import Neo4jError
 
-from stratagraph.graph_sync.mapping import dead, node, plan, relation
-from stratagraph.graph_sync.mirror import Checkpoint, GenerationChanged, Hold, Mirror, MirrorBatch, Progress
-from stratagraph.store.feed.consumer import PAGE, Kind, Logged
-from stratagraph.store.keys.tenancy import Directory
-from stratagraph.store.mirror.dead_letters import Parking
-from stratagraph.store.mirror.generations import Generations, Numbers
+from stratagraph.graph_sync.batches import Checkpoint, CheckpointLock, GenerationChanged, MirrorBatch, Progress
+from stratagraph.graph_sync.mapping import node, plan, relation, tombstone
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.store.feed.changes import Kind, LoggedChange
+from stratagraph.store.feed.consumer import PAGE
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.mirror.dead_letters import DeadLetters
+from stratagraph.store.mirror.generations import GenerationNumbers, Generations
 from stratagraph.store.mirror.source import MirrorSource, keys_of
 from stratagraph.store.model.errors import MirrorUnavailable
 
-FEWEST = 50
-FIRST = 500
-SHORT_S, LONG_S = 0.1, 0.3  # a transaction should take between these: shorter wastes round trips, longer holds locks
-REFUSED = 20  # changes refused in a row with none accepted: then it is not the data
+MIN_BATCH = 50  # changes
+FIRST_BATCH = 500  # changes
+SHORT_S, LONG_S = 0.1, 0.3  # desired time of a transaction: a shorter one wastes round trips, a longer one holds locks
+MAX_REFUSED = 20  # changes refused in a row, with none accepted, after which Neo4j itself is taken to be at fault
 ATTEMPTS = 5
 _log = structlog.get_logger(__name__)
 
-# What says that these very rows cannot be written. All else says that nothing can be written now.
-_OF_THE_DATA = (
+# Errors that refuse the rows themselves. Every other error means that nothing can be written at present.
+_DATA_ERRORS = (
     "Neo.ClientError.Schema.ConstraintValidationFailed",
     "Neo.ClientError.Statement.",
     "Neo.ClientError.General.InvalidArguments",
@@ -35,58 +37,59 @@ _OF_THE_DATA = (
 
 
 class BatchSize:
-    """How many changes go into one transaction, so that it takes about as long as it should."""
+    """The number of changes per transaction, adapted so that a transaction takes between SHORT_S and LONG_S."""
 
     def __init__(self) -> None:
-        self.now = FIRST
+        self.now = FIRST_BATCH
 
     def failed(self) -> None:
-        """It may have been too much for one transaction."""
-        self.now = max(FEWEST, self.now // 2)
+        """Halve the size: the transaction may have been too large."""
+        self.now = max(MIN_BATCH, self.now // 2)
 
     def took(self, seconds: float, changes: int) -> None:
+        """Adapt the size to a transaction that took `seconds` for `changes`."""
         if seconds > LONG_S:
-            self.now = max(FEWEST, int(self.now * max(0.5, LONG_S / seconds)))
+            self.now = max(MIN_BATCH, int(self.now * max(0.5, LONG_S / seconds)))
         elif seconds < SHORT_S and changes >= self.now:
             self.now = min(PAGE, self.now * 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeBatch:
-    """Changes, and the rows behind them as they were read. What is not in `rows` is gone."""
+    """Changes, and their rows as they were read. The row of a change is deleted if it is not in `rows`."""
 
-    changes: Sequence[Logged]
+    changes: Sequence[LoggedChange]
     rows: Mapping[Kind, Sequence[Mapping[str, Any]]]
 
 
 class Applier:
-    """Writes changes for one worker."""
+    """Writes changes to the mirror for one worker."""
 
     def __init__(
         self,
         source: MirrorSource,
         generations: Generations,
-        parking: Parking,
+        dead_letters: DeadLetters,
         directory: Directory,
         mirror: Mirror,
     ) -> None:
         self._source = source
         self._generations = generations
-        self._parking = parking
+        self._dead_letters = dead_letters
         self._directory = directory
         self._mirror = mirror
-        self.numbers = Numbers()
+        self.numbers = GenerationNumbers()
         self.size = BatchSize()
-        self._has_parked = False  # of what this worker writes: others set aside what lies in their own shards
+        self._may_have_dead_letters = False  # in this worker's shards; other workers add those of theirs
 
-    async def look(self) -> None:
-        """Learn which generations rows carry now, and whether any change is set aside."""
+    async def refresh(self) -> None:
+        """Read the generations that rows carry now, and whether there are dead letters."""
         self.numbers = await self._generations.numbers()
-        self._has_parked = bool(await self._parking.list(limit=1))
+        self._may_have_dead_letters = bool(await self._dead_letters.list(limit=1))
 
-    async def read(self, changes: Sequence[Logged]) -> ChangeBatch:
-        """The rows behind changes, as they are now."""
-        newest: dict[tuple[int, Kind, object], Logged] = {}
+    async def read(self, changes: Sequence[LoggedChange]) -> ChangeBatch:
+        """Read the rows of changes as they are now; of several changes of a row, the newest is kept."""
+        newest: dict[tuple[int, Kind, object], LoggedChange] = {}
         for change in changes:
             key = (change.tenant, change.kind, change.id)
             if key not in newest or newest[key].version <= change.version:
@@ -97,149 +100,156 @@ class Applier:
 
     async def write(
         self,
-        work: ChangeBatch,
+        batch: ChangeBatch,
         keys: tuple[str, ...],
         *,
         checkpoint: Checkpoint | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Write what was read and how far it reaches, and return how many changes had to be set aside.
+        """Write a batch and how far it reaches, and return the number of changes that became dead letters.
 
-        Raises MirrorUnavailable when Neo4j cannot be written now, whatever the changes.
+        `keys` are the checkpoints to lock. Raises MirrorUnavailable if Neo4j cannot be written at present, whatever the
+        changes. Repeating a write changes nothing.
         """
         try:
             began = time.monotonic()
-            await self._write(work, keys, checkpoint, progress)
-            self.size.took(time.monotonic() - began, len(work.changes))
-            if self._has_parked:
-                await self._parking.forget(work.changes)
+            await self._write(batch, keys, checkpoint, progress)
+            self.size.took(time.monotonic() - began, len(batch.changes))
+            if self._may_have_dead_letters:
+                await self._dead_letters.delete(batch.changes)
         except MirrorUnavailable:
             self.size.failed()
             raise
         except Neo4jError as error:
-            if not _of_the_data(error):
+            if not _refuses_data(error):
                 self.size.failed()
-            _tell_outage(error)
+            _raise_outage(error)
             refused = _Refused()
-            await self._write_by_halves(work.changes, keys, refused)
+            await self._write_by_halves(batch.changes, keys, refused)
             await self._write(await self.read([]), keys, checkpoint, progress)
-            return refused.parked
+            return refused.count
         return 0
 
     async def _write(
-        self, work: ChangeBatch, keys: tuple[str, ...], checkpoint: Checkpoint | None, progress: Progress | None
+        self, changes: ChangeBatch, keys: tuple[str, ...], checkpoint: Checkpoint | None, progress: Progress | None
     ) -> None:
         for _ in range(ATTEMPTS):
-            batch = await self._batch(work)
+            batch = await self._convert(changes)
             try:
                 await self._mirror.apply(
-                    batch, Hold(keys=keys, numbers=self.numbers), checkpoint=checkpoint, progress=progress
+                    batch, CheckpointLock(keys=keys, numbers=self.numbers), checkpoint=checkpoint, progress=progress
                 )
             except GenerationChanged:
-                await self.look()
+                await self.refresh()
             else:
                 return
-        raise MirrorUnavailable("The mirror is of another generation than the truth knows.")
+        raise MirrorUnavailable("The mirror has another generation than Postgres knows.")
 
-    async def _write_by_halves(self, changes: Sequence[Logged], keys: tuple[str, ...], refused: _Refused) -> None:
-        """Something among them is refused: find it, set it aside, and write the rest."""
+    async def _write_by_halves(self, changes: Sequence[LoggedChange], keys: tuple[str, ...], refused: _Refused) -> None:
+        """Write changes of which at least one is refused: find it, store it as a dead letter, and write the others."""
         try:
             await self._write(await self.read(changes), keys, None, None)
         except Neo4jError as error:
-            _tell_outage(error)
+            _raise_outage(error)
             if len(changes) > 1:
                 middle = len(changes) // 2
                 await self._write_by_halves(changes[:middle], keys, refused)
                 await self._write_by_halves(changes[middle:], keys, refused)
                 return
-            refused.count(error)
+            refused.add(error)
             for change in changes:
-                _log.error("change set aside", kind=change.kind.name, id=str(change.id), code=error.code)
-                await self._parking.park(change, f"{error.code}")
-                self._has_parked = True
+                _log.error(
+                    "Neo4j refused a change; it is kept as a dead letter",
+                    kind=change.kind.name,
+                    id=str(change.id),
+                    code=error.code,
+                )
+                await self._dead_letters.add(change, f"{error.code}")
+                self._may_have_dead_letters = True
         else:
-            refused.accepted = True
+            refused.any_accepted = True
 
-    async def retry(self, keys: tuple[str, ...]) -> int:
-        """Try what was set aside and is due again; returns how many of it went in."""
-        done = 0
-        for change in await self._parking.due():
+    async def retry_dead_letters(self, keys: tuple[str, ...]) -> int:
+        """Retry the dead letters that are due, and return how many were written."""
+        written = 0
+        for change in await self._dead_letters.fetch_due():
             try:
                 await self._write(await self.read([change]), keys, None, None)
             except Neo4jError as error:
-                _tell_outage(error)
-                await self._parking.park(change, f"{error.code}")
+                _raise_outage(error)
+                await self._dead_letters.add(change, f"{error.code}")
             else:
-                done += await self._parking.forget([change])
-        return done
+                written += await self._dead_letters.delete([change])
+        return written
 
-    async def _batch(self, work: ChangeBatch) -> MirrorBatch:
-        batch = MirrorBatch(tenants={change.tenant for change in work.changes})
-        asked = {(change.tenant, change.kind, change.id): change for change in work.changes}
-        self._add_records(batch, asked, work.rows.get(Kind.RECORD, ()))
-        await self._add_relations(batch, asked, work.rows.get(Kind.RELATION, ()))
-        for change in asked.values():
-            gone = dead(
-                change.tenant, change.id, change.version, generation=self.numbers.of(change.tenant)
-            )  # whatever is not there any more
-            (batch.dead_nodes if change.kind is Kind.RECORD else batch.lost_relations).append(gone)
+    async def _convert(self, changes: ChangeBatch) -> MirrorBatch:
+        batch = MirrorBatch(tenants={change.tenant for change in changes.changes})
+        remaining = {(change.tenant, change.kind, change.id): change for change in changes.changes}
+        self._add_records(batch, remaining, changes.rows.get(Kind.RECORD, ()))
+        await self._add_relations(batch, remaining, changes.rows.get(Kind.RELATION, ()))
+        for change in remaining.values():  # their rows are deleted
+            deleted = tombstone(change.tenant, change.id, change.version, generation=self.numbers.of(change.tenant))
+            (batch.deleted_nodes if change.kind is Kind.RECORD else batch.untyped_deletions).append(deleted)
         return batch
 
-    def _add_records(self, batch: MirrorBatch, asked: _Asked, rows: Sequence[Mapping[str, Any]]) -> None:
+    def _add_records(self, batch: MirrorBatch, remaining: _ByKey, rows: Sequence[Mapping[str, Any]]) -> None:
         names_up_to = self._source.names_up_to
         for row in rows:
-            change = asked.pop((row["tenant"], Kind.RECORD, row["id"]))
+            change = remaining.pop((row["tenant"], Kind.RECORD, row["id"]))
             batch.nodes.append(
                 node(
                     row,
                     generation=self.numbers.of(row["tenant"]),
                     names_up_to=names_up_to,
-                    upto=_upto(change, row["row_version"]),
+                    upto=_replaced_up_to(change, row["row_version"]),
                 )
             )
             steps = plan(row, names_up_to=names_up_to)
             if steps is not None:
                 batch.plans.append(steps)
 
-    async def _add_relations(self, batch: MirrorBatch, asked: _Asked, rows: Sequence[Mapping[str, Any]]) -> None:
+    async def _add_relations(self, batch: MirrorBatch, remaining: _ByKey, rows: Sequence[Mapping[str, Any]]) -> None:
         names = await self._directory.predicate_names({(row["tenant"], row["predicate"]) for row in rows})
         for row in rows:
-            change = asked.pop((row["tenant"], Kind.RELATION, row["id"]))
+            change = remaining.pop((row["tenant"], Kind.RELATION, row["id"]))
             predicate, generation = names[row["tenant"], row["predicate"]], self.numbers.of(row["tenant"])
             if row["ended_at"] is None:
                 batch.relations.setdefault(predicate, []).append(
-                    relation(row, generation=generation, upto=_upto(change, row["row_version"]))
+                    relation(row, generation=generation, upto=_replaced_up_to(change, row["row_version"]))
                 )
             else:
                 version = max(row["row_version"], change.version)
-                batch.dead_relations.setdefault(predicate, []).append(
-                    dead(row["tenant"], row["id"], version, generation=generation)
+                batch.deleted_relations.setdefault(predicate, []).append(
+                    tombstone(row["tenant"], row["id"], version, generation=generation)
                 )
 
 
-_Asked = dict[tuple[int, Kind, Any], Logged]
+_ByKey = dict[tuple[int, Kind, Any], LoggedChange]
 
 
 @dataclass(slots=True)
 class _Refused:
-    parked: int = 0
-    accepted: bool = False
+    count: int = 0
+    any_accepted: bool = False
 
-    def count(self, error: Neo4jError) -> None:
-        self.parked += 1
-        if self.parked >= REFUSED and not self.accepted:
-            raise MirrorUnavailable(f"Neo4j refuses one change after another: {error.code}") from error
+    def add(self, error: Neo4jError) -> None:
+        self.count += 1
+        if self.count >= MAX_REFUSED and not self.any_accepted:
+            raise MirrorUnavailable(
+                f"Neo4j refused {self.count} changes in a row and accepted none: {error.code}"
+            ) from error
 
 
-def _upto(change: Logged, version: int) -> int:
-    """A repair replaces what the mirror was seen to have, though it be as new as the row."""
+def _replaced_up_to(change: LoggedChange, version: int) -> int:
+    """Return the version up to which a repair replaces what the mirror has, even a row as new as the truth's."""
     return max(change.version, version) if change.op == "R" else 0
 
 
-def _of_the_data(error: Neo4jError) -> bool:
-    return (error.code or "").startswith(_OF_THE_DATA)
+def _refuses_data(error: Neo4jError) -> bool:
+    return (error.code or "").startswith(_DATA_ERRORS)
 
 
-def _tell_outage(error: Neo4jError) -> None:
-    if not _of_the_data(error):
-        raise MirrorUnavailable(f"Neo4j cannot be written now: {error.code}") from error
+def _raise_outage(error: Neo4jError) -> None:
+    """Raise MirrorUnavailable unless the error refuses the data."""
+    if not _refuses_data(error):
+        raise MirrorUnavailable(f"Neo4j cannot be written at present: {error.code}") from error

@@ -1,4 +1,4 @@
-"""Questions about structure, answered by Neo4j: the same as in SQL, off the truth's machine."""
+"""Graph questions answered by Neo4j: the same answers as in SQL, without load on Postgres."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from stratagraph.graph_sync.history import CHECKPOINTS, check_position
+from stratagraph.graph_sync.checkpoints import CHECKPOINTS, check_position
 from stratagraph.graph_sync.mapping import relationship_type
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import statement
-from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.mirror.freshness import Freshness
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import MirrorUnavailable
 from stratagraph.store.model.predicates import DERIVATIONS
-from stratagraph.store.traversal.links import STEPS_APART, Link
+from stratagraph.store.traversal.links import Link
+from stratagraph.store.traversal.plan_steps import STEPS_APART
 
-DEADLINE_S = 2.0  # for all reads of one question; beyond it the caller falls back to SQL
+DEADLINE_S = 2.0  # for all reads of one question; after it the caller falls back to SQL
 _DERIVATIONS = ", ".join(f"'{relationship_type(predicate)}'" for predicate in sorted(DERIVATIONS))
 
 
 class Neo4jExplorer:
-    """Explorer over the mirror, for one question. Raises MirrorUnavailable; what it finds is read back from Postgres.
+    """An Explorer over the mirror, for one question. Raises MirrorUnavailable. Callers read the records from Postgres.
 
-    `least` is what the truth knows the mirror to have; one that shows less does not answer. `plans_up_to` is the level
-    to which it holds the steps of plans.
+    `least` is the position that Postgres knows the mirror to have reached; a mirror behind it does not answer.
+    `plans_up_to` is the highest sensitivity of plans whose steps the mirror holds.
     """
 
     name = "neo4j"
@@ -52,7 +53,7 @@ class Neo4jExplorer:
         }
         row = await self._read(_links(all_scopes=caller.scopes is None, dependents=dependents), parameters)
         columns = (row[name] for name in ("id", "near", "far", "weight", "outgoing"))
-        with _as_mirrored():
+        with _converting():
             return [
                 Link(UUID(id_), UUID(near), UUID(far), weight, outgoing)
                 for id_, near, far, weight, outgoing in zip(*columns, strict=True)
@@ -61,11 +62,11 @@ class Neo4jExplorer:
     async def plans(self, caller: Caller, ops: Sequence[str], *, most: int) -> list[UUID]:
         parameters = {**_visibility(caller), "ops": list(ops), "most": most}
         row = await self._read(_plans(all_scopes=caller.scopes is None, steps=len(ops)), parameters)
-        with _as_mirrored():
+        with _converting():
             return [UUID(id_) for id_ in row["id"]]
 
     async def _read(self, text: str, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """One read, within what is left of the deadline; also where Neo4j takes the question and never answers."""
+        """Run one read within the rest of the deadline, which also ends a read that Neo4j accepts and never answers."""
         began = time.monotonic()
         try:
             async with asyncio.timeout(self._left_s):
@@ -82,16 +83,18 @@ class Neo4jExplorer:
 
 
 @contextmanager
-def _as_mirrored() -> Iterator[None]:
-    """Whoever may write to Neo4j may write anything."""
+def _converting() -> Iterator[None]:
+    """Raise MirrorUnavailable for values that cannot be converted: a user of Neo4j can write any value."""
     try:
         yield
     except (ValueError, TypeError, AttributeError) as error:
-        raise MirrorUnavailable("the mirror holds what nobody mirrored; it is being healed") from error
+        raise MirrorUnavailable(
+            "the mirror holds values that its worker did not write; they will be repaired"
+        ) from error
 
 
 def _visibility(caller: Caller) -> dict[str, Any]:
-    """What a statement binds to hold to the caller's full sight."""
+    """Return the parameters that limit a statement to records that the caller may read in full."""
     return {
         "ten": caller.tenant.id,
         "ceiling": int(caller.ceiling),
@@ -99,13 +102,13 @@ def _visibility(caller: Caller) -> dict[str, Any]:
     }
 
 
-def _within_sight(text: str, *, all_scopes: bool) -> str:
-    return text.replace("SIGHT", "m.ten = $ten AND m.acl % 8 <= $ceiling" if all_scopes else "m.acl IN $acls")
+def _with_filter(text: str, *, all_scopes: bool) -> str:
+    return text.replace("VISIBLE", "m.ten = $ten AND m.acl % 8 <= $ceiling" if all_scopes else "m.acl IN $acls")
 
 
 @lru_cache
 def _links(*, all_scopes: bool, dependents: bool) -> str:
-    text = _within_sight(statement("explore_links"), all_scopes=all_scopes)
+    text = _with_filter(statement("fetch_links"), all_scopes=all_scopes)
     if not dependents:
         return text.replace(" AND OUTWARD", "").replace(" AND INWARD", "")
     derived = f"type(r) IN [{_DERIVATIONS}]"
@@ -114,10 +117,13 @@ def _links(*, all_scopes: bool, dependents: bool) -> str:
 
 @lru_cache
 def _plans(*, all_scopes: bool, steps: int) -> str:
-    """The statement for so many steps: Cypher has no loop in which one pattern begins where the last ended."""
+    """Return the statement for a number of steps.
+
+    Cypher has no loop in which a pattern begins where the last one ended, so the steps are written out.
+    """
     chain = "\n".join(
         f"    MATCH (step)-[:PRECEDES|FEEDS*1..{STEPS_APART}]->(next:PlanStep) WHERE next.op = $ops[{position}]\n"
         "    WITH DISTINCT next AS step"
         for position in range(1, steps)
     )
-    return _within_sight(statement("explore_plans"), all_scopes=all_scopes).replace("    CHAIN\n", chain + "\n")
+    return _with_filter(statement("fetch_plans"), all_scopes=all_scopes).replace("    CHAIN\n", chain + "\n")

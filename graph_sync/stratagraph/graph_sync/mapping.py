@@ -1,4 +1,4 @@
-"""From rows to nodes and relationships. What is not here is not in the mirror: no text, no payload, no embedding."""
+"""Conversion of rows to nodes and relationships. The mirror holds nothing else: no text, no payload, no embedding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import UUID
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.trust import acl
 
-NAME_LENGTH = 80  # letters of a caption
+NAME_LENGTH = 80  # characters of a caption
 TYPE_LABELS = {
     MemoryType.EPISODIC: "Episodic",
     MemoryType.WORKING: "Working",
@@ -32,8 +32,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity, upto: int = 0) -> dict[str, Any]:
-    """A record as a node: its key, labels and properties. It replaces what the mirror has of an older generation, or
-    of this one in an older version; a repair also what is there up to version `upto`."""
+    """Return a record as a node: its key, labels and properties.
+
+    The node replaces one of an older generation, and one of the same generation in an older version. A repair also
+    replaces the versions up to `upto`.
+    """
     memory_type = MemoryType(row["type"])
     live = RecordState(row["state"]) in (RecordState.ACTIVE, RecordState.CONTESTED)
     labels = ["Memory" if live else "Past", TYPE_LABELS[memory_type]]
@@ -52,13 +55,13 @@ def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity, u
         "gen": generation,
         "d": row["digest"],
     }
-    if row["name"] is not None and row["sensitivity"] <= names_up_to:  # a sealed record has none to show
+    if row["name"] is not None and row["sensitivity"] <= names_up_to:  # a sealed record has no name
         properties["name"] = caption(row["name"])
     return {**_guard(row["tenant"], row["id"], row["row_version"], generation, upto), "labels": labels, "p": properties}
 
 
-def dead(tenant: int, id_: UUID, version: int, *, generation: int) -> dict[str, Any]:
-    """What takes the place of a record or relation that is gone."""
+def tombstone(tenant: int, id_: UUID, version: int, *, generation: int) -> dict[str, Any]:
+    """Return the tombstone of a record or relation that was deleted."""
     return {**_guard(tenant, id_, version, generation, version), "ver": version}
 
 
@@ -67,10 +70,10 @@ def _guard(tenant: int, id_: UUID, version: int, generation: int, upto: int) -> 
 
 
 def plan(row: Mapping[str, Any], *, names_up_to: Sensitivity) -> dict[str, Any] | None:
-    """A plan's steps and the links between them, as a real graph; None for other records.
+    """Return the steps of a plan and the links between them; None for other records.
 
-    Step ids begin with the record's, so that two plans never share a step. Steps are named by their author, so a plan
-    above `names_up_to` has none.
+    The id of a step begins with the record's id, so that two plans never share a step. Step names are free text, so a
+    plan above `names_up_to` is shown without steps.
     """
     if row["type"] != MemoryType.PLAN_GRAPH or row["payload"] is None:
         return None
@@ -96,7 +99,7 @@ def _links(row: Mapping[str, Any], kind: str) -> list[dict[str, str]]:
 
 
 def relation(row: Mapping[str, Any], *, generation: int, upto: int = 0) -> dict[str, Any]:
-    """A relation as a relationship, guarded as a node is."""
+    """Return a relation as a relationship, which replaces older ones as a node does."""
     return {
         **_guard(row["tenant"], row["id"], row["row_version"], generation, upto),
         "src": str(row["source"]),
@@ -114,9 +117,9 @@ def relation(row: Mapping[str, Any], *, generation: int, upto: int = 0) -> dict[
 
 
 def as_columns(row: Mapping[str, Any]) -> list[Any]:
-    """A node or relationship as its statement takes it: the values without their names, times in two numbers.
+    """Return a node or relationship as a list of values, each time as two numbers, in the order of its statement.
 
-    Names and driver's times took half of a worker's own time.
+    Parameters by name and the driver's own time type took half of a worker's CPU time.
     """
     shown = row["p"]
     if "src" in row:
@@ -133,18 +136,21 @@ def as_columns(row: Mapping[str, Any]) -> list[Any]:
 
 
 def _seconds(at: datetime) -> tuple[int, int]:
-    """Whole seconds since 1970 and the nanoseconds after them."""
+    """Return the whole seconds since 1970 and the remaining nanoseconds."""
     since = at - _EPOCH
     return since.days * 86_400 + since.seconds, since.microseconds * 1_000
 
 
 def relationship_type(predicate: str) -> str:
-    """`mentions_entity` is shown as MENTIONS_ENTITY. Predicates are checked at capture, so this is safe in Cypher."""
+    """Return the relationship type of a predicate: MENTIONS_ENTITY for `mentions_entity`.
+
+    Predicates are checked at capture, so the result is safe in Cypher.
+    """
     return predicate.upper()
 
 
 def entity_labels(types: list[str | None]) -> list[str]:
-    """Entity types as labels: PascalCase, letters and digits only, none of the names the mirror itself uses.
+    """Return entity types as labels: PascalCase, of letters and digits only, without the labels the mirror itself uses.
 
     >>> entity_labels(["Person", "data set", "Memory", "42"])
     ['Person', 'DataSet']
@@ -159,5 +165,6 @@ def entity_labels(types: list[str | None]) -> list[str]:
 
 
 def caption(name: str) -> str:
+    """Return a name on one line, cut to NAME_LENGTH characters."""
     line = " ".join(name.split())
     return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1] + "…"

@@ -1,4 +1,4 @@
-"""Traversal in Neo4j: the same search as in SQL, level by level, off the truth's machine."""
+"""Traversal in Neo4j: the same search as in SQL, level by level, without load on Postgres."""
 
 from __future__ import annotations
 
@@ -7,51 +7,54 @@ import math
 from collections.abc import Sequence
 from uuid import UUID
 
-from stratagraph.graph_sync.history import CHECKPOINTS, check_position
+from stratagraph.graph_sync.checkpoints import CHECKPOINTS, check_position
 from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.graph_sync.statements import edges_of
-from stratagraph.store.keys.tenancy import Caller
+from stratagraph.graph_sync.statements import edges_statement
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.mirror.freshness import Freshness
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import MirrorUnavailable
 from stratagraph.store.traversal.neighbourhood import Edge
 
-ID_LENGTH = 36  # letters of a UUID
-LANES = 2  # statements of one level at a time
-LEAST_OF_A_LANE = 32  # records; for fewer, a second statement costs more than it gains
-READ_TIMEOUT_S = 2.0  # per level, after which Neo4j gives up; whoever walks gives up sooner
+ID_LENGTH = 36  # characters of a UUID
+PARALLEL_READS = 2  # statements of one level at a time
+MIN_PER_READ = 32  # records; for fewer, a second statement costs more than it gains
+READ_TIMEOUT_S = 2.0  # per level, after which Neo4j aborts the statement; the traversal's own deadline is shorter
 
 
 class Neo4jGraphReader:
-    """GraphReader over the mirror. Raises MirrorUnavailable; whoever asks reads the records back from Postgres."""
+    """A GraphReader over the mirror. Raises MirrorUnavailable. Callers read the records themselves from Postgres."""
 
     name = "neo4j"
 
     def __init__(self, mirror: Mirror, *, least: Freshness | None = None, timeout_s: float | None = None) -> None:
-        """`timeout_s` is for those who have all the time in the world: to measure, not to answer."""
+        """`timeout_s` replaces READ_TIMEOUT_S for measurements."""
         self._mirror = mirror
         self._least = least
         self._timeout_s = timeout_s
 
     def expecting(self, least: Freshness) -> Neo4jGraphReader:
-        """A reader that raises MirrorUnavailable where the mirror shows less than the truth knows it to have."""
+        """Return a reader that raises MirrorUnavailable if the mirror's position is behind `least`."""
         return Neo4jGraphReader(self._mirror, least=least, timeout_s=self._timeout_s)
 
     async def edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
-        """A large frontier is halved: while one half is taken in here, Neo4j works on the other."""
-        parts = min(LANES, max(1, len(frontier) // LEAST_OF_A_LANE))
+        """Return the heaviest edges of the frontier's records, at most `fan_out` per record and direction.
+
+        A large frontier is halved, so that Neo4j works on one half while the other is converted here.
+        """
+        parts = min(PARALLEL_READS, max(1, len(frontier) // MIN_PER_READ))
         size = max(1, math.ceil(len(frontier) / parts))
-        lanes = await asyncio.gather(
+        pages = await asyncio.gather(
             *(
                 self._edges_of(caller, frontier[start : start + size], fan_out=fan_out, history=history)
                 for start in range(0, len(frontier), size)
             )
         )
-        return [edge for lane in lanes for edge in lane]
+        return [edge for page in pages for edge in page]
 
     async def _edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
         leaf = int(caller.ceiling) + 1
-        text = edges_of(all_scopes=caller.scopes is None, all_levels=leaf >= max(Sensitivity), history=history)
+        text = edges_statement(all_scopes=caller.scopes is None, all_levels=leaf >= max(Sensitivity), history=history)
         parameters = {
             "ten": caller.tenant.id,
             "frontier": [str(id_) for id_ in frontier],
@@ -69,5 +72,7 @@ class Neo4jGraphReader:
                 for near, ids, weight, acl in zip(row["near"], row["ids"], row["weight"], row["acl"], strict=True)
                 if ids
             ]
-        except (ValueError, TypeError) as error:  # whoever may write to Neo4j may write anything
-            raise MirrorUnavailable("the mirror holds what nobody mirrored; it is being healed") from error
+        except (ValueError, TypeError) as error:  # a user who can write to Neo4j can write any value
+            raise MirrorUnavailable(
+                "the mirror holds values that its worker did not write; they will be repaired"
+            ) from error

@@ -1,4 +1,4 @@
-"""Writing everything afresh, in place, under a new generation: readers see the old or the new, and never nothing."""
+"""Rebuilds: everything is written again in place under a new generation, so that readers never see an empty mirror."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
-import structlog
-
 from stratagraph.graph_sync.applying import Applier, ChangeBatch
-from stratagraph.graph_sync.history import KEEPER_KEY
-from stratagraph.graph_sync.mirror import Mirror, Progress
-from stratagraph.store.feed.consumer import Kind, Logged
+from stratagraph.graph_sync.batches import Progress
+from stratagraph.graph_sync.checkpoints import LEADER_KEY
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.store.feed.changes import Kind, LoggedChange
 from stratagraph.store.mirror.generations import Generation, Generations
-from stratagraph.store.mirror.source import MirrorSource, Place
+from stratagraph.store.mirror.source import MirrorSource, ScanPosition
 
-PAGE = 2_000  # rows at most; as many as one transaction takes well
-_log = structlog.get_logger(__name__)
+PAGE = 2_000  # rows of one transaction at most
 
 
-class Rebuilding:
-    """Carries generations to their end, also those that somebody else began and did not finish."""
+class Rebuilder:
+    """Completes generations, including those that another worker began and did not finish."""
 
     def __init__(self, source: MirrorSource, generations: Generations, applier: Applier, mirror: Mirror) -> None:
         self._source = source
@@ -28,62 +26,65 @@ class Rebuilding:
         self._applier = applier
         self._mirror = mirror
 
-    async def carry_on(self, generation: Generation, *, on_page: Callable[[int], Awaitable[None]]) -> int:
-        """Write what is not written yet, sweep what older generations left, and complete; returns the rows written.
+    async def resume(self, generation: Generation, *, on_page: Callable[[int], Awaitable[None]]) -> int:
+        """Write the remaining rows of a generation, delete older rows, complete it; return the number of rows written.
 
-        `on_page` learns of every page how many rows are done, and may stop it all by raising.
+        `on_page` is called after each page with the number of rows written so far, and may stop the rebuild by raising.
+        Raises MirrorUnavailable or StoreUnavailable; the next call continues after the last page written.
         """
         reached = await self._mirror.progress(generation.number)
         done = reached.done if reached is not None else 0
         async with aclosing(self._pages(generation, reached)) as pages:
-            async for kind, work, place in pages:
-                done += len(work.changes)
-                progress = Progress(generation=generation.number, kind=kind, place=place, done=done)
-                await self._applier.write(work, (KEEPER_KEY,), progress=progress)
-                await self._generations.tell_progress(generation.number, done)
+            async for kind, batch, position in pages:
+                done += len(batch.changes)
+                progress = Progress(generation=generation.number, kind=kind, position=position, done=done)
+                await self._applier.write(batch, (LEADER_KEY,), progress=progress)
+                await self._generations.update_progress(generation.number, done)
                 await on_page(done)
-        await self._sweep(generation)
+        await self._prune(generation)
         await self._generations.complete(generation.number)
-        await self._mirror.end_progress(generation.number)
+        await self._mirror.delete_progress(generation.number)
         return done
 
     async def _pages(
         self, generation: Generation, reached: Progress | None
-    ) -> AsyncGenerator[tuple[Kind, ChangeBatch, Place | None]]:
-        """Page after page, each read while the one before is being written."""
+    ) -> AsyncGenerator[tuple[Kind, ChangeBatch, ScanPosition | None]]:
+        """Yield page after page; each is read while the one before is being written."""
         for kind in Kind:
             if reached is not None and kind < reached.kind:
                 continue
             resumed = reached is not None and kind == reached.kind
-            place = reached.place if reached is not None and resumed else None
-            if resumed and place is None:
-                continue  # its last page is written
-            ahead = asyncio.create_task(self._page(kind, place, generation.tenant))
+            position = reached.position if reached is not None and resumed else None
+            if resumed and position is None:
+                continue  # the last page of this kind is written
+            ahead = asyncio.create_task(self._page(kind, position, generation.tenant))
             try:
                 while True:
-                    work, place = await ahead
-                    if place is not None:
-                        ahead = asyncio.create_task(self._page(kind, place, generation.tenant))
-                    yield kind, work, place
-                    if place is None:
+                    batch, position = await ahead
+                    if position is not None:
+                        ahead = asyncio.create_task(self._page(kind, position, generation.tenant))
+                    yield kind, batch, position
+                    if position is None:
                         break
             finally:
                 ahead.cancel()
 
-    async def _page(self, kind: Kind, after: Place | None, tenant: int | None) -> tuple[ChangeBatch, Place | None]:
+    async def _page(
+        self, kind: Kind, after: ScanPosition | None, tenant: int | None
+    ) -> tuple[ChangeBatch, ScanPosition | None]:
         rows, end = await self._source.scan(kind, after, tenant=tenant, page=min(PAGE, self._applier.size.now))
         changes = [
-            Logged(seq=0, tenant=row["tenant"], kind=kind, id=row["id"], version=row["row_version"], op="U")
+            LoggedChange(seq=0, tenant=row["tenant"], kind=kind, id=row["id"], version=row["row_version"], op="U")
             for row in rows
         ]
         return ChangeBatch(changes=changes, rows={kind: rows}), end
 
-    async def _sweep(self, generation: Generation) -> None:
+    async def _prune(self, generation: Generation) -> None:
         if generation.tenant is not None:
-            await self._mirror.sweep(generation.tenant, generation.number)
+            await self._mirror.prune(generation.tenant, generation.number)
             return
         tenant: int | None = -1
         while tenant is not None:
             tenant = await self._mirror.next_tenant(tenant)
             if tenant is not None:
-                await self._mirror.sweep(tenant, self._applier.numbers.of(tenant))
+                await self._mirror.prune(tenant, self._applier.numbers.of(tenant))

@@ -1,1 +1,1 @@
-"""The API: GraphQL over HTTP, credentials, limits. Everything it does, it asks of `memory`."""
+"""The HTTP API: GraphQL, artifact transfer, authentication and limits. All work is done by `stratagraph.memory`."""

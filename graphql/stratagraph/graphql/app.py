@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql, /artifacts, the GraphiQL page, and two probes for whoever runs the service."""
+"""The ASGI application: /graphql, /artifacts, the GraphiQL page, and the probes /healthz and /readyz."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from stratagraph.graphql.services import Services
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.store.model.errors import StratagraphError
 
-MAX_BODY_BYTES = 16 << 20  # a full batch of captures; refused before it is parsed
+MAX_BODY_BYTES = 16 << 20  # bytes; room for a full batch of captures, refused before it is parsed
 _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
     " font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; frame-ancestors 'none'"
@@ -41,7 +41,7 @@ _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class GraphQLEndpoint(GraphQL[Context, None]):
-    """Strawberry's endpoint with our credentials, errors in JSON, and quick encoding."""
+    """Strawberry's endpoint with authentication, error codes, and errors as JSON throughout."""
 
     def __init__(self, services: Services, authentication: Authentication) -> None:
         super().__init__(build_schema(), graphql_ide=None, allow_queries_via_get=False, subscription_protocols=())
@@ -64,7 +64,7 @@ class GraphQLEndpoint(GraphQL[Context, None]):
         return orjson.dumps(data)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Errors before execution (credential, body) answer in GraphQL's own form, never as plain text."""
+        """Serve a request. Errors before execution (credential, body) are answered in the form of GraphQL errors."""
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
@@ -77,7 +77,7 @@ class GraphQLEndpoint(GraphQL[Context, None]):
 
 
 def _as_json(send: Send) -> Send:
-    """Strawberry refuses malformed requests in plain text; a client of JSON gets JSON."""
+    """Return a `send` that turns Strawberry's plain-text refusals into GraphQL errors in JSON."""
     status = 0
     plain = False
 
@@ -92,8 +92,8 @@ def _as_json(send: Send) -> Send:
             await send(message)
             return
         if plain:
-            said = message.get("body", b"").decode(errors="replace")
-            response = failure(said or "The request could not be read.", "INVALID_INPUT", status)
+            text = message.get("body", b"").decode(errors="replace")
+            response = failure(text or "The request is malformed.", "INVALID_INPUT", status)
             await send({"type": "http.response.start", "status": status, "headers": response.raw_headers})
             await send({"type": "http.response.body", "body": response.body})
             return
@@ -103,7 +103,10 @@ def _as_json(send: Send) -> Send:
 
 
 class BodyLimit:
-    """Refuses bodies that are too large, by their announced length or while they arrive. Artifacts have their own."""
+    """Refuses request bodies over `limit` bytes with status 413, by Content-Length or while they are received.
+
+    Artifacts have a limit of their own (see `artifacts`).
+    """
 
     def __init__(self, app: ASGIApp, *, limit: int = MAX_BODY_BYTES) -> None:
         self._app = app
@@ -113,20 +116,18 @@ class BodyLimit:
         if scope["type"] != "http" or scope["path"] == ARTIFACTS:
             await self._app(scope, receive, send)
             return
-        refusal = failure(
-            f"The request body is over {self._limit} bytes; send captures in smaller batches.", "LIMIT_EXCEEDED", 413
-        )
+        refusal = failure(f"The request body is over {self._limit} bytes; send smaller batches.", "LIMIT_EXCEEDED", 413)
         length = dict(scope["headers"]).get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self._limit:
             await refusal(scope, receive, send)
             return
-        seen = 0
+        received = 0
 
         async def counted() -> Message:
-            nonlocal seen
+            nonlocal received
             message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > self._limit:
+            received += len(message.get("body", b""))
+            if received > self._limit:
                 raise _BodyTooLarge
             return message
 
@@ -137,9 +138,10 @@ class BodyLimit:
 
 
 class LoopbackHosts:
-    """Answers only requests that name a loopback host.
+    """Refuses requests whose Host header names no loopback host.
 
-    A web page whose name was made to point at this machine (DNS rebinding) reaches the port, but not under that name.
+    This stops DNS rebinding: a web page whose domain resolves to this machine reaches the port, but its requests name
+    the page's own domain.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -149,8 +151,8 @@ class LoopbackHosts:
         if scope["type"] == "http":
             host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
             if _host_name(host) not in _LOOPBACK_HOSTS:
-                said = "In single-user mode requests must name a loopback host, such as 127.0.0.1."
-                await failure(said, "FORBIDDEN", 400)(scope, receive, send)
+                message = "The Host header must name a loopback host, such as 127.0.0.1, in single-user mode."
+                await failure(message, "FORBIDDEN", 400)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -163,7 +165,7 @@ def _host_name(host: str) -> str | None:
 
 
 class _BodyTooLarge(Exception):
-    """More came than was announced."""
+    """The body is over the limit, although Content-Length announced less."""
 
 
 def build_app(
@@ -174,9 +176,10 @@ def build_app(
     ready: Callable[[], Awaitable[bool]],
     loopback_only: bool,
 ) -> Starlette:
-    """The application. `ready` says whether requests can be answered now.
+    """Return the application.
 
-    With `loopback_only`, the one user is whoever reaches the port, so requests must name a loopback host.
+    `ready` reports whether requests can be answered at present; /readyz answers 200 or 503 accordingly. With
+    `loopback_only`, for single-user mode, requests must name a loopback host.
     """
     endpoint = GraphQLEndpoint(services, authentication)
 
@@ -218,8 +221,3 @@ def build_app(
             ],
             lifespan=lifespan,
         )
-
-
-def sdl() -> str:
-    """The schema in its definition language, as committed in `schema.graphql`."""
-    return build_schema().as_str() + "\n"

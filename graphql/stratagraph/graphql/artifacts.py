@@ -1,7 +1,7 @@
-"""PUT and GET of artifacts over HTTP: bytes do not go through GraphQL.
+"""Upload and download of artifacts over HTTP.
 
-A body is held in memory until its hash is known, in both directions: nothing is stored that does not match what was
-announced, and nothing leaves that is not what was stored. So few transfers run at once, and none for long.
+A body is held in memory until its hash is verified, in both directions: an upload that does not match its announced
+hash is not stored, and damaged bytes are not sent. For that reason few transfers run at once, and none for long.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from stratagraph.store.model.errors import InvalidInput, LimitExceeded, Stratagr
 from stratagraph.store.model.trust import Trust
 
 PATH = "/artifacts"
-TRANSFERS = 8  # at once in one process, each holding its bytes up to twice; others wait
-TRANSFER_S = 300.0  # a transfer that takes longer is cut off
+TRANSFERS = 8  # concurrent transfers per process; each holds up to two copies of its bytes, further ones wait
+TRANSFER_S = 300.0  # seconds after which a transfer is aborted
 CHUNK_BYTES = 256 << 10
 _SHA256_BYTES = 32
 _STATUS = {
@@ -38,28 +38,28 @@ _STATUS = {
     "UNAVAILABLE": 503,
     "INVALID_INPUT": 400,
 }
-# Whatever the uploader called it, a browser is to save it and never to show or run it.
-_HARMLESS = {
+# A browser must save the file, never show or run it, whatever media type the uploader declared.
+_DOWNLOAD_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",  # the right to read it may end
+    "Cache-Control": "no-store",  # the right to read the artifact may be withdrawn
 }
 _log = structlog.get_logger(__name__)
 _Handler = Callable[[Request, Trust], Awaitable[Response]]
 
 
 def artifact_routes(artifacts: Artifacts, authentication: Authentication) -> list[Route]:
-    """PUT /artifacts, and GET and HEAD of /artifacts/sha256:<hash>."""
+    """Return the routes PUT /artifacts, and GET and HEAD /artifacts/sha256:<hash>."""
     transfers = asyncio.Semaphore(TRANSFERS)
 
     async def put(request: Request, trust: Trust) -> Response:
-        _refuse_announced(request, artifacts.max_bytes)
+        _check_content_length(request, artifacts.max_bytes)
         uploaded = await artifacts.put(
             trust,
             request.stream(),
             media_type=request.headers.get("content-type"),
-            expected=_announced_hash(request),
+            expected=_expected_hash(request),
         )
         return JSONResponse(
             {"sha256": uploaded.sha256.hex(), "uri": uploaded.uri, "size_bytes": uploaded.size_bytes},
@@ -70,7 +70,7 @@ def artifact_routes(artifacts: Artifacts, authentication: Authentication) -> lis
     async def get(request: Request, trust: Trust) -> Response:
         found = await artifacts.get(trust, request.path_params["uri"])
         headers = {
-            **_HARMLESS,
+            **_DOWNLOAD_HEADERS,
             "Content-Type": found.media_type or "application/octet-stream",
             "Content-Length": str(len(found.data)),
             "Content-Disposition": f'attachment; filename="sha256-{found.sha256.hex()}"',
@@ -87,7 +87,7 @@ def artifact_routes(artifacts: Artifacts, authentication: Authentication) -> lis
 
 
 class _Transfer:
-    """One way of transfer: credential first, then a place among those under way, then the answer or why not."""
+    """An endpoint that authenticates, waits for one of the TRANSFERS slots, and runs its handler within TRANSFER_S."""
 
     def __init__(self, handler: _Handler, authentication: Authentication, transfers: asyncio.Semaphore) -> None:
         self._handler = handler
@@ -107,7 +107,7 @@ class _Transfer:
                     response = await self._answer(request, trust)
                     await response(scope, receive, send)
             except TimeoutError:
-                _log.warning("artifact transfer cut off", seconds=TRANSFER_S)
+                _log.warning("artifact transfer aborted", seconds=TRANSFER_S)
                 raise
 
     async def _answer(self, request: Request, trust: Trust) -> Response:
@@ -116,12 +116,12 @@ class _Transfer:
         except StratagraphError as error:
             return _refusal(error)
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody reads it
+            return Response(status_code=400)  # the client has disconnected, so the response is not read
         except Exception as error:
             reference = secrets.token_hex(6)
-            # The type alone: messages of drivers quote rows, and rows are memories.
+            # Only the type is logged, since a driver's message may quote rows, and rows hold memories.
             _log.error("internal error", reference=reference, error=type(error).__name__, path=PATH)
-            return failure(f"Something went wrong on our side; it is in the log as {reference}.", "INTERNAL", 500)
+            return failure(f"Internal error. The server log has it under the reference {reference}.", "INTERNAL", 500)
 
 
 def _refusal(error: StratagraphError) -> Response:
@@ -129,41 +129,44 @@ def _refusal(error: StratagraphError) -> Response:
     return failure(error.message, error.code, status, headers={"WWW-Authenticate": "Bearer"} if status == 401 else None)
 
 
-def _refuse_announced(request: Request, limit: int) -> None:
+def _check_content_length(request: Request, limit: int) -> None:
     length = request.headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > limit:
         raise LimitExceeded(
-            f"The artifact is over {limit} bytes; send it in parts, or raise STRATAGRAPH_ARTIFACT_MAX_BYTES."
+            f"The artifact is over {limit} bytes; upload it in parts, or raise STRATAGRAPH_ARTIFACT_MAX_BYTES."
         )
 
 
-def _announced_hash(request: Request) -> bytes | None:
-    """What the headers say the bytes are: X-Content-SHA256 in hexadecimal, or Digest: sha-256=<base64>."""
-    said = request.headers.get("x-content-sha256")
-    if said is not None:
+def _expected_hash(request: Request) -> bytes | None:
+    """Return the hash that the request announces, None where it announces none.
+
+    Headers: X-Content-SHA256 in hexadecimal, or Digest: sha-256=<base64>. Raises InvalidInput for a malformed one.
+    """
+    header = request.headers.get("x-content-sha256")
+    if header is not None:
         try:
-            digest = bytes.fromhex(said.strip())
+            digest = bytes.fromhex(header.strip())
         except ValueError:
             digest = b""
         if len(digest) != _SHA256_BYTES:
-            _unreadable("X-Content-SHA256", "64 hexadecimal digits")
+            _refuse_header("X-Content-SHA256", "64 hexadecimal digits")
         return digest
-    said = request.headers.get("digest")
-    if said is None:
+    header = request.headers.get("digest")
+    if header is None:
         return None
-    digests = dict(item.strip().partition("=")[::2] for item in said.split(","))
+    digests = dict(item.strip().partition("=")[::2] for item in header.split(","))
     by_name = {name.lower(): value for name, value in digests.items()}
     try:
         digest = base64.b64decode(by_name.get("sha-256", ""), validate=True)
     except (binascii.Error, ValueError):
         digest = b""
     if len(digest) != _SHA256_BYTES:
-        _unreadable("Digest", "sha-256=<base64 of 32 bytes>")
+        _refuse_header("Digest", "sha-256=<base64 of 32 bytes>")
     return digest
 
 
-def _unreadable(header: str, form: str) -> NoReturn:
-    raise InvalidInput(f"{header}: must read {form}", path=[header])
+def _refuse_header(header: str, form: str) -> NoReturn:
+    raise InvalidInput(f"{header}: must have the form {form}", path=[header])
 
 
 async def _chunks(data: bytes) -> AsyncIterator[bytes]:

@@ -1,4 +1,4 @@
-"""Who is calling. The credential decides; nothing in a request can add to it."""
+"""Authentication of requests. The credential fixes the caller's trust; a request cannot widen it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 from starlette.requests import Request
 
-from stratagraph.graphql.oidc import ACTOR_PREFIX
+from stratagraph.graphql.oidc.claims import ACTOR_PREFIX
 from stratagraph.store.keys.credentials import PREFIX
 from stratagraph.store.model.errors import Unauthenticated
 from stratagraph.store.model.trust import SINGLE_USER, Trust
@@ -18,10 +18,11 @@ _log = structlog.get_logger(__name__)
 
 
 class Authentication:
-    """Turns a request's bearer token into trust. Without one: refused, or the single user where there is just one.
+    """Turns the bearer token of a request into trust.
 
-    A token is an API key by its prefix; any other is the OIDC issuer's, where one is trusted. One that is wrong is
-    refused in single-user mode too: whoever presents one means to be judged by it.
+    A token with the prefix of API keys is an API key; any other is verified as an OIDC token, where an issuer is
+    configured. A request without a token is refused, or gets the trust of the single user in single-user mode. A wrong
+    token is refused in single-user mode too, since its sender expects it to be checked.
     """
 
     def __init__(self, api_keys: Authenticate, *, oidc: Authenticate | None = None, single_user: bool) -> None:
@@ -30,6 +31,7 @@ class Authentication:
         self._single_user = single_user
 
     async def trust_of(self, request: Request) -> Trust:
+        """Return the caller's trust. Raises Unauthenticated, or StoreUnavailable if an API key cannot be looked up."""
         header = request.headers.get("authorization")
         if header is None:
             if self._single_user:
@@ -43,6 +45,6 @@ class Authentication:
             return await self._oidc(token)
         trust = await self._api_keys(token)
         if trust.actor.startswith(ACTOR_PREFIX):
-            _log.warning("api key refused", reason=f"its name begins with {ACTOR_PREFIX}, as only OIDC actors' do")
+            _log.warning("api key refused", reason=f"its actor begins with {ACTOR_PREFIX}, which is reserved for OIDC")
             raise Unauthenticated
         return trust

@@ -1,4 +1,4 @@
-"""What a request carries: the caller's trust, the services, and loaders that turn N reads into one."""
+"""The context of a request: the caller's trust, the services, and loaders that batch reads per record."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from stratagraph.store.model.trust import Trust
 
 @dataclass(slots=True)
 class Context:
-    """One request. Loaders live no longer than it, so nothing one caller read is shown to another."""
+    """The context of one request. Loaders are made per request, so no caller is shown what another one read."""
 
     trust: Trust
     services: Services
     relations: DataLoader[UUID, list[Relation]] = field(init=False)
     audit: DataLoader[UUID, list[AuditEntry]] = field(init=False)
-    timelines: DataLoader[_Episode, dict[str, Any] | None] = field(init=False)
+    timelines: DataLoader[EpisodeKey, dict[str, Any] | None] = field(init=False)
 
     def __post_init__(self) -> None:
         self.relations = DataLoader(load_fn=self._load_relations)
@@ -32,7 +32,10 @@ class Context:
         self.timelines = DataLoader(load_fn=self._load_timelines)
 
     def narrowed(self, scopes: Iterable[str] | None, ceiling: Sensitivity | None) -> Context:
-        """The same request under less trust: what an answer refers to is read as narrowly as the answer itself."""
+        """Return the context under narrower trust, for reading what an answer refers to as narrowly as the answer.
+
+        Raises Forbidden where `scopes` or `ceiling` exceed the credential.
+        """
         if scopes is None and ceiling is None:
             return self
         return Context(self.trust.narrowed(scopes=scopes, ceiling=ceiling), self.services)
@@ -45,21 +48,22 @@ class Context:
         found = await self.services.lookup.audit(self.trust, ids)
         return [found.get(id_, []) for id_ in ids]
 
-    async def _load_timelines(self, episodes: list[_Episode]) -> list[dict[str, Any] | None]:
+    async def _load_timelines(self, episodes: list[EpisodeKey]) -> list[dict[str, Any] | None]:
         found = await self.services.lookup.payloads(self.trust, [episode.record for episode in episodes])
         return [found.get(episode.record.id) for episode in episodes]
 
 
 @dataclass(frozen=True, slots=True)
-class _Episode:
-    """A record as a loader's key: records hold dictionaries and cannot be hashed themselves."""
+class EpisodeKey:
+    """A loader key for an episode. Records hold dictionaries and cannot be hashed themselves."""
 
     record: MemoryRecord = field(hash=False, compare=False)
     id: UUID
 
 
-def episode_key(record: MemoryRecord) -> _Episode:
-    return _Episode(record, record.id)
+def episode_key(record: MemoryRecord) -> EpisodeKey:
+    """Return the key under which `Context.timelines` loads the record's payload."""
+    return EpisodeKey(record, record.id)
 
 
 Info = strawberry.Info[Context, None]

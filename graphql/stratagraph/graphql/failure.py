@@ -1,4 +1,4 @@
-"""How a request that did not get as far as GraphQL is refused: in the same form as an error of GraphQL's own."""
+"""Error responses for requests that fail before GraphQL executes, in the form of a GraphQL error."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from starlette.responses import JSONResponse
 
 
 def failure(message: str, code: str, status: int, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Return a response with one error, whose `extensions.code` is `code`, and the HTTP status `status`."""
     return JSONResponse(
         {"errors": [{"message": message, "extensions": {"code": code}}]}, status_code=status, headers=headers
     )

@@ -1,4 +1,4 @@
-"""Every error that leaves has a code; what is not meant for callers leaves as an id that is in the log."""
+"""Error codes for GraphQL errors, and masking of internal errors."""
 
 from __future__ import annotations
 
@@ -13,26 +13,33 @@ _log = structlog.get_logger(__name__)
 
 
 def coded(error: GraphQLError) -> GraphQLError:
-    """Parse, validation and coercion errors keep their words, ours keep theirs, all others are masked."""
+    """Return the error with `extensions.code` and `extensions.retryable`.
+
+    Parse, validation and coercion errors keep their message and get INVALID_INPUT; a StratagraphError keeps its
+    message, code and path. Any other error is logged and replaced by one with the code INTERNAL and a reference, under
+    which the log has it.
+    """
     original = error.original_error
     if isinstance(original, StratagraphError):
         extensions: dict[str, object] = {"code": original.code, "retryable": original.retryable}
         if original.path:
             extensions["path"] = original.path
-        return _like(error, error.message if original.message in error.message else original.message, extensions)
+        return _with_extensions(
+            error, error.message if original.message in error.message else original.message, extensions
+        )
     if original is None or isinstance(original, GraphQLError):
-        return _like(error, error.message, {"code": "INVALID_INPUT", "retryable": False})
+        return _with_extensions(error, error.message, {"code": "INVALID_INPUT", "retryable": False})
     reference = secrets.token_hex(6)
-    # The type alone: messages of drivers quote rows, and rows are memories.
+    # Only the type is logged, since a driver's message may quote rows, and rows hold memories.
     _log.error("internal error", reference=reference, error=type(original).__name__, path=error.path)
-    return _like(
+    return _with_extensions(
         error,
-        f"Something went wrong on our side; it is in the log as {reference}.",
+        f"Internal error. The server log has it under the reference {reference}.",
         {"code": "INTERNAL", "retryable": False, "reference": reference},
     )
 
 
-def _like(error: GraphQLError, message: str, extensions: dict[str, object]) -> GraphQLError:
+def _with_extensions(error: GraphQLError, message: str, extensions: dict[str, object]) -> GraphQLError:
     return GraphQLError(
         message,
         nodes=error.nodes,

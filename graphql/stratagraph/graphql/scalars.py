@@ -1,4 +1,4 @@
-"""DateTime and JSON, stricter than the stock ones: no naive time, no JSON that could not be stored."""
+"""The scalars DateTime and JSON. They refuse times without an offset and numbers that JSON cannot express."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from datetime import datetime
 from typing import Any, NewType
 
-import strawberry
 from graphql import GraphQLError, ValueNode, value_from_ast_untyped
 from strawberry.types.scalar import ScalarDefinition, scalar
 
@@ -18,7 +17,7 @@ JSON = NewType("JSON", object)
 
 def _parse_datetime(value: object) -> datetime:
     if not isinstance(value, str):
-        raise GraphQLError("A DateTime is a string such as 2026-01-28T09:30:00Z.")
+        raise GraphQLError("A DateTime must be a string such as 2026-01-28T09:30:00Z.")
     try:
         parsed = datetime.fromisoformat(value)
     except ValueError:
@@ -31,7 +30,7 @@ def _parse_datetime(value: object) -> datetime:
 
 def _parse_json(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        raise GraphQLError("NaN and Infinity are not JSON.")
+        raise GraphQLError("NaN and Infinity are not JSON numbers; send null or a finite number.")
     return value
 
 
@@ -42,7 +41,7 @@ def _parse_json_literal(node: ValueNode, variables: dict[str, Any] | None = None
 SCALARS: dict[object, ScalarDefinition] = {
     datetime: scalar(
         name="DateTime",
-        description="A date and time by RFC 3339, always with an offset (2026-01-28T09:30:00Z); returned in UTC.",
+        description="An instant as an RFC 3339 string with an offset, such as 2026-01-28T09:30:00Z; returned in UTC.",
         specified_by_url="https://datatracker.ietf.org/doc/html/rfc3339",
         serialize=rfc3339,
         parse_value=_parse_datetime,
@@ -56,5 +55,3 @@ SCALARS: dict[object, ScalarDefinition] = {
         parse_literal=_parse_json_literal,
     ),
 }
-
-ID = strawberry.ID

@@ -1,4 +1,4 @@
-"""What the API asks: the rooms behind it, and how they are."""
+"""The services that the API calls, and the form of their health reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stratagraph.memory.revise.service import Revision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The state of one part of the service, in words for people."""
+    """State of one part of the service. `detail` is in words, for people."""
 
     name: str
     ok: bool
@@ -25,7 +25,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What the API asks. `health` never raises."""
+    """The services that the API calls. `health` never raises: a failing part is a report with `ok` false."""
 
     capture: Capture
     retrieve: Retrieve

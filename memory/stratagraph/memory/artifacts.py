@@ -1,8 +1,8 @@
-"""Artifacts, as callers use them: bytes kept by their SHA-256, shown to whoever may read a record that names them.
+"""The artifact service: store bytes under their SHA-256 and return them to callers that may read a record naming them.
 
-At rest they are sealed wherever the tenant has data keys: each object under a key of its own, which is sealed by the
-tenant's and lies in the artifact's row, so that rotating keys rewrites no objects, and dropping the row makes worthless
-whatever a disk still holds.
+At rest the bytes are sealed if the service has a master key. Each object has its own key, which the tenant's data key
+seals and the artifact's row holds. Rotating keys therefore rewrites no object, and deleting the row makes any remaining
+copy of the object unreadable.
 """
 
 from __future__ import annotations
@@ -20,25 +20,21 @@ import structlog
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from stratagraph.store.artifacts.artifacts import (
-    PURPOSE,
-    Artifact,
-    SealedKey,
-    StoredObject,
-    adopt,
-    announce,
+from stratagraph.store.artifacts.blobs import Blobs
+from stratagraph.store.artifacts.object_keys import PURPOSE, SealedKey
+from stratagraph.store.artifacts.objects import Artifact, StoredObject, hash_in, uri_of
+from stratagraph.store.artifacts.references import find_artifacts
+from stratagraph.store.artifacts.removals import (
     collect_garbage,
+    delete_removals,
     fetch_removals,
     fetch_removals_of,
-    find_artifacts,
-    forget_removals,
-    hash_in,
     postpone_removals,
-    uri_of,
 )
-from stratagraph.store.artifacts.blobs import Blobs
+from stratagraph.store.artifacts.uploads import attach_object, register_object
+from stratagraph.store.keys.callers import Caller, Tenant
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.vault import Sealed
-from stratagraph.store.keys.tenancy import Caller, Directory, Tenant
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access
 from stratagraph.store.model.errors import (
@@ -53,10 +49,10 @@ from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database, Role
 
-MAX_BYTES = 64 << 20  # of one artifact, where nothing else is set
-BATCH = 100  # artifacts looked at, or objects removed, in one transaction
-RETRY_AFTER = timedelta(hours=1)  # for an object that could not be removed
-_KEY_BYTES, _NONCE_BYTES, _OVERHEAD = 32, 12, 28  # of AES-256-GCM; nonce and tag go with the bytes
+MAX_BYTES = 64 << 20  # bytes of one artifact, by default
+BATCH = 100  # artifacts checked, or objects removed, in one transaction
+RETRY_AFTER = timedelta(hours=1)  # delay before another attempt to remove an object
+_KEY_BYTES, _NONCE_BYTES, _OVERHEAD = 32, 12, 28  # of AES-256-GCM; the nonce and the tag are stored with the bytes
 _TOKEN = r"[A-Za-z0-9!#$&^_.+-]{1,127}"
 _MEDIA_TYPE = re.compile(rf'{_TOKEN}/{_TOKEN}(?:\s*;\s*{_TOKEN}=(?:{_TOKEN}|"[^"\\\x00-\x1f\x7f-\uffff]{{0,127}}"))*\Z')
 _log = structlog.get_logger(__name__)
@@ -64,7 +60,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uploaded:
-    """What an upload left. `is_new` says whether the caller could not see the artifact before."""
+    """The result of an upload. `is_new` is True if the artifact was not visible to the caller before."""
 
     sha256: bytes
     size_bytes: int
@@ -77,7 +73,7 @@ class Uploaded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """An artifact's bytes, which are those of its hash."""
+    """The bytes of an artifact, verified against its hash."""
 
     sha256: bytes
     media_type: str | None
@@ -85,7 +81,7 @@ class Fetched:
 
 
 class Artifacts:
-    """Keeps and gives back bytes. One per process; safe to call from many tasks."""
+    """Stores and returns the bytes of artifacts. One instance per process, safe for concurrent tasks."""
 
     def __init__(
         self,
@@ -110,30 +106,31 @@ class Artifacts:
         media_type: str | None = None,
         expected: bytes | None = None,
     ) -> Uploaded:
-        """Keep the bytes of `body`; they are safe when this returns. The same bytes again are kept once.
+        """Store the bytes of `body`, durably before this returns. The same bytes are stored once.
 
-        The uploader may read them until a record takes them up, from when on the record decides, or for a day. Raises
-        LimitExceeded past `max_bytes`, InvalidInput where they are not those of the hash `expected`, Forbidden,
-        StoreUnavailable.
+        The uploader may read them for a day, or until one of its records refers to them; from then on access follows
+        from the record. A retry is harmless. Raises LimitExceeded if they are more than `max_bytes`, InvalidInput if
+        their hash is not `expected` or the media type is malformed, Forbidden, StoreUnavailable.
         """
         trust.require(Access.WRITE)
         if media_type is not None and (len(media_type) > 255 or not _MEDIA_TYPE.match(media_type)):
             raise InvalidInput(
-                "Content-Type: is no media type; write for example text/plain; charset=utf-8", path=["Content-Type"]
+                "Content-Type: not a valid media type; use a form such as text/plain; charset=utf-8",
+                path=["Content-Type"],
             )
         data = await self._read(body)
         digest = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())
         if expected is not None and digest != expected:
             raise InvalidInput(
-                f"What arrived is {uri_of(digest)}, not the announced {uri_of(expected)}; send it again.",
+                f"The received body is {uri_of(digest)}, not the announced {uri_of(expected)}; send it again.",
                 path=["Digest"],
             )
-        caller = await self._directory.caller(trust)
+        caller = await self._directory.resolve(trust)
         stored = StoredObject(tenant=caller.tenant.id, sha256=digest, id=new_id())
         async with self._database.writing(caller.bounds) as connection:
-            await announce(connection, stored, at=self._clock.now())
+            await register_object(connection, stored, at=self._clock.now())
         key = secrets.token_bytes(_KEY_BYTES) if self._seals else None
-        await self._blobs.put(stored.key, data if key is None else await asyncio.to_thread(_seal, key, stored, data))
+        await self._blobs.put(stored.key, data if key is None else await asyncio.to_thread(_encrypt, key, stored, data))
         async with self._database.writing(caller.bounds) as connection:
             at = self._clock.now()
             seen = await find_artifacts(connection, caller, [digest], at=at)
@@ -141,7 +138,7 @@ class Artifacts:
             if key is not None:
                 sealer = await caller.tenant.keyring.sealer(connection)
                 sealed = SealedKey(blob=sealer.seal(stored.id, PURPOSE, key), data_key=sealer.key_id)
-            displaced = await adopt(
+            replaced = await attach_object(
                 connection,
                 stored,
                 size_bytes=len(data),
@@ -150,59 +147,65 @@ class Artifacts:
                 actor=trust.actor,
                 at=at,
             )
-        if displaced:
-            await self._settle(caller, displaced)
+        if replaced:
+            await self._remove_replaced(caller, replaced)
         return Uploaded(sha256=digest, size_bytes=len(data), is_new=digest not in seen)
 
     async def get(self, trust: Trust, uri: str) -> Fetched:
-        """The bytes, after seeing that they are those of the hash. Raises RecordNotFound, also for what the caller may
-        not see; ArtifactDamaged, and then nothing of the bytes; InvalidInput, StoreUnavailable.
+        """Return the bytes of an artifact after verifying them against the hash in its URI.
+
+        Raises RecordNotFound if the artifact does not exist or is not visible to the caller, ArtifactDamaged if the
+        bytes are missing or do not match (none of them is returned), InvalidInput if the URI is malformed, and
+        StoreUnavailable.
         """
         digest = hash_in(uri)
         if digest is None:
-            raise InvalidInput("An artifact is named sha256: and 64 hexadecimal digits.", path=["uri"])
-        caller = await self._directory.caller(trust)
+            raise InvalidInput(
+                "An artifact's URI is sha256: followed by 64 hexadecimal digits; correct the URI.", path=["uri"]
+            )
+        caller = await self._directory.resolve(trust)
         artifact = await self._find(caller, digest)
         raw = await self._blobs.get(artifact.stored.key, limit=artifact.size_bytes + _OVERHEAD)
-        if raw is None:  # the same bytes may have been sent again just now, and the object replaced
+        if raw is None:  # a concurrent upload of the same bytes may have replaced the object
             artifact = await self._find(caller, digest)
             raw = await self._blobs.get(artifact.stored.key, limit=artifact.size_bytes + _OVERHEAD)
-        data = await self._opened(caller.tenant, artifact, raw) if raw is not None else None
+        data = await self._plain(caller.tenant, artifact, raw) if raw is not None else None
         if data is None or await asyncio.to_thread(lambda: hashlib.sha256(data).digest()) != digest:
             _log.error("artifact damaged", tenant=caller.tenant.id, sha256=digest.hex(), missing=raw is None)
             raise ArtifactDamaged
         return Fetched(sha256=digest, media_type=artifact.media_type, data=data)
 
-    async def sweep(self) -> int:
-        """One pass over what is due: drop what nobody needs, then remove objects that nothing stands for.
+    async def remove_unneeded(self) -> int:
+        """Delete artifacts that nothing needs, then remove objects that are due; return the number of objects removed.
 
-        Returns how many objects went. Any number of servers may do it at once, and each may stop at any instant.
+        Any number of servers may run this concurrently, and each may stop at any instant.
         """
-        looked = BATCH
-        while looked == BATCH:
+        checked = BATCH
+        while checked == BATCH:
             async with self._database.background(Role.ERASE) as connection:
-                looked = await collect_garbage(connection, at=self._clock.now(), limit=BATCH)
-        gone = 0
+                checked = await collect_garbage(connection, at=self._clock.now(), limit=BATCH)
+        total = 0
         while True:
             async with self._database.background(Role.ERASE) as connection:
                 due = await fetch_removals(connection, at=self._clock.now(), limit=BATCH)
                 removed = await self._remove(due)
-                await forget_removals(connection, removed)
+                await delete_removals(connection, removed)
                 failed = [stored for stored in due if stored not in removed]
                 await postpone_removals(connection, failed, until=self._clock.now() + RETRY_AFTER)
-            gone += len(removed)
+            total += len(removed)
             if len(due) < BATCH:
-                return gone
+                return total
 
-    async def discard(self, tenant: Tenant, hashes: Collection[bytes]) -> int:
-        """Remove at once what `store.artifacts.release` made orphans, after its commit; returns how many objects went.
+    async def remove_released(self, tenant: Tenant, hashes: Collection[bytes]) -> int:
+        """Remove the objects of artifacts that `release_artifacts` deleted; return the number of objects removed.
 
-        May be repeated. What cannot be removed now is still on the list, and `sweep` removes it.
+        Call it after the commit; it may be repeated. An object that cannot be removed now stays queued, and
+        `remove_unneeded` removes it later.
         """
         async with self._database.background(Role.ERASE) as connection:
             due = await fetch_removals_of(connection, tenant, hashes)
             removed = await self._remove(due)
-            await forget_removals(connection, removed)
+            await delete_removals(connection, removed)
         return len(removed)
 
     @property
@@ -215,7 +218,7 @@ class Artifacts:
         async for chunk in body:
             if len(data) + len(chunk) > self.max_bytes:
                 raise LimitExceeded(
-                    f"The artifact is over {self.max_bytes} bytes; send it in parts, or raise"
+                    f"The artifact is larger than {self.max_bytes} bytes; upload it in parts, or increase"
                     " STRATAGRAPH_ARTIFACT_MAX_BYTES.",
                     path=["body"],
                 )
@@ -227,18 +230,18 @@ class Artifacts:
             found = await find_artifacts(connection, caller, [digest], at=self._clock.now())
         if digest not in found:
             uri = uri_of(digest)
-            raise RecordNotFound(uri, f"There is no artifact {uri} that this credential may see.", path=["uri"])
+            raise RecordNotFound(uri, f"There is no artifact {uri} that is visible to this credential.", path=["uri"])
         return found[digest]
 
-    async def _opened(self, tenant: Tenant, artifact: Artifact, raw: bytes) -> bytes | None:
-        """The plain bytes; None where they do not open."""
+    async def _plain(self, tenant: Tenant, artifact: Artifact, raw: bytes) -> bytes | None:
+        """Return the plain bytes; None if they cannot be decrypted."""
         if artifact.sealed is None:
             return raw
         (key,) = await tenant.keyring.open([Sealed(id=artifact.stored.id, purpose=PURPOSE, blob=artifact.sealed)])
-        return await asyncio.to_thread(_open, key, artifact.stored, raw)
+        return await asyncio.to_thread(_decrypt, key, artifact.stored, raw)
 
     async def _remove(self, objects: Sequence[StoredObject]) -> list[StoredObject]:
-        """Those that are gone from the store now."""
+        """Remove objects from the object store; return those that were removed."""
         removed, failed = [], 0
         for stored in objects:
             try:
@@ -247,30 +250,30 @@ class Artifacts:
             except StoreUnavailable:
                 failed += 1
         if failed:
-            _log.warning("artifacts' objects could not be removed", objects=failed)
+            _log.warning("artifact objects not removed", objects=failed)
         return removed
 
-    async def _settle(self, caller: Caller, displaced: Sequence[StoredObject]) -> None:
-        """Remove what an upload replaced. Failing that, it stays on the list: the upload itself has succeeded."""
+    async def _remove_replaced(self, caller: Caller, replaced: Sequence[StoredObject]) -> None:
+        """Remove objects that an upload replaced. On failure they stay queued, because the upload has succeeded."""
         try:
-            removed = await self._remove(displaced)
+            removed = await self._remove(replaced)
             async with self._database.writing(caller.bounds) as connection:
-                await forget_removals(connection, removed)
+                await delete_removals(connection, removed)
         except StratagraphError as error:
-            _log.warning("a replaced artifact is left for housekeeping", code=error.code)
+            _log.warning("replaced artifact object left for housekeeping", code=error.code)
 
 
-def _bound(stored: StoredObject) -> bytes:
+def _associated_data(stored: StoredObject) -> bytes:
     return f"{PURPOSE} {stored.key}".encode()
 
 
-def _seal(key: bytes, stored: StoredObject, data: bytes) -> bytes:
+def _encrypt(key: bytes, stored: StoredObject, data: bytes) -> bytes:
     nonce = os.urandom(_NONCE_BYTES)
-    return nonce + AESGCM(key).encrypt(nonce, data, _bound(stored))
+    return nonce + AESGCM(key).encrypt(nonce, data, _associated_data(stored))
 
 
-def _open(key: bytes, stored: StoredObject, raw: bytes) -> bytes | None:
+def _decrypt(key: bytes, stored: StoredObject, raw: bytes) -> bytes | None:
     try:
-        return AESGCM(key).decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], _bound(stored))
+        return AESGCM(key).decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], _associated_data(stored))
     except (InvalidTag, ValueError):
         return None

@@ -1,7 +1,7 @@
-"""The life of a thread's episode: opened by its first capture, closed by an outcome or by silence, and then captioned.
+"""Episodes of threads: opened by the first capture, closed by an outcome or by 30 minutes of silence.
 
-The rows are the store's (`stratagraph.store.records.episodes`); what a closed episode is called and found by is decided
-here.
+The rows are in `stratagraph.store.records.episodes`; this module decides the name, text and search terms of a closed
+episode.
 """
 
 from __future__ import annotations
@@ -13,21 +13,15 @@ from uuid import UUID
 
 import orjson
 
-from stratagraph.store.feed.consumer import Change
-from stratagraph.store.keys.tenancy import Directory, Tenant
+from stratagraph.store.feed.changes import Change
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import Outcome
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import Connection
-from stratagraph.store.records.episodes import (
-    EndedEpisode,
-    OpenEpisode,
-    Thread,
-    claim_episodes,
-    end_episodes,
-    previous_episodes,
-    record_outcome,
-)
-from stratagraph.store.records.writing import Edit, update_records
+from stratagraph.store.records.editing import Edit, update_records
+from stratagraph.store.records.episode_endings import ClosedEpisode, mark_episodes_closed, record_outcome
+from stratagraph.store.records.episodes import OpenEpisode, Thread, claim_episodes, previous_episodes
 
 CAPTION_CHARACTERS = 120
 MEMBER_CHARACTERS = 400  # of each member's text, for the episode's search terms
@@ -37,15 +31,17 @@ TOOLS_NAMED = 12
 async def lock_episodes(
     connection: Connection, directory: Directory, tenant: Tenant, threads: Collection[Thread], *, now: datetime
 ) -> tuple[dict[Thread, OpenEpisode], list[Change]]:
-    """Lock the open episode of each thread, opening one where there is none; a silent one is closed first.
+    """Lock the open episode of each thread, opening one where there is none.
 
-    Returns the episodes by thread, and what the feed must say of those that were closed.
+    An open episode that is past its time of silence is closed first. Returns the episodes by thread, and the changes of
+    those that were closed, for the feed.
     """
     if not threads:
         return {}, []
     changes: list[Change] = []
     episodes = await claim_episodes(connection, tenant, sorted(threads), now=now)
-    if len(episodes) < len(threads):  # the one we waited for was closed meanwhile: another is in its place, or ours
+    # An episode that was closed while this statement waited for its lock is not returned; its successor is.
+    if len(episodes) < len(threads):
         episodes = await claim_episodes(connection, tenant, sorted(threads), now=now)
     silent = [row for row in episodes if row.closes_at <= now]
     if silent:
@@ -79,7 +75,7 @@ async def set_outcome(
     actor: str,
     at: datetime,
 ) -> list[Change]:
-    """Set the outcome of a locked episode, once, and close it."""
+    """Set the outcome of a locked episode and close it. Returns the changes for the feed."""
     await record_outcome(connection, tenant, episode, outcome, reason=reason, actor=actor, at=at)
     return await close_episodes(connection, directory, tenant, [episode], at=at)
 
@@ -87,12 +83,15 @@ async def set_outcome(
 async def close_episodes(
     connection: Connection, directory: Directory, tenant: Tenant, ids: Sequence[UUID], *, at: datetime
 ) -> list[Change]:
-    """Close locked episodes: they take no more events, and from now on are found by what happened in them."""
-    ended = await end_episodes(connection, tenant, ids, at=at)
+    """Close locked episodes. They take no more events, and can be found by the words of their events.
+
+    Returns the changes for the feed.
+    """
+    ended = await mark_episodes_closed(connection, tenant, ids, at=at)
     return await update_records(connection, directory, tenant, [_edit(tenant, one) for one in ended], at=at)
 
 
-def _edit(tenant: Tenant, episode: EndedEpisode) -> Edit:
+def _edit(tenant: Tenant, episode: ClosedEpisode) -> Edit:
     name, text = _caption(episode), _description(episode)
     words = "\n".join(f"{member.name}\n{member.text[:MEMBER_CHARACTERS]}" for member in episode.members)
     payload = {key: value for key, value in episode.payload.items() if key != "outcome"}
@@ -109,11 +108,11 @@ def _edit(tenant: Tenant, episode: EndedEpisode) -> Edit:
     )
 
 
-def _caption(episode: EndedEpisode) -> str:
+def _caption(episode: ClosedEpisode) -> str:
     return f"Episode {episode.payload.get('thread_id', '')}{_outcome(episode)}"[:CAPTION_CHARACTERS]
 
 
-def _description(episode: EndedEpisode) -> str:
+def _description(episode: ClosedEpisode) -> str:
     tools = Counter(member.tool for member in episode.members if member.tool)
     used = ", ".join(f"{tool} ×{count}" if count > 1 else tool for tool, count in tools.most_common(TOOLS_NAMED))
     opening = next((member.name for member in episode.members), "")
@@ -125,5 +124,5 @@ def _description(episode: EndedEpisode) -> str:
     return text
 
 
-def _outcome(episode: EndedEpisode) -> str:
+def _outcome(episode: ClosedEpisode) -> str:
     return f", {episode.outcome.label}" if episode.outcome is not None else ""

@@ -1,4 +1,4 @@
-"""What will be forgotten, as a caller sees it coming (SPEC §2, `forgetPreview`)."""
+"""A preview of the records that will be pruned, as far as they are visible to a caller (`forgetPreview`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from stratagraph.store.erasure.pruning import preview
-from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION, Clock, as_utc, rfc3339
 from stratagraph.store.model.enums import Access
 from stratagraph.store.model.errors import InvalidInput
@@ -20,7 +20,7 @@ from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.reading import Reader
 
 MAX_PAGE = 100
-MAX_TOTAL = 10_000  # counted exactly up to here
+MAX_TOTAL = 10_000  # totals are exact up to this
 HORIZON = timedelta(days=3_653)  # ten years
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CURSOR = struct.Struct(">q16s")  # microseconds since 1970, id
@@ -28,7 +28,7 @@ _CURSOR = struct.Struct(">q16s")  # microseconds since 1970, id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgettable:
-    """A record and the instant from which on it may be pruned."""
+    """A record, and the instant from which it may be pruned."""
 
     record: MemoryRecord
     due_at: datetime
@@ -36,7 +36,10 @@ class Forgettable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """Some of what will be forgotten, the oldest due first. `total` is exact up to MAX_TOTAL, which may mean more."""
+    """A page of records that will be pruned, the oldest due first.
+
+    `total` is exact below MAX_TOTAL; MAX_TOTAL may stand for more.
+    """
 
     items: tuple[Forgettable, ...]
     total: int
@@ -45,7 +48,7 @@ class Preview:
 
 
 class Forgetting:
-    """Looks ahead for one caller at a time; what the caller may not read in full is neither shown nor counted."""
+    """The service that previews pruning. Records not fully visible to the caller are neither returned nor counted."""
 
     def __init__(self, database: Database, directory: Directory, clock: Clock) -> None:
         self._database = database
@@ -53,9 +56,10 @@ class Forgetting:
         self._clock = clock
 
     async def preview(self, trust: Trust, until: datetime, *, first: int = 50, after: str | None = None) -> Preview:
-        """What would be pruned by `until` if nothing happened before it: no read, no reinforcement, no learning.
+        """Return a page of the records that would be pruned by `until` without any read, reinforcement or learning.
 
-        Raises InvalidInput for an `until` in the past or more than ten years ahead, and for a bad bound or cursor.
+        `first` is from 1 to 100; `after` is the `end_cursor` of the previous page. Raises InvalidInput for an `until`
+        in the past or more than ten years ahead, and for an invalid `first` or `after`.
         """
         trust.require(Access.READ)
         if not 1 <= first <= MAX_PAGE:
@@ -68,7 +72,7 @@ class Forgetting:
                 path=["until"],
             )
         position = _decode_cursor(after) if after is not None else None
-        caller = await self._directory.caller(trust)
+        caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
             found = await preview(connection, caller, until=until, first=first + 1, after=position)
             total = len(found)
@@ -95,5 +99,5 @@ def _decode_cursor(cursor: str) -> tuple[datetime, UUID]:
         return _EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_)
     except (ValueError, binascii.Error, struct.error, OverflowError):
         raise InvalidInput(
-            f"after: {cursor!r} is no cursor; give `pageInfo.endCursor` of the page before", path=["after"]
+            f"after: {cursor!r} is not a cursor; give `pageInfo.endCursor` of the previous page", path=["after"]
         ) from None

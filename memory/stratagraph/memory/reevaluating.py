@@ -1,68 +1,80 @@
-"""Working off the queue of re-evaluations that one transaction would not have had room for."""
+"""Background re-evaluation of queued records, for which the transaction of the change had no budget left."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
-import structlog
-
-from stratagraph.memory.propagation import reachable, reevaluate
-from stratagraph.store.keys.tenancy import Caller, Directory, Tenant
+from stratagraph.memory.propagation import derived_records, reevaluate
+from stratagraph.store.feed.changes import append_changes
+from stratagraph.store.jobs.isolation import process_isolated
+from stratagraph.store.jobs.set_aside import clear_set_aside, set_aside
+from stratagraph.store.keys.callers import Caller, Tenant
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION
 from stratagraph.store.model.enums import Access, Sensitivity
-from stratagraph.store.model.errors import ConditionsOverlap, StatementFailed, StoreUnavailable
 from stratagraph.store.model.trust import Trust
-from stratagraph.store.postgres.database import Database, Role, elevated, savepoint
+from stratagraph.store.postgres.database import Connection, Database, Role, elevated
 from stratagraph.store.records.locking import lock_records
-from stratagraph.store.records.reevaluations import (
-    due_reevaluations,
-    postpone_reevaluation,
-    settle_reevaluations,
-)
-from stratagraph.store.records.writing import finish
+from stratagraph.store.records.reevaluations import delete_reevaluations, lock_due_reevaluations, postpone_reevaluation
 
+JOB = "reevaluate"
 ACTOR = "propagation"
-LONGEST_PAUSE = timedelta(hours=1)
-_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reevaluated:
+    """How many queued records were due in one batch, and how many of them were set aside."""
+
+    due: int
+    set_aside: int
 
 
 def everything_of(tenant: Tenant, actor: str) -> Caller:
-    """All of a tenant, for background work on it."""
+    """Return a caller that may read and write all records of a tenant, for background jobs."""
     trust = Trust(tenant=tenant.name, actor=actor, access=Access.ADMIN, ceiling=Sensitivity.HYPER, scopes=None)
     return Caller(tenant=tenant, trust=trust, scopes=None)
 
 
-async def reevaluate_due(database: Database, directory: Directory, *, now: datetime, batch: int) -> int:
-    """Look at one batch of what is due; returns how many. What fails is kept, with the kind of its error, for later.
+async def reevaluate_due(database: Database, directory: Directory, *, now: datetime, batch: int) -> Reevaluated:
+    """Re-evaluate one batch of at most `batch` queued records that are due.
 
-    Any number of servers may do this: each takes what no other holds.
+    A record that cannot be re-evaluated is set aside and stays in the queue for a later attempt. Any number of servers
+    may call this at once: each skips the entries that another one has locked.
     """
+    failures = 0
     async with database.background(Role.JOBS) as connection:
-        due = await due_reevaluations(connection, now=now, limit=batch)
+        due = await lock_due_reevaluations(connection, now=now, limit=batch)
         by_tenant: dict[int, list[UUID]] = defaultdict(list)
         for number, entry in due:
             by_tenant[number].append(entry.record)
         for number, ids in sorted(by_tenant.items()):
-            caller = everything_of(await directory.tenant_by_id(number), ACTOR)
-            try:
-                async with savepoint(connection), elevated(connection, caller.bounds):
-                    rows = await lock_records(
-                        connection, caller.tenant, {*ids, *await reachable(connection, caller, ids)}
-                    )
-                    at = max([now, *(row.updated_at + RESOLUTION for row in rows.values())])
-                    done = await reevaluate(connection, directory, caller, doubtful=ids, actor=ACTOR, at=at)
-                    await settle_reevaluations(connection, caller.tenant, ids)
-                    await finish(connection, caller.tenant, done.changes)
-            except StoreUnavailable:
-                raise
-            except (StatementFailed, ConditionsOverlap, KeyError, ValueError) as error:
-                _log.error("re-evaluation failed", error=type(error).__name__, records=len(ids))
-                attempts = max(entry.attempts for number_, entry in due if number_ == number)
-                pause = min(LONGEST_PAUSE, timedelta(seconds=10) * 2 ** min(attempts, 10))
-                for id_ in ids:
-                    await postpone_reevaluation(
-                        connection, caller.tenant, id_, error=type(error).__name__, next_try_at=now + pause
-                    )
-    return len(due)
+            failures += await _reevaluate(connection, directory, number, ids, now)
+    return Reevaluated(due=len(due), set_aside=failures)
+
+
+async def _reevaluate(
+    connection: Connection, directory: Directory, number: int, ids: Sequence[UUID], now: datetime
+) -> int:
+    """Re-evaluate queued records of one tenant; return how many were set aside."""
+    caller = everything_of(await directory.tenant_by_id(number), ACTOR)
+
+    async def process(part: Sequence[UUID]) -> None:
+        async with elevated(connection, caller.bounds):
+            rows = await lock_records(
+                connection, caller.tenant, {*part, *await derived_records(connection, caller, part)}
+            )
+            at = max([now, *(row.updated_at + RESOLUTION for row in rows.values())])
+            done = await reevaluate(connection, directory, caller, doubtful=part, actor=ACTOR, at=at)
+            await delete_reevaluations(connection, caller.tenant, part)
+            await append_changes(connection, caller.tenant, done.changes)
+
+    _, failed = await process_isolated(connection, ids, process)
+    for id_, error in failed.items():
+        until = await set_aside(connection, JOB, (number, id_), error, at=now)
+        await postpone_reevaluation(connection, caller.tenant, id_, error=type(error).__name__, next_try_at=until)
+    await clear_set_aside(connection, JOB, [(number, id_) for id_ in ids if id_ not in failed])
+    return len(failed)

@@ -1,4 +1,4 @@
-"""Write transactions that got in each other's way are run again; callers never hear of a deadlock."""
+"""Retries of write transactions that conflict with others, so that callers do not see deadlocks."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import TypeVar
 
 from stratagraph.store.model.errors import WriteCollision
 
-ATTEMPTS = 8
-LONGEST_PAUSE_S = 0.5
+ATTEMPTS = 8  # of one transaction
+LONGEST_PAUSE_S = 0.5  # seconds between two attempts
 T = TypeVar("T")
 
 
 class StaleRead(WriteCollision):
-    """Others keep changing this record; try again shortly."""
+    """Other writers changed this record at the same time; try again shortly."""
 
 
 async def retried(transaction: Callable[[], Awaitable[T]]) -> T:
-    """Run `transaction`, and run it again while other writers get in its way, up to ATTEMPTS times.
+    """Run `transaction` and return its result, retrying while it raises WriteCollision, up to ATTEMPTS times.
 
-    `transaction` must begin and end a database transaction of its own. Between attempts it pauses for a random time
-    that doubles up to LONGEST_PAUSE_S seconds, so that the same two writers do not meet again. Raises WriteCollision
-    after the last attempt, and any other exception at once.
+    `transaction` must begin and end a database transaction of its own. The pause between attempts is random, below a
+    bound that doubles up to LONGEST_PAUSE_S seconds, so that the same two writers do not conflict again. Raises
+    WriteCollision after the last attempt, and any other exception at once.
     """
     for attempt in range(1, ATTEMPTS):
         try:

@@ -1,4 +1,7 @@
-"""Taking records out of the current truth: they stay as history, with salience 0 (SPEC §5)."""
+"""Withdrawal of records: superseded and retracted records stay as history, with salience 0.
+
+See docs/specification.md, Revision.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,15 @@ from uuid import UUID
 import orjson
 
 from stratagraph.store.audit.events import AuditEvent, write_audit
-from stratagraph.store.feed.consumer import Change
-from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.feed.changes import Change
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.salience import withdrawn
 from stratagraph.store.postgres.database import Connection, elevated
+from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.writing import Edit, update_records, write_salience
+from stratagraph.store.records.salience_rows import write_salience
 
 _ACTIONS = {RecordState.SUPERSEDED: AuditAction.SUPERSEDE, RecordState.RETRACTED: AuditAction.RETRACT}
 
@@ -31,16 +36,20 @@ async def withdraw(
     at: datetime,
     by: UUID | None = None,
 ) -> list[Change]:
-    """Supersede or retract locked records. A superseded fact names what took its place: `by`."""
-    everything = caller.everything()
-    async with elevated(connection, everything.bounds):  # a rule may have lifted a fact above its writer's ceiling
-        records = await Reader(connection, directory, everything, at).records(sorted(ids))
+    """Set locked records to `state`, SUPERSEDED or RETRACTED, and return the changes to announce in the feed.
+
+    `by` is the record that supersedes them; superseded facts name it in their payload.
+    """
+    unrestricted = caller.unrestricted()
+    # Elevated, because a policy rule may have raised a fact above its writer's ceiling.
+    async with elevated(connection, unrestricted.bounds):
+        records = await Reader(connection, directory, unrestricted, at).records(sorted(ids))
     edits = []
     for id_ in sorted(records):
         payload = records[id_].payload or {}
         if by is not None and records[id_].type is MemoryType.SEMANTIC:
-            told = {key: value for key, value in payload.get("revision", {}).items() if key != "status"}
-            payload = {**payload, "revision": {**told, "superseded_by": str(by)}}
+            revision = {key: value for key, value in payload.get("revision", {}).items() if key != "status"}
+            payload = {**payload, "revision": {**revision, "superseded_by": str(by)}}
             edits.append(Edit(id=id_, state=int(state), payload=orjson.dumps(payload).decode()))
         else:
             edits.append(Edit(id=id_, state=int(state)))

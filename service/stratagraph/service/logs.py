@@ -1,4 +1,4 @@
-"""Logs: an event name and its facts; for people on a terminal, JSON otherwise."""
+"""Log events as a phrase with key=value: formatted lines on a terminal, JSON otherwise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import structlog
 
 
 def set_up_logs(level: str) -> None:
-    """Everything goes to standard error, so that standard output belongs to a command's answer."""
+    """Log events of `level` and above to standard error; standard output is for the answers of commands."""
     terminal = sys.stderr.isatty()
     structlog.configure(
         processors=[
@@ -22,6 +22,6 @@ def set_up_logs(level: str) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
-    # Its own warnings tell of every retry, in lines of another form; what comes of an outage, we say ourselves.
+    # The driver warns of every retry, in another format. The mirror worker logs an outage itself, once.
     logging.getLogger("neo4j").setLevel(logging.CRITICAL)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")

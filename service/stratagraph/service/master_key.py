@@ -1,4 +1,4 @@
-"""Which master key the settings mean, and the vault it opens."""
+"""Read the master key that the settings name, and open the vault with it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.errors import Misconfigured
 from stratagraph.store.postgres.database import Database
 
-MASTER_KEY_FILE = "master.key"  # in the data directory, for the embedded database
+MASTER_KEY_FILE = "master.key"  # in the data directory; only with the embedded database
 
 
 async def open_vault(settings: Settings, database: Database, *, previous: MasterKey | None = None) -> Vault:
-    """The vault, its master key tried on what it wraps.
+    """Return the vault, after checking that the master key opens the keys it wraps.
 
-    With the embedded database and no master key given, one is made in the data directory at the first start. Raises
-    Misconfigured where it is missing or the wrong one, before anything is written.
+    With the embedded database and no master key in the settings, the first start makes one in the data directory.
+    `previous` is the master key being exchanged; by default, STRATAGRAPH_PREVIOUS_MASTER_KEY. Raises Misconfigured
+    where the key is missing or wrong; then nothing has been written.
     """
-    master = _given(settings) or await _at_home(settings, database)
+    master = _from_settings(settings) or await _from_data_dir(settings, database)
     if master is None and settings.encryption_level is not None:
         raise Misconfigured(
-            "A database of your own needs a master key, since memories from STRATAGRAPH_ENCRYPT_FROM"
-            f" ({settings.encrypt_from}) up are encrypted. Make one with `stratagraph keys generate`, keep it apart"
-            " from the database and its backups, and set STRATAGRAPH_MASTER_KEY, STRATAGRAPH_MASTER_KEY_FILE or"
-            " STRATAGRAPH_MASTER_KEY_HOOK; or set STRATAGRAPH_ENCRYPT_FROM=off."
+            "No master key is set. STRATAGRAPH_DATABASE_URL names a database of your own, and records of sensitivity"
+            f" {settings.encrypt_from} and above (STRATAGRAPH_ENCRYPT_FROM) are encrypted. Make a key with"
+            " `stratagraph keys generate`, store it apart from the database and its backups, and set"
+            " STRATAGRAPH_MASTER_KEY, STRATAGRAPH_MASTER_KEY_FILE or STRATAGRAPH_MASTER_KEY_HOOK; or set"
+            " STRATAGRAPH_ENCRYPT_FROM=off."
         )
     if previous is None and settings.previous_master_key is not None:
         previous = from_text(settings.previous_master_key.get_secret_value(), where="STRATAGRAPH_PREVIOUS_MASTER_KEY")
@@ -32,7 +34,7 @@ async def open_vault(settings: Settings, database: Database, *, previous: Master
     return vault
 
 
-def _given(settings: Settings) -> MasterKey | None:
+def _from_settings(settings: Settings) -> MasterKey | None:
     if settings.master_key is not None:
         return from_text(settings.master_key.get_secret_value(), where="STRATAGRAPH_MASTER_KEY")
     if settings.master_key_file is not None:
@@ -42,7 +44,7 @@ def _given(settings: Settings) -> MasterKey | None:
     return None
 
 
-async def _at_home(settings: Settings, database: Database) -> MasterKey | None:
+async def _from_data_dir(settings: Settings, database: Database) -> MasterKey | None:
     if settings.database_url is not None:
         return None
     path = settings.data_dir / MASTER_KEY_FILE
@@ -51,8 +53,8 @@ async def _at_home(settings: Settings, database: Database) -> MasterKey | None:
             await Vault(database).check()
         except Misconfigured as error:
             raise Misconfigured(
-                f"{path} is missing, and without it what is encrypted in this database cannot be read. Put it back from"
-                f" where you keep a copy, or give the key as STRATAGRAPH_MASTER_KEY. ({error.message})"
+                f"{path} is missing, so the encrypted records in this database cannot be read. Restore the file from"
+                f" your copy, or set STRATAGRAPH_MASTER_KEY to the key. ({error.message})"
             ) from error
         if settings.encryption_level is None:
             return None

@@ -4,40 +4,46 @@ from __future__ import annotations
 
 import asyncio
 import importlib.metadata
+import os
+import secrets
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
+from stratagraph.consolidation.job import Resources
+from stratagraph.consolidation.registry import build_jobs
+from stratagraph.consolidation.runner import Runner
 from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirror_feed
-from stratagraph.graphql.services import Report, Services
+from stratagraph.graphql.services import Services
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.engines.mirror import Neo4jEngine
+from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
-from stratagraph.memory.retrieve.engine import Engines
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
 from stratagraph.service.embedded_postgres import API_LOGIN, WORKER_LOGIN, EmbeddedPostgres
+from stratagraph.service.health import Health
 from stratagraph.service.local_neo4j import LocalNeo4j
 from stratagraph.service.master_key import open_vault
 from stratagraph.service.settings import Settings
 from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.feed.consumer import Feed
+from stratagraph.store.jobs.leases import JobLeases
 from stratagraph.store.keys.credentials import Credentials
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import MasterKey
-from stratagraph.store.keys.tenancy import Directory
 from stratagraph.store.mirror.freshness import MirrorFreshness
 from stratagraph.store.mirror.generations import Generations
 from stratagraph.store.model.clock import SystemClock
-from stratagraph.store.model.errors import StratagraphError
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.partitions import count_strays, make_days
+from stratagraph.store.postgres.partitions import make_days
 from stratagraph.store.postgres.schema import migrate
 
 
@@ -57,7 +63,9 @@ class Runtime:
     forgetting: Forgetting
     explore: Explore
     artifacts: Artifacts
-    housekeeping: Housekeeping
+    jobs: Runner
+    leases: JobLeases
+    health: Health
     mirror: Mirror | None
     feed: Feed
     generations: Generations
@@ -77,48 +85,9 @@ class Runtime:
             erasure=self.erasure,
             forgetting=self.forgetting,
             explore=self.explore,
-            health=self.health,
+            health=self.health.reports,
             version=importlib.metadata.version("stratagraph"),
         )
-
-    async def health(self) -> list[Report]:
-        """One report per part; never raises."""
-        return [await self._database_health(), await self._feed_health(), await self._mirror_health()]
-
-    async def _database_health(self) -> Report:
-        try:
-            await self.database.ping()
-        except StratagraphError as error:
-            return Report(name="database", ok=False, detail=error.message)
-        return Report(name="database", ok=True, detail="answers")
-
-    async def _feed_health(self) -> Report:
-        try:
-            strays = await count_strays(self.database)
-        except StratagraphError as error:
-            return Report(name="feed", ok=False, detail=error.message)
-        if strays:
-            return Report(name="feed", ok=False, detail=f"{strays} changes found no day of the log; do the jobs run?")
-        return Report(name="feed", ok=True, detail="every change has its day")
-
-    async def _mirror_health(self) -> Report:
-        if self.mirror is None:
-            return Report(name="mirror", ok=True, detail="none configured; the graph is walked in SQL")
-        try:
-            await self.mirror.ping()
-            lag = await self.feed.lag()
-            newest = await self.generations.newest()
-        except StratagraphError as error:
-            return Report(name="mirror", ok=False, detail=error.message)
-        if lag is None:
-            return Report(name="mirror", ok=False, detail="answers, but no worker has written to it yet")
-        if newest is not None and newest["state"] == "building":
-            detail = f"is being filled: {newest['done']} of about {newest['total']} rows; the graph is walked in SQL"
-            return Report(name="mirror", ok=False, detail=detail)
-        return Report(name="mirror", ok=True, detail=f"{lag.changes} changes and {lag.seconds:.1f} s behind")
-
-    async def ready(self) -> bool:
-        return (await self._database_health()).ok
 
 
 def local_neo4j(settings: Settings) -> LocalNeo4j:
@@ -161,17 +130,18 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
         if mirror is not None:
             await stack.enter_async_context(mirror)
         directory, feed = Directory(database, vault), mirror_feed(database)
-        freshness = MirrorFreshness(database, CONSUMER) if mirror is not None else None
         engines = await stack.enter_async_context(
             Engines(
-                mirror=Neo4jGraphReader(mirror) if mirror is not None else None,
-                feed=feed if mirror is not None else None,
-                freshness=freshness,
-                database=database,
+                mirror=Neo4jEngine(mirror, plans_up_to=settings.mirror_name_ceiling) if mirror is not None else None,
+                feed=feed,
+                freshness=MirrorFreshness(database, CONSUMER),
                 preference=settings.traversal,
             )
         )
         artifacts = Artifacts(database, directory, clock, blobs_of(settings), max_bytes=settings.artifact_max_bytes)
+        owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        leases, generations = JobLeases(database, owner=owner), Generations(database, CONSUMER)
+        resources = Resources(database=database, directory=directory, clock=clock, artifacts=artifacts, owner=owner)
         yield Runtime(
             settings=settings,
             database=database,
@@ -183,20 +153,14 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
             revision=Revision(database, directory, clock),
             erasure=Erasure(database, directory, clock, artifacts),
             forgetting=Forgetting(database, directory, clock),
-            explore=Explore(
-                database,
-                directory,
-                clock,
-                mirror=mirror,
-                freshness=freshness,
-                plans_up_to=settings.mirror_name_ceiling,
-                preference=settings.traversal,
-            ),
+            explore=Explore(database, directory, clock, engines),
             artifacts=artifacts,
-            housekeeping=Housekeeping(database, directory, clock, HousekeepingConfig(), artifacts=artifacts),
+            jobs=Runner(database, clock, build_jobs(resources), owner=owner),
+            leases=leases,
+            health=Health(database, leases, feed, mirror, generations),
             mirror=mirror,
             feed=feed,
-            generations=Generations(database, CONSUMER),
+            generations=generations,
         )
 
 

@@ -15,7 +15,8 @@ from starlette.applications import Starlette
 
 from stratagraph.graphql.app import build_app
 from stratagraph.graphql.authentication import Authenticate, Authentication
-from stratagraph.graphql.oidc import IssuerKeys, OidcTokens
+from stratagraph.graphql.oidc.issuer_keys import IssuerKeys
+from stratagraph.graphql.oidc.tokens import OidcTokens
 from stratagraph.service.holder import hold, tell
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Part, Settings
@@ -45,7 +46,7 @@ async def serve(
             async with asyncio.TaskGroup() as group:
                 background = []
                 if "jobs" in parts:
-                    background.append(group.create_task(runtime.housekeeping.run(), name="jobs"))
+                    background.append(group.create_task(runtime.jobs.run(), name="jobs"))
                 worker = runtime.sync_worker() if "sync" in parts else None
                 if worker is not None:
                     background.append(group.create_task(worker.run(), name="sync"))
@@ -134,7 +135,7 @@ def application(runtime: Runtime) -> Starlette:
         runtime.services(),
         Authentication(runtime.credentials.authenticate, oidc=_oidc(settings), single_user=settings.is_single_user),
         runtime.artifacts,
-        ready=runtime.ready,
+        ready=runtime.health.ready,
         loopback_only=settings.is_single_user,
     )
 

@@ -13,7 +13,8 @@ import platformdirs
 from pydantic import Field, Json, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from stratagraph.graphql.oidc import ClaimNames, is_safe_url
+from stratagraph.graphql.oidc.claims import ClaimNames
+from stratagraph.graphql.oidc.urls import is_safe_url
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import Misconfigured
 
@@ -81,7 +82,7 @@ class Settings(BaseSettings):
         default="low", description="records above this sensitivity are mirrored without their name"
     )
     traversal: Literal["auto", "sql", "neo4j"] = Field(
-        default="auto", description="engine that walks the graph; auto takes whichever has been quicker here"
+        default="auto", description="engine that walks the graph: auto (SQL), sql, or neo4j (SQL where it cannot answer)"
     )
     policy_file: Path | None = Field(default=None, description="JSON file with capture policy rules")
     artifact_url: str | None = Field(

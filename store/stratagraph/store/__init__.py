@@ -6,6 +6,7 @@ keys        tenants, callers, credentials, encryption at rest
 feed        the change log and its consumers
 audit       who did what, hash-chained
 artifacts   large bytes by their hash
+jobs        leases, schedules and set-aside rows of background jobs
 records     reading and writing records and relations
 search      candidates by words
 traversal   the graph in SQL

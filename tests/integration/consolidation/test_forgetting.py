@@ -13,26 +13,34 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from fix_jobs import resources_of, server_of
 from fix_memory import Memory, trust_of
 from sqlalchemy import text
 
-from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
+from stratagraph.consolidation.jobs.prune import Prune, PruneConfig
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import Retention
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.forgetting import Forgetting, Preview
 from stratagraph.store.erasure import pruning as forgetting
 from stratagraph.store.erasure.pruning import Pruned, lock_due, mark_learned, prune_due
-from stratagraph.store.feed.consumer import Kind
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.feed.changes import Kind
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput, Misconfigured
 from stratagraph.store.model.salience import PRUNE_BELOW, pinned
 from stratagraph.store.postgres.database import Role
 from stratagraph.store.records.entities import name_key
-from stratagraph.store.records.facts import fact_keys
-from stratagraph.store.records.tombstones import Cause, blocked, bury, derivation_key, fetch_remains
-from stratagraph.store.records.writing import handle_key, write_salience
+from stratagraph.store.records.fact_keys import fact_keys
+from stratagraph.store.records.handles import handle_key
+from stratagraph.store.records.salience_rows import write_salience
+from stratagraph.store.records.tombstones import (
+    Cause,
+    blocked_derivations,
+    derivation_key,
+    insert_tombstones,
+    prepare_tombstones,
+)
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 FADED = timedelta(hours=11)  # an event's salience is below the threshold after ten half-lives
@@ -60,13 +68,13 @@ async def tenant_of(memory: Memory) -> Tenant:
 
 async def prune(memory: Memory, *, limit: int = 100) -> Pruned:
     """All batches of one pass, added up."""
-    pruned = put_off = relations = 0
+    pruned = postponed = relations = 0
     while True:
         async with memory.database.background(Role.ERASE) as connection:
             batch = await prune_due(connection, memory.directory, now=memory.clock.now(), limit=limit)
         if batch.is_done:
-            return Pruned(pruned=pruned, put_off=put_off, relations=relations)
-        pruned, put_off = pruned + batch.pruned, put_off + batch.put_off
+            return Pruned(pruned=pruned, postponed=postponed, relations=relations)
+        pruned, postponed = pruned + batch.pruned, postponed + batch.postponed
         relations += batch.relations
 
 
@@ -170,11 +178,11 @@ async def test_spec_2_a_pinned_record_stays_until_it_is_let_go_and_has_faded(mem
     assert kept.lifecycle is not None
     tenant = await tenant_of(memory)
     held = pinned(kept.lifecycle, True, memory.clock.now())
-    async with memory.database.writing((await memory.directory.caller(memory.trust)).bounds) as connection:
+    async with memory.database.writing((await memory.directory.resolve(memory.trust)).bounds) as connection:
         await write_salience(connection, tenant, [(kept.id, held)])
     memory.clock.forward(YEAR)
     assert (await prune(memory)).is_done
-    async with memory.database.writing((await memory.directory.caller(memory.trust)).bounds) as connection:
+    async with memory.database.writing((await memory.directory.resolve(memory.trust)).bounds) as connection:
         await write_salience(connection, tenant, [(kept.id, pinned(held, False, memory.clock.now()))])
     assert (await prune(memory)).is_done
     memory.clock.forward(FADED)
@@ -209,14 +217,14 @@ async def test_spec_2_an_episode_and_its_members_wait_until_learning_has_read_it
     assert len(await ids(memory)) == 5
     memory.clock.forward(FADED)
     assert await learn(memory) == 0  # still open
-    assert await prune(memory) == Pruned(pruned=1, put_off=4)
+    assert await prune(memory) == Pruned(pruned=1, postponed=4)
     assert (await prune(memory)).is_done  # nor are they read again
     assert await value(memory, "SELECT count(*) FROM salience WHERE due_at IS NULL") == 4
     await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success"})
     assert await learn(memory) == 1
     assert await learn(memory) == 0
     pruned = await prune(memory, limit=2)
-    assert (pruned.pruned, pruned.put_off) == (4, 0)
+    assert (pruned.pruned, pruned.postponed) == (4, 0)
     assert await ids(memory) == set()
 
 
@@ -246,7 +254,7 @@ async def test_spec_2_an_episode_that_somebody_holds_is_neither_pruned_nor_put_o
     async with memory.database.engine.begin() as connection:
         await connection.execute(text("SELECT id FROM episode FOR UPDATE"))
         assert (await prune(memory)).is_done
-    assert (await prune(memory)).put_off == 2
+    assert (await prune(memory)).postponed == 2
 
 
 async def test_decision_11_an_entity_stays_while_a_live_record_refers_to_it(memory: Memory) -> None:
@@ -256,7 +264,7 @@ async def test_decision_11_an_entity_stays_while_a_live_record_refers_to_it(memo
     again = await memory.observe("Alice", "likes", 7)
     assert again.primary.id == fact.primary.id
     memory.clock.forward(120 * DAY)  # the entity has faded, the fact was reinforced
-    assert await prune(memory) == Pruned(put_off=1)
+    assert await prune(memory) == Pruned(postponed=1)
     assert (await prune(memory)).is_done
     assert alice in await ids(memory)
     memory.clock.forward(YEAR)
@@ -284,7 +292,7 @@ async def test_spec_2_entities_that_only_refer_to_each_other_go_together(memory:
     await relate(memory, late, one)
     memory.clock.forward(151 * DAY)
     held = await prune(memory)
-    assert (held.pruned, held.put_off) == (0, 3)
+    assert (held.pruned, held.postponed) == (0, 3)
     assert (await prune(memory)).is_done
     memory.clock.forward(2 * YEAR)
     assert (await prune(memory)).pruned == 4
@@ -297,7 +305,7 @@ async def test_spec_2_an_entity_that_waits_is_looked_at_less_and_less_often(memo
     memory.clock.forward(301 * DAY)
     gaps = []
     for _ in range(12):
-        assert (await prune(memory)).put_off == 1
+        assert (await prune(memory)).postponed == 1
         before = memory.clock.now()
         memory.clock.at = await value(memory, "SELECT due_at FROM salience WHERE deletion_policy = 1")
         gaps.append(memory.clock.at - before)
@@ -321,7 +329,7 @@ async def test_spec_2_what_was_superseded_stays_as_history_for_as_long_as_it_wou
 async def test_spec_2_what_was_reinforced_meanwhile_is_not_pruned_by_a_stale_due_instant(memory: Memory) -> None:
     kept = (await memory.turn("still wanted")).primary.id
     await rows(memory, "UPDATE salience SET due_at = t0 RETURNING id")
-    assert await prune(memory) == Pruned(put_off=1)
+    assert await prune(memory) == Pruned(postponed=1)
     assert await ids(memory) == {kept}
     memory.clock.forward(FADED)
     assert (await prune(memory)).pruned == 1
@@ -369,11 +377,10 @@ async def test_spec_2_many_servers_pruning_at_once_prune_each_record_once(memory
     count = len(await ids(memory))
     await learn(memory)
     memory.clock.forward(FADED)
-    config = HousekeepingConfig(prune_batch=5)
-    keepers = [Housekeeping(memory.database, memory.directory, memory.clock, config) for _ in range(3)]
-    results = await asyncio.gather(*(keeper.run_once(memory.clock.now()) for keeper in keepers))
+    servers = [Prune(resources_of(memory), PruneConfig(batch=5)) for _ in range(3)]
+    results = await asyncio.gather(*(server.run_once(memory.clock.now()) for server in servers))
     rest = (await prune(memory)).pruned  # what one of them held when another looked
-    assert sum(result.pruned for result in results) + rest == count
+    assert sum(result.counts["records_pruned"] for result in results) + rest == count
     assert await ids(memory) == set()
     assert await value(memory, "SELECT count(*) FROM tombstone") == count
     assert await value(memory, "SELECT count(*) FROM sync_log WHERE op = 'D' AND kind = 1") == count
@@ -400,37 +407,33 @@ async def test_spec_2_every_tenant_is_pruned_and_each_has_its_own_tombstones(mem
     assert {row.name for row in stones} == {"acme", "globex", "initech"}
 
 
-async def test_spec_2_housekeeping_prunes_at_once_then_every_hour_and_bounded(memory: Memory) -> None:
-    config = HousekeepingConfig(prune_batch=2, prune_batches=2)
-    keeper = Housekeeping(memory.database, memory.directory, memory.clock, config)
+async def test_pruning_is_bounded_and_asks_for_another_run_while_records_are_due(memory: Memory) -> None:
+    job = Prune(resources_of(memory), PruneConfig(batch=2, batches=2))
+    assert job.config.interval_s == 3_600
     for number in range(9):
         await memory.turn(f"remark {number}")
     memory.clock.forward(FADED)
-    assert [(await keeper.run_once(memory.clock.now())).pruned for _ in range(4)] == [4, 4, 1, 0]
-    await memory.turn("later")
-    await rows(memory, "UPDATE salience SET s = 0, due_at = t0 RETURNING id")
-    memory.clock.forward(timedelta(minutes=59))
-    assert (await keeper.run_once(memory.clock.now())).pruned == 0
-    memory.clock.forward(timedelta(minutes=2))
-    assert (await keeper.run_once(memory.clock.now())).pruned == 1
+    results = [await job.run_once(memory.clock.now()) for _ in range(4)]
+    assert [result.counts["records_pruned"] for result in results] == [4, 4, 1, 0]
+    assert [result.more for result in results] == [True, True, False, False]
 
 
-async def test_spec_2_housekeeping_once_or_fifty_times_leaves_the_same_values(memory: Memory) -> None:
+async def test_running_the_jobs_once_or_fifty_times_leaves_the_same_values(memory: Memory) -> None:
     async def story(tenant: str, passes: int) -> list[tuple[str, float]]:
         trust = trust_of(tenant=tenant)
-        keeper = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig(prune_every_s=0.0))
+        server = server_of(memory)
         start = memory.clock.at
         for what in (7, 8):
             await memory.observe("Alice", "likes", what, trust=trust)
         await memory.turn("a remark", trust=trust)
         for _ in range(passes):
             memory.clock.at += 15 * DAY / passes
-            await keeper.run_once(memory.clock.now())
+            await server.run_once()
         memory.clock.at = start + 16 * DAY
         await memory.observe("Alice", "likes", 7, trust=trust)
         for _ in range(passes):
             memory.clock.at += 30 * DAY / passes
-            await keeper.run_once(memory.clock.now())
+            await server.run_once()
         memory.clock.at = start + 60 * DAY
         page = await memory.lookup.records(trust, first=50)
         memory.clock.at = start
@@ -456,13 +459,16 @@ async def test_decision_19_a_tombstone_blocks_derivation_from_older_sources_only
     alice = derivation_key(tenant, MemoryType.ENTITY, scopes["project:x"], name_key(tenant, "alice"))
     died = memory.clock.now()
     async with memory.database.background(Role.JOBS) as connection:
-        assert await blocked(connection, tenant, {here: source, there: source, alice: source}) == {here, alice}
-        assert await blocked(connection, tenant, {here: died - timedelta(microseconds=1)}) == {here}
-        assert await blocked(connection, tenant, {here: died}) == set()
-        assert await blocked(connection, tenant, {}) == set()
+        assert await blocked_derivations(connection, tenant, {here: source, there: source, alice: source}) == {
+            here,
+            alice,
+        }
+        assert await blocked_derivations(connection, tenant, {here: died - timedelta(microseconds=1)}) == {here}
+        assert await blocked_derivations(connection, tenant, {here: died}) == set()
+        assert await blocked_derivations(connection, tenant, {}) == set()
         other = fact_keys(tenant, {**fact.payload, "object": 8}).fact
         eight = derivation_key(tenant, MemoryType.SEMANTIC, scopes["project:x"], other)
-        assert await blocked(connection, tenant, {eight: source}) == set()
+        assert await blocked_derivations(connection, tenant, {eight: source}) == set()
 
 
 async def test_spec_2_a_tombstone_knows_skills_and_plans_by_their_names_and_holds_no_content(memory: Memory) -> None:
@@ -475,10 +481,10 @@ async def test_spec_2_a_tombstone_knows_skills_and_plans_by_their_names_and_hold
     ]
     tenant = await tenant_of(memory)
     async with memory.database.background(Role.ERASE) as connection:
-        remains = await fetch_remains(connection, tenant, [one.primary.id for one in kept])
+        remains = await prepare_tombstones(connection, tenant, [one.primary.id for one in kept])
         assert {one.id for one in remains} == {one.primary.id for one in kept}
-        await bury(connection, tenant, remains, cause=Cause.DELETED, at=memory.clock.now())
-        await bury(connection, tenant, remains, cause=Cause.ERASED, at=memory.clock.now() + HOUR)
+        await insert_tombstones(connection, tenant, remains, cause=Cause.DELETED, at=memory.clock.now())
+        await insert_tombstones(connection, tenant, remains, cause=Cause.ERASED, at=memory.clock.now() + HOUR)
     stones = {row.type: row for row in await rows(memory, "SELECT * FROM tombstone")}
     scope = stones[5].scope
     assert {row.cause for row in stones.values()} == {Cause.ERASED}
@@ -596,7 +602,7 @@ async def test_spec_2_an_unregistered_curve_is_refused_when_written(memory: Memo
     assert kept.lifecycle is not None
     decay = replace(kept.lifecycle.decay, curve=type(kept.lifecycle.decay.curve).CUSTOM, params={"name": "cliff"})
     tenant = await tenant_of(memory)
-    async with memory.database.writing((await memory.directory.caller(memory.trust)).bounds) as connection:
+    async with memory.database.writing((await memory.directory.resolve(memory.trust)).bounds) as connection:
         with pytest.raises(InvalidInput, match="power_law"):
             await write_salience(connection, tenant, [(kept.id, replace(kept.lifecycle, decay=decay))])
 

@@ -11,9 +11,9 @@ from fix_mirror import PLAN, House, capture_every_kind
 from sqlalchemy import text
 
 from stratagraph.graph_sync import checking
-from stratagraph.graph_sync.checking import Drift, Verified
+from stratagraph.graph_sync.checking import Drift, Verification
 from stratagraph.graph_sync.worker import SyncConfig
-from stratagraph.store.feed.consumer import Change, Kind, append_changes
+from stratagraph.store.feed.changes import Change, Kind, append_changes
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 
 pytestmark = pytest.mark.neo4j
@@ -29,7 +29,7 @@ async def filled(house: House) -> House:
     return house
 
 
-async def verify(house: House) -> Verified:
+async def verify(house: House) -> Verification:
     return await house.worker.checker.verify(share=1.0, within_s=5.0)
 
 
@@ -37,7 +37,7 @@ async def named(house: House) -> set[tuple[Drift, Kind, UUID]]:
     return {(one.drift, one.kind, one.id) for one in (await verify(house)).differences}
 
 
-async def repaired(house: House) -> Verified:
+async def repaired(house: House) -> Verification:
     found = await verify(house)
     assert await house.worker.checker.repair(found.differences) == len(found.differences)
     await house.sync()
@@ -161,7 +161,7 @@ async def test_a_mirror_written_under_another_level_of_names_differs(filled: Hou
     stricter = House(filled.memory, filled.mirror, SyncConfig(names_up_to=Sensitivity.PUBLIC))
     found = await verify(stricter)
     assert {one.drift for one in found.differences} == {Drift.DIFFERENT}
-    await filled.worker.hand_back()
+    await filled.worker.release()
     assert (await repaired(stricter)).equal
     assert not [item for item in await filled.dump() if '"name"' in item and "Tool" not in item]
 
@@ -176,12 +176,12 @@ async def test_buckets_of_every_size_find_the_same(filled: House, monkeypatch: p
 
 
 async def test_the_running_check_finds_and_mends_by_itself(filled: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stratagraph.graph_sync.keeping.CHECK_S", 0.0)
+    monkeypatch.setattr("stratagraph.graph_sync.maintenance.CHECK_S", 0.0)
     before = await filled.dump()
     id_, relation = await a_record(filled), await a_relation(filled)
     await filled.write_cypher(MATCH + "SET n.ver = 0", id=str(id_))
     await filled.write_cypher(BETWEEN + "DELETE r", id=str(relation))
-    await filled.worker.hand_back()
+    await filled.worker.release()
     running = asyncio.create_task(filled.another_worker().run())
     try:
 
@@ -192,7 +192,7 @@ async def test_the_running_check_finds_and_mends_by_itself(filled: House, monkey
 
         async def told() -> bool:
             async with filled.memory.database.engine.begin() as connection:
-                row = (await connection.execute(text("SELECT drift, last_drift FROM mirror_keeper"))).one()
+                row = (await connection.execute(text("SELECT drift, last_drift FROM mirror_leader"))).one()
             both = [row.drift, row.last_drift or {}]
             return any(one.get("stale") == 1 for one in both) and any(one.get("missing") == 1 for one in both)
 

@@ -81,7 +81,7 @@ class Engines:
         history: bool = False,
     ) -> Neighbourhood:
         """The neighbourhood, after both engines have found the same, and the same as the oracle."""
-        caller = await self.memory.directory.caller(trust)
+        caller = await self.memory.directory.resolve(trust)
         by_sql, by_neo4j, expected = [
             await neighbourhood(engine, caller, roots, limits, scores=scores or {}, history=history)
             for engine in (self.sql, self.neo4j, graph)
@@ -112,8 +112,8 @@ async def mirrored(engines: Engines, mirror_uri: str) -> None:
     async with Mirror(mirror_uri, user=None, password=None, database="neo4j") as mirror:
         worker = SyncWorker(engines.memory.database, engines.memory.directory, mirror, SyncConfig())
         result = await worker.run_once()
-        await worker.hand_back()
-    assert result.parked == 0
+        await worker.release()
+    assert result.dead_letters == 0
 
 
 async def random_graphs(memory: Memory, luck: random.Random, count: int) -> list[Graph]:

@@ -27,9 +27,10 @@ from model_explore import (
 )
 from sqlalchemy import text
 
-from stratagraph.graph_sync.explore import DEADLINE_S
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker
+from stratagraph.memory.engines.mirror import Neo4jEngine
+from stratagraph.memory.engines.service import DEADLINE_S, Engines
 from stratagraph.memory.explore.answers import Expansion, Impact, Paths, Plans, Related
 from stratagraph.memory.explore.service import Explore
 from stratagraph.store.mirror.freshness import MirrorFreshness
@@ -58,8 +59,10 @@ class Both:
         if by_sql is None:
             assert by_neo4j is None
             return None
-        assert (by_sql.found.engine, by_neo4j.found.engine) == ("sql", "neo4j"), by_neo4j.found.fallback
-        assert by_neo4j.found.fallback is None
+        assert (by_sql.answered_by.engine, by_neo4j.answered_by.engine) == ("sql", "neo4j"), (
+            by_neo4j.answered_by.fallback
+        )
+        assert by_neo4j.answered_by.fallback is None
         assert told(by_neo4j) == told(by_sql)
         return by_neo4j
 
@@ -68,16 +71,16 @@ def told(answer: Paths | Impact | Plans | Related | Expansion) -> Any:
     """All that an answer says but for who found it."""
     match answer:
         case Paths():
-            paths = [([record.id for record in path.records], path.relations, path.weight) for path in answer.paths]
+            paths = [([record.id for record in path.nodes], path.relations, path.weight) for path in answer.paths]
             return paths, [path.sentence for path in answer.paths], answer.reached, answer.hubs
         case Impact():
-            affected = [(one.record.id, one.hop, one.strength, one.via) for one in answer.affected]
+            affected = [(one.record.id, one.hop, one.strength, one.via_id) for one in answer.nodes]
             return affected, answer.counts, answer.total, answer.reached, answer.hubs
         case Plans():
             plans = [(plan.record.id, plan.steps) for plan in answer.plans]
             return plans, answer.has_more, answer.reached
         case Related():
-            shared = [(one.record.id, one.shared, one.weight, one.memories) for one in answer.entities]
+            shared = [(one.entity.id, one.shared, one.weight, one.memory_ids) for one in answer.entities]
             return shared, answer.has_more, answer.reached, answer.hubs
         case Expansion():
             shown = [(one.record.id, one.weight, one.degree, one.more, one.hub) for one in answer.neighbours]
@@ -87,16 +90,13 @@ def told(answer: Paths | Impact | Plans | Related | Expansion) -> Any:
 def explore_with(
     memory: Memory, mirror: Mirror | None, freshness: MirrorFreshness | None, *, deadline_s: float = 60.0
 ) -> Explore:
-    return Explore(
-        memory.database,
-        memory.directory,
-        memory.clock,
-        mirror=mirror,
+    engines = Engines(
+        mirror=Neo4jEngine(mirror, plans_up_to=Sensitivity.LOW) if mirror is not None else None,
         freshness=freshness,
-        plans_up_to=Sensitivity.LOW,
         preference="neo4j",
         deadline_s=deadline_s,
     )
+    return Explore(memory.database, memory.directory, memory.clock, engines)
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def judge(graph: Graph, trust: Trust, answer: Any, known: Any, *, cut: bool) -> 
             return len(answer.paths)
         case Impact():
             check_impact(graph, trust, answer, allowed=known)
-            return len(answer.affected)
+            return len(answer.nodes)
         case Related():
             check_related(graph, trust, answer)
             return len(answer.entities)
@@ -156,7 +156,7 @@ async def test_both_engines_answer_alike_and_nothing_beyond_the_truth_however_fa
     both: Both, monkeypatch: pytest.MonkeyPatch, narrow: bool
 ) -> None:
     if narrow:
-        for limit in ("ground.FAN_OUT", "ground.LEAST_FAN_OUT", "around.MEMORIES", "around.NEIGHBOURS"):
+        for limit in ("session.FAN_OUT", "session.LEAST_FAN_OUT", "around.MEMORIES", "around.NEIGHBOURS"):
             monkeypatch.setattr(f"stratagraph.memory.explore.{limit}", 2)
         for limit in ("paths.EXPANDED", "impact.EXPANDED", "impact.FROM_ONE"):
             monkeypatch.setattr(f"stratagraph.memory.explore.{limit}", 3)
@@ -180,7 +180,7 @@ async def test_both_engines_answer_alike_and_nothing_beyond_the_truth_however_fa
                 answer = await ask(both.neo4j)
                 behind[kind] += judge(graph, trust, answer, known(), cut=narrow)
                 if answer is not None:
-                    assert answer.found.engine == "neo4j", answer.found.fallback
+                    assert answer.answered_by.engine == "neo4j", answer.answered_by.fallback
     assert not narrow or cut >= {"hubs", "nodes", "hops"}
     assert min(fresh.values()) > 10, f"the graphs were too tame to prove anything: {fresh}"
     assert min(behind.values()) > 5, f"too much was revoked to prove anything: {behind}"
@@ -245,21 +245,21 @@ async def test_a_mirror_that_is_not_filled_was_emptied_or_is_away_is_said_and_sq
         assert [len(path.relations) for path in found.paths] == [2]
         return found
 
-    assert (await ask(both.neo4j)).found.engine == "neo4j"
+    assert (await ask(both.neo4j)).answered_by.engine == "neo4j"
     async with both.mirror.driver.session() as session:
         await (await session.run("MATCH (n) DETACH DELETE n")).consume()
     emptied = await ask(both.neo4j)
-    assert (emptied.found.engine, emptied.found.fallback) == (
+    assert (emptied.answered_by.engine, emptied.answered_by.fallback) == (
         "sql",
-        "the mirror was emptied or is an old copy; it is being healed",
+        "the mirror was emptied or is an old copy; it is being rebuilt",
     )
-    assert emptied.found.mirror_lag_seconds is not None
+    assert emptied.answered_by.mirror_lag_seconds is not None
     async with Mirror("bolt://127.0.0.1:1", user=None, password=None, database="neo4j") as nowhere:
         away = await ask(explore_with(memory, nowhere, MirrorFreshness(memory.database, CONSUMER)))
-        assert away.found.engine == "sql"
-        assert "Neo4j cannot be reached" in str(away.found.fallback)
+        assert away.answered_by.engine == "sql"
+        assert "Neo4j cannot be reached" in str(away.answered_by.fallback)
     unknown = await ask(explore_with(memory, both.mirror, MirrorFreshness(memory.database, "nobody")))
-    assert (unknown.found.engine, unknown.found.fallback) == ("sql", "nothing is known of the mirror yet")
+    assert (unknown.answered_by.engine, unknown.answered_by.fallback) == ("sql", "nothing is known of the mirror yet")
 
 
 async def test_a_mirror_that_takes_a_question_and_never_answers_costs_one_deadline(
@@ -286,9 +286,9 @@ async def test_a_mirror_that_takes_a_question_and_never_answers_costs_one_deadli
         held.set()
     assert first is not None
     assert second is not None
-    assert (first.found.engine, second.found.engine) == ("sql", "sql")
-    assert first.found.fallback == "the mirror took longer than 2 s"
-    assert second.found.fallback == "the mirror failed a moment ago: the mirror took longer than 2 s"
+    assert (first.answered_by.engine, second.answered_by.engine) == ("sql", "sql")
+    assert first.answered_by.fallback == "the mirror took longer than 2 s"
+    assert second.answered_by.fallback == "the mirror failed a moment ago: the mirror took longer than 2 s"
     assert between - began >= DEADLINE_S
     assert ended - between < DEADLINE_S, "it is not asked again at once"
     assert [path.sentence for path in first.paths] == [path.sentence for path in second.paths]
@@ -311,7 +311,7 @@ async def test_what_joined_two_records_when_the_mirror_was_written_joins_them_no
     assert impact is not None
     assert related is not None
     assert expansion is not None
-    assert {one.found.engine for one in (paths, impact, related, expansion)} == {"neo4j"}
+    assert {one.answered_by.engine for one in (paths, impact, related, expansion)} == {"neo4j"}
     assert (paths.paths, paths.hubs) == ((), ())
     assert (impact.total, impact.counts) == (0, ())
     assert related.entities == ()
@@ -336,12 +336,12 @@ async def test_what_somebody_wrote_into_the_mirror_by_hand_is_never_told(both: B
     )
     for ask, truth in zip(asked(memory.trust, *pair), untouched, strict=True):
         answer = await ask(both.neo4j)
-        assert answer.found.engine == "neo4j", answer.found.fallback
+        assert answer.answered_by.engine == "neo4j", answer.answered_by.fallback
         assert told(answer) == told(truth)
     await tamper("MATCH (a {id: $id}), (b {id: $alice}) CREATE (a)-[:USES {id: 7, w: 1.0}]->(b)")
     answer = await both.neo4j.expand(memory.trust, pair[0])
     assert answer is not None
-    assert answer.found.fallback == "the mirror holds what nobody mirrored; it is being healed"
+    assert answer.answered_by.fallback == "the mirror holds values that its worker did not write; they will be repaired"
     assert told(answer) == told(untouched[-1])
 
 
@@ -357,7 +357,7 @@ def asked(trust: Trust, start: UUID, goal: UUID) -> list[Callable[[Explore], Any
 async def test_questions_to_the_mirror_read_the_truth_as_often_however_large_the_graph(
     both: Both, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stratagraph.store.mirror.freshness.REMEMBERED_S", 3600)
+    monkeypatch.setattr("stratagraph.store.mirror.freshness.CACHE_S", 3600)
 
     async def counted() -> Sequence[int]:
         alice, acme = await entity(both.memory, "Alice"), await entity(both.memory, "Acme")
@@ -370,7 +370,7 @@ async def test_questions_to_the_mirror_read_the_truth_as_often_however_large_the
         ):
             before = both.memory.database.statements
             answer: Any = await ask()
-            assert answer.found.engine == "neo4j", answer.found.fallback
+            assert answer.answered_by.engine == "neo4j", answer.answered_by.fallback
             numbers.append(both.memory.database.statements - before)
         return numbers
 
@@ -421,12 +421,12 @@ async def test_the_cypher_of_the_page_answers_as_the_service_does(both: Both) ->
     assert related is not None
     assert expansion is not None
     assert rows == {
-        "connected": [{"names": [record.name for record in path.records]} for path in paths.paths],
+        "connected": [{"names": [record.name for record in path.nodes]} for path in paths.paths],
         "touched": [{"type": count.type.label, "records": count.count} for count in impact.counts],
         "done": [{"name": plan.record.name} for plan in plans.plans],
         "company": [
-            {"name": one.record.name, "shared": one.shared, "weight": pytest.approx(one.weight)}
-            for one in sorted(related.entities, key=lambda one: (-one.weight, str(one.record.name)))
+            {"name": one.entity.name, "shared": one.shared, "weight": pytest.approx(one.weight)}
+            for one in sorted(related.entities, key=lambda one: (-one.weight, str(one.entity.name)))
         ],
         "next": [
             {"name": one.record.name, "weight": one.weight, "degree": one.degree}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from fix_jobs import server_of
 from fix_memory import Memory
 
-from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 from stratagraph.store.mirror.source import MirrorSource
@@ -27,10 +27,10 @@ async def test_a_pruned_record_and_its_relations_leave_the_mirror(memory: Memory
         related = "MATCH (n:Memory {id: $id})-[r]-() RETURN count(r) AS relations"
         assert (await mirror.read(related, {"id": str(faded)}))[0]["relations"] > 0
         memory.clock.forward(timedelta(hours=11))
-        keeper = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig())
-        assert (await keeper.run_once(memory.clock.now())).pruned == 1
+        keeper = server_of(memory)
+        assert (await keeper.run_once())["records_pruned"] == 1
         result = await worker.run_once()
-        assert (result.rebuilt, result.parked) == (False, 0)
+        assert (result.rebuilt, result.dead_letters) == (False, 0)
         left = await mirror.read(
             "MATCH (n:Mirrored {id: $id}) RETURN labels(n) AS labels, n.name AS name", {"id": str(faded)}
         )
@@ -40,4 +40,4 @@ async def test_a_pruned_record_and_its_relations_leave_the_mirror(memory: Memory
         assert await mirror.read("MATCH (:Mirrored {id: $id})-[r]-() RETURN r.id AS id", {"id": str(faded)}) == []
         assert (await mirror.read(related, {"id": str(fact.primary.id)}))[0]["relations"] > 0
         assert await mirror.counts() == await MirrorSource(memory.database, names_up_to=Sensitivity.LOW).counts()
-        await worker.hand_back()
+        await worker.release()

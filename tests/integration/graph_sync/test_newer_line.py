@@ -38,7 +38,7 @@ async def test_the_newest_line_holds_and_walks_the_same_graph(
         assert (await worker.run_once()).rebuilt
         await memory.turn("and tell me", thread="t", scope="project:a")
         assert (await worker.run_once()).applied > 0
-        await worker.hand_back()
+        await worker.release()
         assert await mirror.counts() == await MirrorSource(memory.database, names_up_to=Sensitivity.LOW).counts()
         past = await mirror.read("MATCH (n:Past) RETURN n.id AS id", {})
         assert past == [{"id": str(fact.primary.id)}]
@@ -53,7 +53,7 @@ async def test_the_newest_line_holds_and_walks_the_same_graph(
         ]
         entity = (await memory.lookup.entities(memory.trust, "Alice", scope=None, first=1))[0]
         for trust in (memory.trust, trust_of(ceiling=Sensitivity.LOW), trust_of(scopes={"project:b"})):
-            caller = await memory.directory.caller(trust)
+            caller = await memory.directory.resolve(trust)
             walked = [
                 await neighbourhood(engine, caller, [entity.id], Limits(nodes=50, edges=50, hops=3), scores={})
                 for engine in (SqlGraphReader(database=memory.database), Neo4jGraphReader(mirror))

@@ -55,7 +55,7 @@ async def stop(_: int) -> None:
 async def test_a_rebuild_goes_on_where_it_was_stopped(filled: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rebuilding, "PAGE", 5)
     total = sum(await filled.source.counts())
-    await filled.worker.keeper.begin(None, reason="a test")
+    await filled.worker.maintenance.begin_rebuild(None, reason="a test")
     done: list[int] = []
 
     async def stop_half_way(rows: int) -> None:
@@ -64,16 +64,16 @@ async def test_a_rebuild_goes_on_where_it_was_stopped(filled: House, monkeypatch
             raise Stopped
 
     with pytest.raises(Stopped):
-        await filled.worker.keeper.run_once(on_page=stop_half_way)
+        await filled.worker.maintenance.run_once(on_page=stop_half_way)
     await filled.memory.observe("Late", "works_at", "Acme")
-    await filled.worker.hand_back()
+    await filled.worker.release()
     successor = House(filled.memory, filled.mirror, filled.config)
     resumed: list[int] = []
 
     async def page(rows: int) -> None:
         resumed.append(rows)
 
-    assert (await successor.worker.keeper.run_once(on_page=page)).rebuilt
+    assert (await successor.worker.maintenance.run_once(on_page=page)).rebuilt
     assert resumed[0] >= done[-1], "what was written is not written again"
     await successor.sync()
     assert await successor.mirror_is_equal()
@@ -86,8 +86,8 @@ async def test_one_tenants_rebuild_touches_no_other(filled: House) -> None:
     before = [item for item in await filled.dump() if f'"ten": {acme},' not in item]
     stray = "CREATE (:Mirrored:Memory {ten: $ten, id: 'stray', gen: 1, ver: 1, d: 1, acl: 8})"
     await filled.write_cypher(stray, ten=acme)
-    number = await filled.worker.keeper.begin(acme, reason="a test")
-    assert (await filled.worker.keeper.run_once()).rebuilt
+    number = await filled.worker.maintenance.begin_rebuild(acme, reason="a test")
+    assert (await filled.worker.maintenance.run_once()).rebuilt
     after = await generations(filled)
     assert after.pop(acme) == [number]
     assert list(after.values()) == [[1]]
@@ -95,7 +95,7 @@ async def test_one_tenants_rebuild_touches_no_other(filled: House) -> None:
     assert not any("stray" in item for item in await filled.dump())
     for tenant in ("acme", "other"):
         await filled.memory.observe("Late", "works_at", "Acme", trust=trust_of(tenant=tenant))
-    assert (await filled.sync()).parked == 0
+    assert (await filled.sync()).dead_letters == 0
     assert await filled.mirror_is_equal()
     assert (await generations(filled))[acme] == [number]
     assert not (await filled.start_afresh()).rebuilt
@@ -111,8 +111,8 @@ async def test_readers_always_find_everything_while_it_is_written_again(
     async def look(_: int) -> None:
         seen.append((await filled.mirror.counts(), await freshness(filled)))
 
-    await filled.worker.keeper.begin(None, reason="a test")
-    await filled.worker.keeper.run_once(on_page=look)
+    await filled.worker.maintenance.begin_rebuild(None, reason="a test")
+    await filled.worker.maintenance.run_once(on_page=look)
     assert len(seen) > 10
     assert set(seen) == {(counts, True)}
 
@@ -122,9 +122,9 @@ async def test_a_mirror_that_is_being_filled_is_not_whole(filled: House, monkeyp
     assert await freshness(filled) is True
     await filled.write_cypher("MATCH (n) DETACH DELETE n")
     with pytest.raises(Stopped):
-        await filled.worker.keeper.run_once(on_page=stop)
+        await filled.worker.maintenance.run_once(on_page=stop)
     assert await freshness(filled) is False
-    await filled.worker.keeper.run_once()
+    await filled.worker.maintenance.run_once()
     assert await freshness(filled) is True
     assert await filled.mirror_is_equal()
 
@@ -134,7 +134,7 @@ async def test_followers_go_on_while_everything_is_written_again(
 ) -> None:
     monkeypatch.setattr(rebuilding, "PAGE", 3)
     follower = House(filled.memory, filled.mirror, filled.config)
-    await filled.worker.hand_back()
+    await filled.worker.release()
 
     async def write_and_follow(_: int) -> None:
         kept = await filled.memory.observe("Late", "works_at", "Acme")
@@ -142,8 +142,8 @@ async def test_followers_go_on_while_everything_is_written_again(
         assert await filled.node(kept.primary.id) is not None
 
     await follower.worker.follow_once()
-    await filled.worker.keeper.begin(None, reason="a test")
-    await filled.worker.keeper.run_once(on_page=write_and_follow)
+    await filled.worker.maintenance.begin_rebuild(None, reason="a test")
+    await filled.worker.maintenance.run_once(on_page=write_and_follow)
     await follower.worker.follow_once()
     assert await follower.mirror_is_equal()
 
@@ -158,28 +158,28 @@ async def test_a_rebuild_whose_beginner_died_between_the_two_stores_is_taken_up(
     assert await filled.mirror_is_equal()
 
 
-async def test_a_keeper_that_lost_its_lease_stops_and_another_goes_on(
+async def test_a_leader_that_lost_its_lease_stops_and_another_continues(
     filled: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rebuilding, "PAGE", 3)
-    monkeypatch.setattr("stratagraph.graph_sync.keeping.LEASE_S", 0)  # looks after its lease at every page
+    monkeypatch.setattr("stratagraph.graph_sync.maintenance.LEASE_S", 0)  # looks after its lease at every page
     other = House(filled.memory, filled.mirror, filled.config)
 
     async def lose(_: int) -> None:
-        await filled.run_sql("UPDATE mirror_keeper SET lease_until = '-infinity'")
-        assert await other.worker.keeper.keep()
+        await filled.run_sql("UPDATE mirror_leader SET lease_until = '-infinity'")
+        assert await other.worker.maintenance.acquire_lease()
 
-    await filled.worker.keeper.begin(None, reason="a test")
+    await filled.worker.maintenance.begin_rebuild(None, reason="a test")
     with pytest.raises(MirrorUnavailable, match="Another worker"):
-        await filled.worker.keeper.run_once(on_page=lose)
-    assert not (await filled.worker.keeper.run_once()).keeps
-    assert (await other.worker.keeper.run_once()).rebuilt
+        await filled.worker.maintenance.run_once(on_page=lose)
+    assert not (await filled.worker.maintenance.run_once()).leads
+    assert (await other.worker.maintenance.run_once()).rebuilt
     await filled.sync()
     assert await filled.mirror_is_equal()
 
 
 async def test_an_idle_worker_notices_that_its_mirror_was_emptied(filled: House) -> None:
-    await filled.worker.hand_back()
+    await filled.worker.release()
     running = asyncio.create_task(filled.another_worker().run())
     try:
         await filled.write_cypher("MATCH (n) DETACH DELETE n")
@@ -236,7 +236,7 @@ async def test_the_mirror_tells_people_how_fresh_it_is(filled: House) -> None:
     told = (await filled.cypher(info))[0]["p"]
     assert (told["state"], told["changes_waiting"], told["generation"]) == ("in step", 0, 1)
     await filled.memory.observe("Late", "works_at", "Acme")
-    await filled.worker.keeper.tell()
+    await filled.worker.maintenance.publish_status()
     told = (await filled.cypher(info))[0]["p"]
     assert told["state"] == "behind"
     assert told["changes_waiting"] > 0
@@ -245,14 +245,14 @@ async def test_the_mirror_tells_people_how_fresh_it_is(filled: House) -> None:
     assert (await filled.cypher(info))[0]["p"]["state"] == "in step"
 
 
-async def test_tombstones_are_buried_after_a_day_and_not_before(filled: House) -> None:
+async def test_tombstones_are_deleted_after_a_day_and_not_before(filled: House) -> None:
     fact = await filled.memory.observe("Gone", "works_at", "Acme")
     await filled.sync()
     await filled.delete(fact.primary.id)
     await filled.sync()
     count = "MATCH (n:Tomb) RETURN count(n) AS tombs"
     assert (await filled.cypher(count))[0]["tombs"] == 1
-    assert await filled.mirror.bury(most=100) == 0
+    assert await filled.mirror.delete_expired_tombstones(limit=100) == 0
     await filled.write_cypher("MATCH (n:Tomb) SET n.at = datetime() - duration('P2D')")
-    assert await filled.mirror.bury(most=100) == 1
+    assert await filled.mirror.delete_expired_tombstones(limit=100) == 1
     assert (await filled.cypher(count))[0]["tombs"] == 0

@@ -1,5 +1,5 @@
 """A Postgres that was restored is another one than the mirror shows: whatever the way back, the mirror follows, and
-nothing of the future that was rolled back is left in it (design decision 27)."""
+nothing of the future that was rolled back is left in it (docs/architecture.md, The change feed)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from structlog.testing import capture_logs
 
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.service.embedded_postgres import EmbeddedPostgres, postgres_binaries
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
-from stratagraph.store.keys.tenancy import Directory
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.schema import migrate
 
@@ -45,7 +45,7 @@ async def house_on(url: str, bolt: str) -> AsyncIterator[House]:
         try:
             yield house
         finally:
-            await house.worker.hand_back()
+            await house.worker.release()
 
 
 async def remember(house: House, name: str) -> UUID:
@@ -64,7 +64,7 @@ async def follows(house: House, *, kept: UUID, lost: UUID) -> None:
             return (await house.sync()).rebuilt
 
         await until(rebuilt)
-    assert [line["event"] for line in logs].count("mirror is written afresh") == 1
+    assert [line["event"] for line in logs].count("mirror rebuild started") == 1
     assert await house.node(kept) is not None
     assert await house.node(lost) is None
     assert await house.mirror_is_equal()
@@ -75,13 +75,13 @@ async def follows(house: House, *, kept: UUID, lost: UUID) -> None:
 
 
 async def at_rest(house: House) -> None:
-    """Ticks end where nothing is written: no row of the log lies in a future that this database never had."""
+    """Snapshots end where nothing is written: no row of the log lies in a future that this database never had."""
     async with house.memory.database.engine.begin() as connection:
-        before = (await connection.execute(text("SELECT max(id) FROM sync_tick"))).scalar_one()
+        before = (await connection.execute(text("SELECT max(id) FROM sync_snapshot"))).scalar_one()
     for _ in range(3):
         assert (await house.sync()).idle
     async with house.memory.database.engine.begin() as connection:
-        assert (await connection.execute(text("SELECT max(id) FROM sync_tick"))).scalar_one() == before
+        assert (await connection.execute(text("SELECT max(id) FROM sync_snapshot"))).scalar_one() == before
 
 
 @dataclass
@@ -106,7 +106,7 @@ class Copy:
         subprocess.run(["cp", "-a", str(self.path), str(self.cluster.data)], check=True)
 
 
-async def test_files_that_were_copied_back_are_noticed_by_the_ticks_nonce(
+async def test_files_that_were_copied_back_are_noticed_by_the_nonce_of_a_snapshot(
     cluster: EmbeddedPostgres, clean_neo4j: str
 ) -> None:
     with cluster.running() as url:
@@ -120,14 +120,13 @@ async def test_files_that_were_copied_back_are_noticed_by_the_ticks_nonce(
     copy.put_back()
     with cluster.running() as url:
         async with house_on(url, clean_neo4j) as house:
-            # As many ticks as the lost future had, so that their numbers tell nothing.
+            # As many snapshots as the lost future had, so that their numbers tell nothing.
             async with house.memory.database.engine.begin() as connection:
                 for _ in range(5):
-                    await connection.execute(text("INSERT INTO sync_tick (snap) VALUES (pg_current_snapshot())"))
+                    await connection.execute(text("INSERT INTO sync_snapshot (snap) VALUES (pg_current_snapshot())"))
             await follows(house, kept=kept, lost=lost)
 
 
-@pytest.mark.soak
 async def test_a_point_in_time_is_another_timeline(cluster: EmbeddedPostgres, clean_neo4j: str) -> None:
     with cluster.running() as url:
         migrate(url)
@@ -184,7 +183,7 @@ async def test_a_dump_in_a_new_cluster_has_other_transaction_ids(
     kept = await remember(house, "Alice")
     dump = _dumped(database_url, tmp_path)
     lost = await remember(house, "Bob")
-    await house.worker.hand_back()
+    await house.worker.release()
     _restored(dump, database_url, emptied_cluster)
     async with house_on(emptied_cluster, clean_neo4j) as restored:
         await follows(restored, kept=kept, lost=lost)

@@ -17,10 +17,11 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from stratagraph.graph_sync import mapping
-from stratagraph.graph_sync.mirror import GenerationChanged, Mirror
+from stratagraph.graph_sync.batches import GenerationChanged
+from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import SyncConfig, mirror_feed
-from stratagraph.store.feed.consumer import Change, Kind, append_changes
+from stratagraph.store.feed.changes import Change, Kind, append_changes
 from stratagraph.store.mirror.freshness import MirrorFreshness
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import MirrorUnavailable
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.neo4j
 async def test_captures_of_every_kind_arrive_as_they_are(house: House) -> None:
     await capture_every_kind(house.memory)
     result = await house.sync()
-    assert (result.parked, result.rebuilt) == (0, True)
+    assert (result.dead_letters, result.rebuilt) == (0, True)
     assert await house.counts_are_equal()
     async with house.memory.database.engine.begin() as connection:
         records = (await connection.execute(text("SELECT * FROM record"))).all()
@@ -59,20 +60,20 @@ async def test_captures_of_every_kind_arrive_as_they_are(house: House) -> None:
             "ver": row.row_version,
             "gen": 1,
         }
-    shown_relations = await house.cypher(
+    fetch_relations = await house.cypher(
         "MATCH (a)-[r]->(b) WHERE r.gen IS NOT NULL RETURN a.id AS source, type(r) AS type, b.id AS target,"
         " r.id AS id, r.w AS w, r.ver AS ver, valueType(r.created_at) AS time"
     )
     assert {
-        (row["id"], row["source"], row["type"], row["target"], row["w"], row["ver"]) for row in shown_relations
+        (row["id"], row["source"], row["type"], row["target"], row["w"], row["ver"]) for row in fetch_relations
     } == {
         (str(row.id), str(row.source), row.name.upper(), str(row.target), row.weight, row.row_version)
         for row in relations
     }
     assert {"PART_OF", "FOLLOWS", "SUBJECT_ENTITY", "SUPERSEDES", "MENTIONS_ENTITY"} <= {
-        row["type"] for row in shown_relations
+        row["type"] for row in fetch_relations
     }
-    assert {row["time"] for row in shown_relations} == {"ZONED DATETIME NOT NULL"}
+    assert {row["time"] for row in fetch_relations} == {"ZONED DATETIME NOT NULL"}
 
 
 async def test_no_text_and_no_payload_is_in_the_mirror(house: House) -> None:
@@ -164,7 +165,7 @@ async def test_superseded_facts_carry_past_and_expansion_skips_them(house: House
     assert (await house.seen_node(new))[0] == {"Mirrored", "Memory", "Semantic"}
     assert (await house.seen_node(contested))[0] == {"Mirrored", "Memory", "Semantic"}
     reader = await reader_of(house)
-    caller = await house.memory.directory.caller(house.memory.trust)
+    caller = await house.memory.directory.resolve(house.memory.trust)
     current = await reader.edges_of(caller, [new], fan_out=100, history=False)
     with_past = await reader.edges_of(caller, [new], fan_out=100, history=True)
     assert old not in {edge.far for edge in current}
@@ -187,8 +188,10 @@ async def test_replaying_the_same_pages_changes_nothing(house: House) -> None:
     await capture_every_kind(house.memory)
     first = await house.sync()
     before = await house.dump()
-    await house.worker.hand_back()
-    await house.run_sql("UPDATE sync_cursor SET tick = (SELECT min(id) FROM sync_tick), win_tick = NULL, win_seq = 0")
+    await house.worker.release()
+    await house.run_sql(
+        "UPDATE sync_cursor SET snapshot = (SELECT min(id) FROM sync_snapshot), window_snapshot = NULL, window_seq = 0"
+    )
     again = await house.start_afresh()
     assert not again.rebuilt
     assert again.applied >= first.applied
@@ -261,7 +264,7 @@ async def test_a_relation_that_comes_before_its_nodes_makes_stubs_nobody_sees_un
         {"ten": (await house.tenant()).id, "id": str(fact.primary.id)},
     )
     reader = await reader_of(house)
-    caller = await house.memory.directory.caller(house.memory.trust)
+    caller = await house.memory.directory.resolve(house.memory.trust)
 
     async def edges() -> list[Edge]:
         return await reader.edges_of(caller, [fact.primary.id], fan_out=100, history=True)
@@ -380,9 +383,9 @@ async def test_a_mirror_wiped_under_a_working_worker_is_noticed_and_never_passes
     [
         "MATCH (c:SyncCheckpoint) SET c.incarnation = 'another database'",
         "MATCH (c:SyncCheckpoint) SET c.nonce = '00000000-0000-0000-0000-000000000000'",
-        "MATCH (c:SyncCheckpoint) SET c.tick = c.tick + 1000",
+        "MATCH (c:SyncCheckpoint) SET c.snapshot = c.snapshot + 1000",
         "MATCH (c:SyncCheckpoint) SET c.gen = 7",
-        "MATCH (c:SyncCheckpoint) SET c.tick = 0",
+        "MATCH (c:SyncCheckpoint) SET c.snapshot = 0",
     ],
 )
 async def test_a_mirror_of_another_history_is_rebuilt_and_keeps_nothing_of_it(house: House, tampered: str) -> None:
@@ -402,6 +405,37 @@ async def test_a_mirror_of_another_history_is_rebuilt_and_keeps_nothing_of_it(ho
     assert (await house.seen_node(kept))[1]["name"] == fact.primary.name
     assert not any("lost" in item for item in await house.dump())
     assert not (await house.start_afresh()).rebuilt
+
+
+async def test_a_mirror_with_the_property_names_of_an_earlier_version_is_rebuilt_without_an_error(house: House) -> None:
+    fact = await house.memory.observe("Alice", "works_at", "Acme")
+    await house.sync()
+    await house.worker.release()
+    await house.write_cypher("MATCH (c:SyncCheckpoint) SET c.tick = c.snapshot REMOVE c.snapshot")
+    await house.write_cypher("MATCH (c:SyncCheckpoint {k: 'neo4j:leader'}) SET c.k = 'neo4j:keeper'")
+    await house.write_cypher("MATCH (i:MirrorInfo) SET i.parked = i.dead_letters REMOVE i.dead_letters")
+    reader = await reader_of(house)
+    caller = await house.memory.directory.resolve(house.memory.trust)
+    with pytest.raises(MirrorUnavailable, match="being rebuilt"):
+        await reader.edges_of(caller, [fact.primary.id], fan_out=10, history=False)
+
+    async def rebuilt() -> bool:
+        return await house.generation() == 2
+
+    with capture_logs() as logs:
+        running = asyncio.create_task(house.another_worker().run())
+        await until(rebuilt)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    assert [line["event"] for line in logs].count("mirror rebuild started") == 1
+    assert not [line for line in logs if line["log_level"] == "error" or line["event"] == "mirror is waiting"]
+    left = "MATCH (n) WHERE n.tick IS NOT NULL OR n.parked IS NOT NULL OR n.k = 'neo4j:keeper' RETURN n"
+    assert await house.cypher(left) == []
+    assert len(await house.mirror.checkpoints()) == 17
+    assert await reader.edges_of(caller, [fact.primary.id], fan_out=10, history=False)
+    assert not (await house.start_afresh()).rebuilt
+    assert await house.mirror_is_equal()
 
 
 async def test_a_zombie_of_an_older_generation_is_kept_out(house: House) -> None:
@@ -431,7 +465,7 @@ async def test_a_zombie_of_the_same_generation_does_not_set_the_checkpoint_back(
     await house.memory.observe("Bob", "works_at", "Acme")
     await house.start_afresh()
     before, checkpoint = await house.dump(), await house.checkpoint()
-    assert checkpoint.tick > old.tick
+    assert checkpoint.snapshot > old.snapshot
     await house.write_late(late, old.generation, old)
     assert await house.dump() == before
     assert await house.checkpoint() == checkpoint
@@ -451,7 +485,7 @@ async def poisoned(house: House, name: str) -> AsyncIterator[None]:
 
 
 @pytest.mark.parametrize("rebuilding", [True, False], ids=["in a rebuild", "from the feed"])
-async def test_what_the_mirror_refuses_is_set_aside_and_applied_once_the_cause_is_gone(
+async def test_a_refused_change_becomes_a_dead_letter_and_is_applied_once_the_cause_is_gone(
     house: House, *, rebuilding: bool
 ) -> None:
     if not rebuilding:
@@ -469,21 +503,21 @@ async def test_what_the_mirror_refuses_is_set_aside_and_applied_once_the_cause_i
         assert await house.mirror.counts() == (records - 1, relations)
         lag = await mirror_feed(house.memory.database).lag()
         assert lag is not None
-        assert (lag.changes, lag.parked) == (0, 1)
-        assert result.parked == (0 if rebuilding else 1)
-        await house.run_sql("UPDATE sync_parked SET next_try = clock_timestamp()")
+        assert (lag.changes, lag.dead_letters) == (0, 1)
+        assert result.dead_letters == (0 if rebuilding else 1)
+        await house.run_sql("UPDATE sync_dead_letter SET next_try = clock_timestamp()")
         await house.sync()
         async with house.memory.database.engine.begin() as connection:
-            row = (await connection.execute(text("SELECT id, tries, error FROM sync_parked"))).one()
+            row = (await connection.execute(text("SELECT id, tries, error FROM sync_dead_letter"))).one()
         assert (row.id, row.tries) == (bad.primary.id, 2)
         assert row.error == "Neo.ClientError.Schema.ConstraintValidationFailed"
-    await house.run_sql("UPDATE sync_parked SET next_try = clock_timestamp()")
+    await house.run_sql("UPDATE sync_dead_letter SET next_try = clock_timestamp()")
     await house.sync()
     assert await house.counts_are_equal()
     assert (await house.seen_node(bad.primary.id))[1]["name"] == "user: poison"
     lag = await mirror_feed(house.memory.database).lag()
     assert lag is not None
-    assert lag.parked == 0
+    assert lag.dead_letters == 0
 
 
 async def idle(*houses: House) -> None:
@@ -509,9 +543,9 @@ async def test_two_workers_share_the_shards_and_one_goes_on_alone_when_the_other
     applied = [(await one.worker.follow_once()).applied for one in (house, other)]
     assert min(applied) > 0
     assert await house.counts_are_equal()
-    await house.worker.hand_back()
+    await house.worker.release()
     await house.memory.observe("Eve", "works_at", "Acme")
-    await other.worker.hand_back()
+    await other.worker.release()
     assert (await other.sync()).applied > 0
     assert list((await feed.holders()).values()) == [16]
     assert await house.mirror_is_equal()
@@ -553,7 +587,7 @@ async def test_a_mirror_that_cannot_be_reached_is_unavailable_and_nothing_is_los
     with pytest.raises(MirrorUnavailable):
         await house.sync()
     reader = await reader_of(house)
-    caller = await house.memory.directory.caller(house.memory.trust)
+    caller = await house.memory.directory.resolve(house.memory.trust)
     with pytest.raises(MirrorUnavailable):
         await reader.edges_of(caller, [UUID(int=1)], fan_out=1, history=False)
     door.open = True
@@ -598,7 +632,7 @@ async def test_the_worker_survives_an_outage_says_so_once_and_catches_up(guarded
         await until(house.counts_are_equal)
 
         async def said_so() -> bool:
-            return all(said(logs, task) == ["mirror is waiting", "mirror is back"] for task in ("follow", "keep"))
+            return all(said(logs, task) == ["mirror is waiting", "mirror is back"] for task in ("follow", "maintain"))
 
         await until(said_so)
         running.cancel()

@@ -13,9 +13,10 @@ from fix_memory import Memory
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Report, Services
+from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
-from stratagraph.store.model.enums import MemoryType, Sensitivity
-from stratagraph.store.records.writing import NewRelation
+from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.records.inserting import NewRelation
 
 RECORD = "{ id name text payload relations { predicate } auditLog { action } }"
 DOCUMENTS = {
@@ -47,9 +48,7 @@ async def test_the_number_of_statements_does_not_grow_with_the_answer(memory: Me
     async def health() -> list[Report]:
         return []
 
-    explore = Explore(
-        memory.database, memory.directory, memory.clock, mirror=None, freshness=None, plans_up_to=Sensitivity.LOW
-    )
+    explore = Explore(memory.database, memory.directory, memory.clock, Engines())
     services = Services(
         capture=memory.capture,
         retrieve=memory.retrieve,

@@ -10,8 +10,9 @@ from stratagraph.graphql.context import Context
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Report, Services
+from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
-from stratagraph.store.model.enums import Sensitivity, SourceKind
+from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 
 EVERYTHING = """{ records(first: 100) { nodes {
@@ -32,9 +33,7 @@ async def statements(memory: Memory, document: str) -> int:
         revision=memory.revision,
         erasure=memory.erasure,
         forgetting=memory.forgetting,
-        explore=Explore(
-            memory.database, memory.directory, memory.clock, mirror=None, freshness=None, plans_up_to=Sensitivity.LOW
-        ),
+        explore=Explore(memory.database, memory.directory, memory.clock, Engines()),
         health=health,
         version="test",
     )

@@ -13,18 +13,19 @@ from uuid import UUID
 
 import obstore
 import pytest
+from fix_jobs import server_of
 from fix_memory import Memory, trust_of, until
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from obstore.store import LocalStore, MemoryStore, ObjectStore
 
-from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
 from stratagraph.memory.artifacts import Artifacts, Fetched
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.store.artifacts.artifacts import GRACE, release, uri_of
 from stratagraph.store.artifacts.blobs import Blobs
+from stratagraph.store.artifacts.objects import GRACE, uri_of
+from stratagraph.store.artifacts.references import release_artifacts
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.vault import Vault
-from stratagraph.store.keys.tenancy import Directory
 from stratagraph.store.model.enums import Access, MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import (
     ArtifactDamaged,
@@ -86,9 +87,9 @@ async def remember(memory: Memory, *uris: str, **more: Any) -> UUID:
 
 async def erase(memory: Memory, record: UUID) -> list[bytes]:
     """What an eraser does with a record's artifacts, in its transaction."""
-    tenant = (await memory.directory.caller(memory.trust)).tenant
+    tenant = (await memory.directory.resolve(memory.trust)).tenant
     async with memory.database.background(Role.ERASE) as connection:
-        return await release(connection, tenant, [record])
+        return await release_artifacts(connection, tenant, [record])
 
 
 async def one(memory: Memory, statement: str) -> Any:
@@ -222,7 +223,7 @@ async def test_a_store_that_cannot_be_reached_is_said_to_be_and_leaves_nothing_b
     assert await one(memory, "SELECT count(*) FROM artifact_removal") == 1  # in case some of it was written
     (tmp_path / "objects").unlink()
     memory.clock.forward(GRACE)
-    assert await artifacts.sweep() == 1
+    assert await artifacts.remove_unneeded() == 1
     assert await one(memory, "SELECT count(*) FROM artifact_removal") == 0
 
 
@@ -402,15 +403,15 @@ async def test_a_batch_names_the_item_whose_artifact_is_missing(memory: Memory) 
 async def test_an_artifact_goes_with_its_last_owner(artifacts: Artifacts, memory: Memory, objects: ObjectStore) -> None:
     uri = await put(artifacts, memory.trust, b"hello")
     records = [await remember(memory, uri) for _ in range(2)]
-    tenant = (await memory.directory.caller(memory.trust)).tenant
+    tenant = (await memory.directory.resolve(memory.trust)).tenant
     digest = hashlib.sha256(b"hello").digest()
     assert await erase(memory, records[0]) == []
     assert await erase(memory, records[1]) == [digest]
     with pytest.raises(RecordNotFound):
         await artifacts.get(memory.trust, uri)
     assert len(keys(objects)) == 1  # as after a crash between the commit and the removal
-    assert await artifacts.discard(tenant, [digest]) == 1
-    assert await artifacts.discard(tenant, [digest]) == 0
+    assert await artifacts.remove_released(tenant, [digest]) == 1
+    assert await artifacts.remove_released(tenant, [digest]) == 0
     assert keys(objects) == []
     assert await one(memory, "SELECT count(*) FROM artifact_removal") == 0
 
@@ -420,8 +421,8 @@ async def test_a_crash_after_the_commit_leaves_bytes_only_until_the_next_pass(
 ) -> None:
     uri = await put(artifacts, memory.trust, b"hello")
     assert len(await erase(memory, await remember(memory, uri))) == 1
-    house = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig(), artifacts=artifacts)
-    assert (await house.run_once(memory.clock.now())).removed == 1
+    house = server_of(memory, artifacts=artifacts)
+    assert (await house.run_once())["objects_removed"] == 1
     assert keys(objects) == []
 
 
@@ -432,7 +433,7 @@ async def test_a_crash_between_object_and_row_is_repaired(
     await put(artifacts, memory.trust, b"hello")
     memory.clock.forward(GRACE)
     obstore.delete(objects, keys(objects))
-    assert await artifacts.sweep() == 1
+    assert await artifacts.remove_unneeded() == 1
     for table in ("artifact", "artifact_removal", "artifact_upload"):
         assert await one(memory, f"SELECT count(*) FROM {table}") == 0  # noqa: S608
 
@@ -448,9 +449,9 @@ async def test_a_crash_before_the_upload_was_complete_is_repaired(memory: Memory
         await dying.put(memory.trust, stream(b"hello"))
     assert len(keys(objects)) == 1
     artifacts = on(memory, objects)
-    assert await artifacts.sweep() == 0  # it may still be under way
+    assert await artifacts.remove_unneeded() == 0  # it may still be under way
     memory.clock.forward(GRACE)
-    assert await artifacts.sweep() == 1
+    assert await artifacts.remove_unneeded() == 1
     assert keys(objects) == []
 
 
@@ -463,7 +464,7 @@ async def test_what_a_writer_left_half_written_goes_too(memory: Memory, tmp_path
     with pytest.raises(ArtifactDamaged):
         await artifacts.get(memory.trust, uri)
     memory.clock.forward(GRACE)
-    await artifacts.sweep()
+    await artifacts.remove_unneeded()
     assert [path for path in root.rglob("*") if path.is_file()] == []
 
 
@@ -474,14 +475,14 @@ async def test_an_upload_that_nothing_names_goes_after_a_day(
     kept = await put(artifacts, memory.trust, b"kept")
     await remember(memory, kept)
     memory.clock.forward(GRACE - timedelta(minutes=1))
-    assert await artifacts.sweep() == 0
+    assert await artifacts.remove_unneeded() == 0
     assert (await artifacts.get(memory.trust, uri)).data == b"hello"
     memory.clock.forward(timedelta(minutes=1))
-    assert await artifacts.sweep() == 1
+    assert await artifacts.remove_unneeded() == 1
     with pytest.raises(RecordNotFound):
         await artifacts.get(memory.trust, uri)
     memory.clock.forward(100 * GRACE)
-    assert await artifacts.sweep() == 0
+    assert await artifacts.remove_unneeded() == 0
     assert (await artifacts.get(memory.trust, kept)).data == b"kept"
     assert len(keys(objects)) == 1
 
@@ -492,10 +493,10 @@ async def test_a_record_that_goes_without_release_leaves_garbage_that_is_found(
     uri = await put(artifacts, memory.trust, b"hello")
     await remember(memory, uri)
     memory.clock.forward(GRACE)
-    assert await artifacts.sweep() == 0
+    assert await artifacts.remove_unneeded() == 0
     await one(memory, "WITH gone AS (DELETE FROM record RETURNING id) SELECT count(*) FROM gone")
     memory.clock.forward(GRACE)
-    assert await artifacts.sweep() == 1
+    assert await artifacts.remove_unneeded() == 1
     assert keys(objects) == []
 
 
@@ -507,13 +508,13 @@ async def test_a_removal_that_fails_is_tried_again_later(memory: Memory, objects
     uri = await put(on(memory, objects), memory.trust, b"hello")
     memory.clock.forward(GRACE)
     stuck = Artifacts(memory.database, memory.directory, memory.clock, Stuck(objects))
-    assert await stuck.sweep() == 0
+    assert await stuck.remove_unneeded() == 0
     with pytest.raises(RecordNotFound):
         await stuck.get(memory.trust, uri)
     working = on(memory, objects)
-    assert await working.sweep() == 0
+    assert await working.remove_unneeded() == 0
     memory.clock.forward(timedelta(hours=1))
-    assert await working.sweep() == 1
+    assert await working.remove_unneeded() == 1
     assert keys(objects) == []
 
 
@@ -522,15 +523,15 @@ async def test_a_capture_while_the_last_owner_goes_loses_nothing(
     artifacts: Artifacts, memory: Memory, objects: ObjectStore, way: str
 ) -> None:
     """Either the capture links the artifact and it stays, or it is refused: never a reference to what is gone."""
-    tenant = (await memory.directory.caller(memory.trust)).tenant
+    tenant = (await memory.directory.resolve(memory.trust)).tenant
 
     async def go(record: UUID) -> None:
         if way == "erase":
-            await artifacts.discard(tenant, await erase(memory, record))
+            await artifacts.remove_released(tenant, await erase(memory, record))
         else:
             deleting = f"WITH d AS (DELETE FROM record WHERE id = '{record}' RETURNING 1) SELECT 1 FROM d"  # noqa: S608
             await one(memory, deleting)
-            await asyncio.gather(artifacts.sweep(), artifacts.sweep())
+            await asyncio.gather(artifacts.remove_unneeded(), artifacts.remove_unneeded())
 
     for number in range(16):
         data = f"round {number}".encode()
@@ -546,7 +547,7 @@ async def test_a_capture_while_the_last_owner_goes_loses_nothing(
             assert isinstance(captured, InvalidInput), captured
             with pytest.raises(RecordNotFound):
                 await artifacts.get(memory.trust, uri)
-        await artifacts.sweep()
+        await artifacts.remove_unneeded()
         assert keys(objects) == []
 
 
@@ -587,7 +588,7 @@ async def test_uploads_of_the_same_bytes_at_once_all_succeed(
     assert len(set(uris)) == 1
     for trust in trusts:
         assert (await artifacts.get(trust, uris[0])).data == b"hello"
-    await artifacts.sweep()
+    await artifacts.remove_unneeded()
     assert len(keys(objects)) == 1
 
 

@@ -10,23 +10,25 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from fix_jobs import server_of
 from fix_memory import Memory, trust_of
 
-from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.lookup import Lookup
-from stratagraph.memory.retrieve.engine import Engines
+from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.retrieve.service import Retrieve, Retrieved
+from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
 from stratagraph.store.model.clock import RESOLUTION, SystemClock
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput, MirrorUnavailable
 from stratagraph.store.model.records import MemoryRecord, Relation
-from stratagraph.store.records.episodes import assemble
+from stratagraph.store.records.episode_timelines import assemble_episodes
 from stratagraph.store.records.past import Moment, Past
 from stratagraph.store.records.reading import Reader
+from stratagraph.store.traversal.links import Explorer
 from stratagraph.store.traversal.neighbourhood import GraphReader
 
 PEOPLE, PLACES = ("Alice", "Bob", "Carol"), ("Bern", "Basel", "Chur", "Thun")
@@ -53,23 +55,23 @@ Known = tuple[dict[UUID, MemoryRecord], dict[UUID, set[Relation]]]
 
 
 async def present(memory: Memory, ids: list[UUID]) -> Known:
-    caller = await memory.directory.caller(memory.trust)
+    caller = await memory.directory.resolve(memory.trust)
     async with memory.database.reading(caller.bounds) as connection:
         reader = Reader(connection, memory.directory, caller, memory.clock.now())
         found = await reader.records(ids)
-        timelines = await assemble(connection, caller, found.values(), most=100)
+        timelines = await assemble_episodes(connection, caller, found.values(), most=100)
         relations = await reader.relations_of(ids, limit=100)
     records = {id_: replace(record, payload=timelines.get(id_, record.payload)) for id_, record in found.items()}
     return records, {id_: set(relations[id_]) for id_ in ids}
 
 
 async def past(memory: Memory, ids: list[UUID], at: datetime) -> Known:
-    caller = await memory.directory.caller(memory.trust)
+    caller = await memory.directory.resolve(memory.trust)
     moments = [Moment(id_, at) for id_ in ids]
     async with memory.database.reading(caller.bounds) as connection:
         reader = Past(connection, memory.directory, caller)
         found = await reader.records(moments)
-        timelines = await reader.assemble([(record, at) for record in found.values()], most=100)
+        timelines = await reader.assemble_episodes([(record, at) for record in found.values()], most=100)
         relations = await reader.relations_of(moments, limit=100)
     records = {
         moment.id: replace(record, payload=timelines.get(moment, record.payload)) for moment, record in found.items()
@@ -166,7 +168,7 @@ async def test_decision_9_an_answer_about_an_instant_never_changes_however_many_
         memory,
         capture=capture,
         lookup=Lookup(memory.database, memory.directory, clock),
-        retrieve=Retrieve(memory.database, memory.directory, clock, Engines(mirror=None, feed=None)),
+        retrieve=Retrieve(memory.database, memory.directory, clock, Engines()),
     )
     answers: list[tuple[datetime, list[Any]]] = []
 
@@ -236,8 +238,8 @@ async def test_spec_6_a_large_tenants_past_is_searched_by_rare_words_and_conjunc
     monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_TENANT", 10)
     monkeypatch.setattr("stratagraph.store.search.word_search.BUDGET", 20)
     monkeypatch.setattr("stratagraph.store.search.word_search.NARROW_SCOPES", 5)
-    housekeeping = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig())
-    assert (await housekeeping.run_once(memory.clock.now())).counted == 41
+    server = server_of(memory)
+    assert (await server.run_once())["records_counted"] == 41
     rare = await ask(memory, "common word number17 again", root_limit=3, max_hops=0, as_of=then)
     assert names(rare)[0] == "user: common word number17 again"
     assert changed.primary.id in rare.roots
@@ -344,7 +346,10 @@ async def test_the_number_of_statements_about_the_past_does_not_depend_on_the_da
 class Untouchable:
     """A mirror that must not be asked."""
 
-    def expecting(self, least: Freshness) -> GraphReader:
+    def graph_reader(self, least: Freshness) -> GraphReader:
+        raise MirrorUnavailable("it was asked")
+
+    def explorer(self, least: Freshness, *, deadline_s: float) -> Explorer:
         raise MirrorUnavailable("it was asked")
 
 
@@ -352,11 +357,11 @@ class Whole(MirrorFreshness):
     """As a mirror that could be asked."""
 
     async def of(self, tenant: int) -> Freshness:
-        return Freshness(whole=True, generation=1, tick=1, changes=0, seconds=0.0)
+        return Freshness(whole=True, generation=1, snapshot=1, changes=0, seconds=0.0)
 
 
 async def test_spec_7_the_mirror_is_not_asked_about_the_past(memory: Memory) -> None:
-    engines = Engines(mirror=Untouchable(), feed=None, freshness=Whole(memory.database, "neo4j"), preference="neo4j")
+    engines = Engines(mirror=Untouchable(), freshness=Whole(memory.database, "neo4j"), preference="neo4j")
     retrieve = Retrieve(memory.database, memory.directory, memory.clock, engines)
     await memory.observe("Alice", "works_at", "Acme")
     now = await retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="Alice"))

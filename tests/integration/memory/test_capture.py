@@ -1,4 +1,4 @@
-"""Capture, by source kind: what becomes of it, what it is linked to, and that it happens once (SPEC §4)."""
+"""Capture by source kind: the record it becomes, its relations, and idempotency (docs/specification.md, Capture)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from fix_jobs import server_of
 from fix_memory import NOON, HandClock, Memory, trust_of
 from sqlalchemy import text
 
-from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Captured
 from stratagraph.store.model.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
@@ -174,8 +174,8 @@ async def test_decision_21_an_outcome_closes_the_episode_and_the_next_capture_op
 async def test_decision_21_an_outcome_can_come_after_silence_has_closed_the_episode(memory: Memory) -> None:
     await memory.turn("fix the build", thread="t1")
     memory.clock.forward(timedelta(minutes=31))
-    housekeeping = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig())
-    assert (await housekeeping.run_once(memory.clock.now())).closed == 1
+    server = server_of(memory)
+    assert (await server.run_once())["episodes_closed"] == 1
     decided = await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "failure"})
     assert decided.primary.payload is not None
     assert decided.primary.payload["outcome"] == "failure"
@@ -183,12 +183,12 @@ async def test_decision_21_an_outcome_can_come_after_silence_has_closed_the_epis
 
 async def test_decision_21_silence_closes_at_thirty_minutes_and_not_before(memory: Memory) -> None:
     await memory.turn("hello", thread="t1")
-    housekeeping = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig())
+    server = server_of(memory)
     memory.clock.forward(timedelta(minutes=29, seconds=59))
-    assert (await housekeeping.run_once(memory.clock.now())).closed == 0
+    assert (await server.run_once())["episodes_closed"] == 0
     memory.clock.forward(timedelta(seconds=2))
-    assert (await housekeeping.run_once(memory.clock.now())).closed == 1
-    assert (await housekeeping.run_once(memory.clock.now())).closed == 0
+    assert (await server.run_once())["episodes_closed"] == 1
+    assert (await server.run_once())["episodes_closed"] == 0
 
 
 async def test_decision_21_a_capture_after_silence_closes_the_old_episode_itself(memory: Memory) -> None:

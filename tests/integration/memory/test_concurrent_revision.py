@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from stratagraph.memory.revise.request import Fork, Merge, Revise, Supersede
 from stratagraph.memory.revise.service import Revision
-from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.errors import ConditionsOverlap, VersionConflict
 from stratagraph.store.postgres.database import Database
 

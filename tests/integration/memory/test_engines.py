@@ -1,10 +1,9 @@
-"""Which engine answers, what it costs when the mirror does not, and that a mirror which is not whole never does."""
+"""Which engine answers, what a mirror that fails costs, and that a mirror which is not whole never answers."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,17 +18,22 @@ from structlog.testing import capture_logs
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirror_feed
-from stratagraph.memory.retrieve.engine import Engines, Walk
-from stratagraph.memory.retrieve.planner import Preference, Work
+from stratagraph.memory.engines.choice import AnsweredBy, Preference
+from stratagraph.memory.engines.mirror import MirrorEngine, Neo4jEngine
+from stratagraph.memory.engines.service import DEADLINE_S, Engines
+from stratagraph.memory.explore.service import Explore
+from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.retrieve.service import Retrieve, Retrieved
-from stratagraph.store.mirror.freshness import MirrorFreshness
+from stratagraph.memory.retrieve.service import Retrieve
+from stratagraph.memory.retrieve.walk import Walk
+from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
+from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.traversal.neighbourhood import Limits
 
 pytestmark = pytest.mark.neo4j
 
 ASKED = RetrieveRequest(task_descriptor="beacon", max_hops=3)
-WORK = Work.of(Limits(nodes=ASKED.node_limit, edges=ASKED.edge_limit, hops=ASKED.max_hops))
+PATIENT_S = 30.0  # for tests that do not depend on how long a busy machine takes
 
 
 @dataclass
@@ -43,13 +47,13 @@ class House:
     worker: SyncWorker
     graph: Graph
 
-    def engines(self, preference: Preference) -> Engines:
+    def engines(self, preference: Preference, *, deadline_s: float = PATIENT_S) -> Engines:
         return Engines(
-            mirror=Neo4jGraphReader(self.mirror),
+            mirror=Neo4jEngine(self.mirror, plans_up_to=Sensitivity.LOW),
             feed=mirror_feed(self.memory.database),
             freshness=MirrorFreshness(self.memory.database, CONSUMER),
-            database=self.memory.database,
             preference=preference,
+            deadline_s=deadline_s,
         )
 
     async def ask(self, engines: Engines, request: RetrieveRequest = ASKED) -> Retrieved:
@@ -79,24 +83,19 @@ async def house_with(memory: Memory, bolt: str) -> AsyncIterator[House]:
         worker = SyncWorker(memory.database, memory.directory, direct, SyncConfig())
         await worker.run_once()
         yield House(memory, door, mirror, direct, worker, graph)
-        await worker.hand_back()
+        await worker.release()
 
 
 @pytest.fixture
 async def house(memory: Memory, clean_neo4j: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
-    monkeypatch.setattr("stratagraph.store.mirror.freshness.REMEMBERED_S", 0.0)
+    monkeypatch.setattr("stratagraph.store.mirror.freshness.CACHE_S", 0.0)
     async with house_with(memory, clean_neo4j) as house:
         yield house
 
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For what does not depend on how long a busy machine takes."""
-    monkeypatch.setattr("stratagraph.memory.retrieve.planner.LEAST_PATIENCE_S", 30.0)
-    monkeypatch.setattr("stratagraph.memory.retrieve.planner.LEAST_PREFERRED_PATIENCE_S", 30.0)
-    monkeypatch.setattr("stratagraph.memory.retrieve.planner.MOST_PATIENCE_S", 30.0)
-    monkeypatch.setattr("stratagraph.memory.retrieve.engine.PROBE_WITHIN_S", 30.0)
-    monkeypatch.setattr("stratagraph.graph_sync.reader.READ_TIMEOUT_S", 30.0)
+    monkeypatch.setattr("stratagraph.graph_sync.reader.READ_TIMEOUT_S", PATIENT_S)
 
 
 def ids(found: Retrieved) -> list[object]:
@@ -112,7 +111,7 @@ async def test_both_engines_answer_alike_and_say_who_answered_and_how_far_behind
     assert by_sql.reached == by_neo4j.reached
     assert {edge.id for edge in by_sql.edges} == {edge.id for edge in by_neo4j.edges}
     await house.memory.observe("Alice", "works_at", "Acme")
-    await mirror_feed(house.memory.database).tick()
+    await mirror_feed(house.memory.database).take_snapshot()
 
     async def lags() -> bool:
         behind = await house.ask(house.engines("neo4j"))
@@ -128,8 +127,8 @@ async def test_both_engines_answer_alike_and_say_who_answered_and_how_far_behind
     [
         "MATCH (n) DETACH DELETE n",
         "MATCH (c:SyncCheckpoint) DELETE c",
-        "MATCH (c:SyncCheckpoint) WITH c LIMIT 1 SET c.tick = c.tick - 1",
-        "MATCH (c:SyncCheckpoint) WITH c LIMIT 1 REMOVE c.tick",
+        "MATCH (c:SyncCheckpoint) WITH c LIMIT 1 SET c.snapshot = c.snapshot - 1",
+        "MATCH (c:SyncCheckpoint) WITH c LIMIT 1 REMOVE c.snapshot",
         "MATCH (c:SyncCheckpoint) WITH c LIMIT 1 SET c.gen = c.gen - 1",
     ],
 )
@@ -139,7 +138,7 @@ async def test_a_mirror_that_was_emptied_or_is_an_old_copy_does_not_answer(house
     assert expected.engine == "neo4j"
     await house.run_cypher(harm)
     found = await house.ask(engines)
-    assert (found.engine, found.fallback) == ("sql", "the mirror was emptied or is an old copy; it is being healed")
+    assert (found.engine, found.fallback) == ("sql", "the mirror was emptied or is an old copy; it is being rebuilt")
     assert ids(found) == ids(expected)
 
 
@@ -155,7 +154,9 @@ async def test_where_no_mirror_was_ever_written_sql_answers_and_says_so(memory: 
     await memory.observe("Alice", "works_at", "Acme")
     async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
         freshness = MirrorFreshness(memory.database, CONSUMER)
-        engines = Engines(mirror=Neo4jGraphReader(mirror), feed=None, freshness=freshness, preference="neo4j")
+        engines = Engines(
+            mirror=Neo4jEngine(mirror, plans_up_to=Sensitivity.LOW), freshness=freshness, preference="neo4j"
+        )
         retrieve = Retrieve(memory.database, memory.directory, memory.clock, engines)
         found = await retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="Alice"))
     assert (found.engine, found.fallback) == ("sql", "nothing is known of the mirror yet")
@@ -182,8 +183,8 @@ async def test_a_mirror_that_is_down_is_knocked_at_once_told_once_and_asked_agai
         assert house.door.knocks == knocks, "the others did not even try"
         assert [log["event"] for log in logs if "mirror" in log["event"]] == ["mirror does not answer"]
         house.door.open = True
-        monkeypatch.setattr("stratagraph.memory.retrieve.planner.REST_S", 0.05)
-        engines.planner.breaker.until = 0.0  # it has rested
+        monkeypatch.setattr("stratagraph.memory.engines.breaker.REST_S", 0.05)
+        engines.breaker.trial_due_at = 0.0  # it has rested
 
         async def back() -> bool:
             return (await house.ask(engines)).engine == "neo4j"
@@ -191,24 +192,20 @@ async def test_a_mirror_that_is_down_is_knocked_at_once_told_once_and_asked_agai
         await until(back)
 
 
-@pytest.mark.parametrize("preference", ["auto", "neo4j"])
-async def test_a_mirror_that_stalls_delays_one_answer_by_no_more_than_the_patience_and_the_next_by_nothing(
-    house: House, preference: Preference, monkeypatch: pytest.MonkeyPatch
+async def test_a_mirror_that_stalls_delays_one_answer_by_no_more_than_the_deadline_and_the_next_by_nothing(
+    house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engines = house.engines(preference)
-    for _ in range(50):
-        engines.planner.observe("sql", WORK, 100.0, time.monotonic())
-        engines.planner.observe("neo4j", WORK, 1.0, time.monotonic())
-    patience_s = engines.planner.patience_s(WORK, time.monotonic())
-    assert patience_s <= 2.0
+    assert DEADLINE_S <= 2.0
+    engines = house.engines("neo4j", deadline_s=DEADLINE_S)
+    clock = asyncio.get_running_loop().time
     house.door.stall()
-    began = time.monotonic()
+    began = clock()
     found = await house.ask(engines)
-    waited_s = time.monotonic() - began
+    waited_s = clock() - began
     assert found.engine == "sql"
     assert found.fallback is not None
     assert found.fallback.startswith("the mirror took longer than")
-    assert patience_s <= waited_s
+    assert waited_s >= DEADLINE_S
     asked: list[object] = []
     monkeypatch.setattr(Neo4jGraphReader, "expecting", lambda *_: asked.append(1))
     again = await house.ask(engines)
@@ -219,67 +216,61 @@ async def test_a_mirror_that_stalls_delays_one_answer_by_no_more_than_the_patien
     house.door.go_on()
 
 
-@pytest.mark.usefixtures("patient")
-async def test_auto_asks_sql_first_measures_the_mirror_in_the_background_and_asks_it_once_it_pays(
-    house: House,
-) -> None:
-    async with house.engines("auto") as engines:
-        first = await house.ask(engines)
-        assert (first.engine, first.fallback) == ("sql", None)
-
-        async def measured() -> bool:
-            return engines.planner.costs["neo4j", WORK].weight > 0
-
-        await until(measured)
-        second = await house.ask(engines)
-        assert (second.engine, ids(second)) == ("sql", ids(first))
-        for _ in range(50):
-            engines.planner.observe("sql", WORK, 1_000.0, time.monotonic())
-        engines.planner.probed.clear()
-        weight = engines.planner.costs["sql", WORK].weight
-        third = await house.ask(engines)
-        assert (third.engine, third.fallback, ids(third)) == ("neo4j", None, ids(first))
-        before = engines.planner.cost_ms("sql", WORK, time.monotonic())
-
-        async def sql_measured_too() -> bool:
-            return engines.planner.cost_ms("sql", WORK, time.monotonic()) < before * 0.99
-
-        assert weight > 0
-        await until(sql_measured_too)
-
-
-async def test_closing_ends_a_probe_that_hangs(house: House) -> None:
+async def test_auto_asks_sql_and_leaves_the_mirror_alone(house: House) -> None:
     house.door.stall()
-    async with asyncio.timeout(20):
-        async with house.engines("auto") as engines:
-            assert (await house.ask(engines)).engine == "sql"
-
-            async def hanging() -> bool:
-                return house.door.knocks > 0
-
-            await until(hanging)
+    async with house.engines("auto") as engines:
+        for hops in range(1, 7):
+            request = RetrieveRequest(task_descriptor="beacon", max_hops=hops, node_limit=1_000, edge_limit=5_000)
+            found = await house.ask(engines, request)
+            assert (found.engine, found.fallback, found.mirror_lag_seconds) == ("sql", None, 0.0)
+    assert house.door.knocks == 0
     house.door.go_on()
 
 
 @pytest.mark.usefixtures("patient")
-async def test_callers_do_not_wait_for_probes_and_probes_make_no_queue(house: House) -> None:
-    house.door.stall()
-    async with house.engines("auto") as engines:
-        for hops in range(1, 7):
-            for node_limit in (5, 60, 400, 1_000):
-                found = await house.ask(
-                    engines,
-                    RetrieveRequest(task_descriptor="beacon", max_hops=hops, node_limit=node_limit, edge_limit=5_000),
-                )
-                assert found.engine == "sql"
-        house.door.go_on()
+async def test_retrieval_and_graph_questions_share_one_breaker(house: House) -> None:
+    engines = house.engines("neo4j")
+    explore = Explore(house.memory.database, house.memory.directory, house.memory.clock, engines)
+    trust, id_ = trust_of(tenant=house.graph.tenant.name), next(iter(house.graph.records))
+    before = await explore.impact(trust, id_)
+    assert before is not None
+    assert before.answered_by.engine == "neo4j"
+    await house.door.shut()
+    failed = await house.ask(engines)
+    knocks = house.door.knocks
+    after = await explore.impact(trust, id_)
+    assert after is not None
+    assert after.answered_by.fallback == f"the mirror failed a moment ago: {failed.fallback}"
+    assert (after.total, after.counts) == (before.total, before.counts)
+    assert house.door.knocks == knocks
+
+
+async def test_closing_ends_a_trial_that_hangs_and_no_caller_waits_for_it(house: House) -> None:
+    async with asyncio.timeout(20):
+        async with house.engines("neo4j") as engines:
+            await house.door.shut()
+            assert (await house.ask(engines)).engine == "sql"
+            house.door.open = True
+            house.door.stall()
+            knocks = house.door.knocks
+            engines.breaker.trial_due_at = 0.0  # it has rested
+            found = await house.ask(engines)
+            assert found.fallback is not None
+            assert found.fallback.startswith("the mirror failed a moment ago")
+
+            async def hanging() -> bool:
+                return house.door.knocks > knocks
+
+            await until(hanging)
+            assert (await house.ask(engines)).engine == "sql"
+    house.door.go_on()
 
 
 @pytest.mark.usefixtures("patient")
 async def test_a_sequence_is_waited_for_briefly_where_the_mirror_is_preferred(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stratagraph.memory.retrieve.engine.SEQUENCE_WITHIN_S", 30.0)
+    monkeypatch.setattr("stratagraph.memory.engines.service.SEQUENCE_WITHIN_S", 30.0)
     kept = await house.memory.turn("beacon of hope")
     asked = RetrieveRequest(task_descriptor="beacon", max_hops=1, at_least_sequence=kept.sequence)
     waiting = asyncio.create_task(house.ask(house.engines("neo4j"), asked))
@@ -302,7 +293,7 @@ async def test_an_edge_drawn_by_hand_is_passed_over_and_one_with_false_ids_is_an
 @pytest.mark.usefixtures("patient")
 async def test_what_the_mirror_finds_costs_as_many_statements_whatever_it_finds(house: House) -> None:
     engines = house.engines("neo4j")
-    caller = await house.memory.directory.caller(trust_of(tenant=house.graph.tenant.name))
+    caller = await house.memory.directory.resolve(trust_of(tenant=house.graph.tenant.name))
     assert (await house.ask(engines)).engine == "neo4j"
     counts = set()
     for node_limit in (2, 5, 30):
@@ -311,8 +302,15 @@ async def test_what_the_mirror_finds_costs_as_many_statements_whatever_it_finds(
         assert found.engine == "neo4j"
         counts.add(house.memory.database.statements - before)
     assert len(counts) == 1
-    async with house.memory.database.reading(caller.bounds) as connection:
-        walk = Walk(caller, [next(iter(house.graph.records))], Limits(nodes=50, edges=50, hops=3), {})
-        before = house.memory.database.statements
-        assert (await engines.walk(connection, walk)).engine == "neo4j"
-        assert house.memory.database.statements - before <= 2, "only how fresh the mirror is"
+    walk = Walk(caller, [next(iter(house.graph.records))], Limits(nodes=50, edges=50, hops=3), {})
+
+    async def in_mirror(mirror: MirrorEngine, freshness: Freshness, by: AnsweredBy) -> AnsweredBy:
+        await walk.by(mirror.graph_reader(freshness))
+        return by
+
+    async def in_sql(by: AnsweredBy) -> AnsweredBy:
+        return by
+
+    before = house.memory.database.statements
+    assert (await engines.ask(caller, in_mirror=in_mirror, in_sql=in_sql)).engine == "neo4j"
+    assert house.memory.database.statements - before <= 2, "only how fresh the mirror is"

@@ -12,25 +12,25 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from fix_jobs import server_of
 from fix_memory import Memory, trust_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Captured
-from stratagraph.memory.erase.request import Erase, Erasing
+from stratagraph.memory.erase.request import Erase, ErasureResult
 from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Contest, Delete, Merge, Pin, Supersede
 from stratagraph.service.embedded_postgres import postgres_binaries
 from stratagraph.store.artifacts.blobs import Blobs
-from stratagraph.store.audit.chain import verify_chains
-from stratagraph.store.erasure.receipts import Erased, Receipt
+from stratagraph.store.audit.verification import verify_chains
+from stratagraph.store.erasure.receipts import ErasureKind, Receipt
 from stratagraph.store.model.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import (
     Forbidden,
@@ -44,8 +44,8 @@ from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.model.words import query_terms
 from stratagraph.store.postgres.database import Role
-from stratagraph.store.records.candidates import insert_failed
-from stratagraph.store.records.tombstones import blocked, derivation_key
+from stratagraph.store.records.candidates import insert_failed_candidates
+from stratagraph.store.records.tombstones import blocked_derivations, derivation_key
 
 HIGH = Sensitivity.HIGH
 WHY = "ticket 4711"
@@ -77,18 +77,16 @@ class House:
 
         return (await self.artifacts.put(trust or self.memory.trust, stream())).uri
 
-    async def housekeeping(self) -> None:
+    async def run_jobs(self) -> None:
         memory = self.memory
         memory.clock.forward(timedelta(hours=2))
-        keeper = Housekeeping(
-            memory.database, memory.directory, memory.clock, HousekeepingConfig(), artifacts=self.artifacts
-        )
-        await keeper.run_once(memory.clock.now())
+        keeper = server_of(memory, artifacts=self.artifacts)
+        await keeper.run_once()
 
     async def erase(self, trust: Trust | None = None, **what: Any) -> Receipt:
         return (await self.erasing(trust, **what)).receipt
 
-    async def erasing(self, trust: Trust | None = None, **what: Any) -> Erasing:
+    async def erasing(self, trust: Trust | None = None, **what: Any) -> ErasureResult:
         self.memory.clock.forward(timedelta(seconds=1))
         return await self.erasure.erase(trust or self.memory.trust, Erase(**{"rationale": WHY, **what}))
 
@@ -149,7 +147,7 @@ def source(record: UUID) -> list[dict[str, Any]]:
 async def fail_to_capture(memory: Memory, request: CaptureRequest, trust: Trust | None = None) -> None:
     """What an internal failure leaves: the input, for another try."""
     trust = trust or memory.trust
-    caller = await memory.directory.caller(trust)
+    caller = await memory.directory.resolve(trust)
     async with memory.database.writing(caller.bounds) as connection:
         row = {
             "id": new_id(),
@@ -158,7 +156,7 @@ async def fail_to_capture(memory: Memory, request: CaptureRequest, trust: Trust 
             "sensitivity": request.sensitivity or Sensitivity.LOW,
             "input": request.as_json(),
         }
-        await insert_failed(
+        await insert_failed_candidates(
             connection, caller.tenant, [row], actor=trust.actor, stage="commit", error="X", at=memory.clock.now()
         )
 
@@ -196,7 +194,7 @@ async def test_a_fact_is_erased_with_its_history_its_derivations_and_every_trace
         ),
     )
     await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="Zorblax Quuxville"))
-    await house.housekeeping()
+    await house.run_jobs()
     markers = ("Zorblax", "Quuxville", "Fnordwhy", "Plughtown", "Xyzzyburg", "Grueflag", str(fact))
     before = await house.kept()
     assert [marker for marker in markers if marker not in before] == []
@@ -206,13 +204,13 @@ async def test_a_fact_is_erased_with_its_history_its_derivations_and_every_trace
     assert not any([await house.holds(id_) for id_ in (fact, derived.primary.id, further.primary.id)])
     after = await house.kept()
     assert [marker for marker in markers[:-1] if marker in after] == []
-    assert receipt.kind is Erased.RECORD
+    assert receipt.kind is ErasureKind.RECORD
     assert receipt.counts["records.semantic"] == 3
     assert receipt.counts["records.entity"] == 4  # nothing else names them
     assert receipt.counts["candidates"] >= 4
     assert receipt.counts["history"] >= 1
     assert len(receipt.hashes) == 7
-    await house.housekeeping()
+    await house.run_jobs()
     later = await house.kept()
     assert [marker for marker in markers[:-1] if marker in later] == []
     assert await house.chain_holds()
@@ -228,12 +226,12 @@ async def test_decision_19_a_tombstone_blocks_the_old_source_and_not_a_newer_one
     (row,) = await rows(memory, "SELECT fact_key, scope FROM record WHERE id = :id", id=told.primary.id)
     await house.erase(record_id=told.primary.id)
     memory.clock.forward(timedelta(hours=1))
-    tenant = (await memory.directory.caller(memory.trust)).tenant
+    tenant = (await memory.directory.resolve(memory.trust)).tenant
 
     key = derivation_key(tenant, MemoryType.SEMANTIC, row["scope"], bytes(row["fact_key"]))
     async with memory.database.background(Role.JOBS) as connection:
-        assert await blocked(connection, tenant, {key: old}) == {key}
-        assert await blocked(connection, tenant, {key: memory.clock.now()}) == set()
+        assert await blocked_derivations(connection, tenant, {key: old}) == {key}
+        assert await blocked_derivations(connection, tenant, {key: memory.clock.now()}) == set()
     assert (await memory.observe("Alice", "likes", "tea")).primary.state is RecordState.ACTIVE
 
 
@@ -296,7 +294,7 @@ async def test_neither_policy_nor_pin_protects_from_erasing(house: House) -> Non
     fact = (await memory.observe("Alice", "likes", "tea")).primary.id
     await rows(memory, "UPDATE salience SET deletion_policy = 3 RETURNING id")
     await memory.revision.revise(memory.trust, Pin(record_id=fact, pinned=True, rationale="dear"))
-    with pytest.raises(StratagraphError, match="kept for ever"):
+    with pytest.raises(StratagraphError, match="cannot be deleted"):
         await memory.revision.revise(memory.trust, Delete(record_id=fact, rationale="no more"))
     await house.erase(record_id=fact)
     assert not await house.holds(fact)
@@ -328,7 +326,7 @@ async def test_an_erased_member_vanishes_from_its_closed_episode(house: House, s
     (row,) = await rows(memory, "SELECT terms FROM record WHERE id = :id", id=episode)
     gone = await rows(memory, "SELECT terms FROM record_history WHERE id = :id AND terms <> '{}'", id=episode)
     assert {tuple(one["terms"]) for one in gone} == {tuple(row["terms"])}
-    tenant = (await memory.directory.caller(memory.trust)).tenant
+    tenant = (await memory.directory.resolve(memory.trust)).tenant
     assert query_terms(tenant.index_key, "Zorblax")[0] not in row["terms"]
     assert query_terms(tenant.index_key, "parrot")[0] in row["terms"]
     assert (await memory.lookup.audit(memory.trust, [episode]))[episode][-1].rationale == "it sang"
@@ -341,7 +339,7 @@ async def test_a_thread_goes_on_after_its_last_member_was_erased(house: House) -
     three = await memory.turn("the third", thread="t")
     followed = {edge.target for edge in three.edges if edge.predicate == "follows"}
     assert followed == {one.primary.id}
-    await house.housekeeping()
+    await house.run_jobs()
     (row,) = await rows(memory, "SELECT id FROM episode")
     left = await memory.lookup.record(memory.trust, row["id"])
     assert left is not None
@@ -563,7 +561,7 @@ async def test_decision_13_a_caller_without_the_right_changes_nothing(
 ) -> None:
     memory = house.memory
     fact = (await memory.observe("Alice", "likes", "tea", scope="project:a")).primary.id
-    await memory.directory.caller(trust)
+    await memory.directory.resolve(trust)
     before = await rows(memory, "SELECT t::text AS said FROM record t ORDER BY 1")
     with pytest.raises(error):
         await house.erase(trust, record_id=fact)
@@ -656,7 +654,7 @@ async def test_an_entity_is_erased_with_all_records_that_are_linked_to_it(house:
     )
     acme = await entity_named(memory, "Acme")
     await memory.observe("Acme", "is_in", "Rome")
-    with pytest.raises(InvalidInput, match="names what is to be forgotten"):
+    with pytest.raises(InvalidInput, match="contains a name of the entity"):
         await house.erase(entity_id=zorblax, rationale="Plughman asked")
     receipt = await house.erase(entity_id=zorblax)
     for gone in (zorblax, turn.primary.id, fact.primary.id, object_.primary.id, derived.primary.id):
@@ -727,7 +725,7 @@ async def test_a_scope_is_erased_and_another_with_the_same_words_stays(house: Ho
     same = (await memory.observe("Zorblaxwho", "likes", "Zorblaxtea", scope="project:b")).primary.id
     deleted = (await memory.observe("it", "was", "there", scope="project:a", reason_to_remember="Fnordwhy")).primary.id
     await memory.revision.revise(memory.trust, Delete(record_id=deleted, rationale="Gruewhy"))
-    await house.housekeeping()
+    await house.run_jobs()
     request = Erase(scope="project:a", rationale=WHY)
     seen = await house.erasure.preview(memory.trust, request)
     heard: list[int] = []
@@ -749,7 +747,7 @@ async def test_a_scope_is_erased_and_another_with_the_same_words_stays(house: Ho
     assert [marker for marker in ("Zorblaxwhy", "Zorblaxsecret", "Zorblaxbytes", "Zorblaxone", "Fnordwhy", "Gruewhy")
             if marker in after] == []  # fmt: skip
     assert await house.chain_holds()
-    await house.housekeeping()
+    await house.run_jobs()
     assert await rows(memory, "SELECT 1 FROM record WHERE scope = :scope", scope=scope["id"]) == []
     again = await memory.observe("Zorblaxwho", "likes", "Zorblaxtea", scope="project:a")
     assert again.primary.scope == "project:a"
@@ -757,7 +755,7 @@ async def test_a_scope_is_erased_and_another_with_the_same_words_stays(house: Ho
 
 async def test_an_interrupted_scope_goes_on_where_it_was(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = house.memory
-    monkeypatch.setattr("stratagraph.memory.erase.service.BATCH", 3)
+    monkeypatch.setattr("stratagraph.memory.erase.batches.BATCH", 3)
     await fill(memory, "Zorblax", house, scope="project:a")
     before = sum((await house.erasure.preview(memory.trust, Erase(scope="project:a"))).values())
     request = Erase(scope="project:a", rationale=WHY, idempotency_key="k")
@@ -788,7 +786,7 @@ async def test_a_tenant_is_erased_and_another_with_the_same_words_stays(house: H
     same = (await memory.observe("Grue", "is", "here", trust=rival)).primary.id
     await memory.observe("Grue", "is", "here")
     await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="Grue"))
-    await house.housekeeping()
+    await house.run_jobs()
     (tenant,) = await rows(memory, "SELECT id FROM tenant WHERE name = 'acme'")
     await house.erase(record_id=(await memory.turn("old Fnordturn")).primary.id, rationale="an old Fnordreason")
     receipt = await house.erase(tenant="acme", idempotency_key="k")
@@ -817,7 +815,7 @@ async def test_a_tenant_is_erased_and_another_with_the_same_words_stays(house: H
         await house.erase(tenant="acme")
     with pytest.raises(RecordNotFound):
         await house.erase(tenant="rival")
-    await house.housekeeping()
+    await house.run_jobs()
     assert await house.chain_holds()
     fresh = await memory.observe("a", "new", "life")  # the name may be used again, and has nothing of before
     assert fresh.primary.state is RecordState.ACTIVE
@@ -827,7 +825,7 @@ async def test_a_tenant_is_erased_and_another_with_the_same_words_stays(house: H
 
 async def test_an_interrupted_tenant_goes_on_where_it_was(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = house.memory
-    monkeypatch.setattr("stratagraph.memory.erase.service.BATCH", 3)
+    monkeypatch.setattr("stratagraph.memory.erase.batches.BATCH", 3)
     await fill(memory, "Zorblax", house)
 
     def crash(_: int) -> None:
@@ -968,4 +966,4 @@ async def test_nothing_of_it_is_left_in_the_mirror(house: House, clean_neo4j: st
         last = str(await mirror.read(every, {}))
         assert "Quux" not in last
         assert await mirror.counts() == (0, 0)
-        await worker.hand_back()
+        await worker.release()

@@ -19,12 +19,14 @@ from model_explore import (
     write,
 )
 
+from stratagraph.memory.engines.choice import AnsweredBy
+from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.explore.session import FAN_OUT
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import new_id
-from stratagraph.store.records.writing import NewRelation
+from stratagraph.store.records.inserting import NewRelation
 
 GRAPHS = 40
 CALLERS = 4  # per graph
@@ -32,9 +34,7 @@ CALLERS = 4  # per graph
 
 @pytest.fixture
 def explore(memory: Memory) -> Explore:
-    return Explore(
-        memory.database, memory.directory, memory.clock, mirror=None, freshness=None, plans_up_to=Sensitivity.LOW
-    )
+    return Explore(memory.database, memory.directory, memory.clock, Engines())
 
 
 async def test_answers_are_those_of_the_definition_in_random_graphs(memory: Memory, explore: Explore) -> None:
@@ -63,28 +63,28 @@ async def test_answers_are_those_of_the_definition_in_random_graphs(memory: Memo
                 assert paths is not None
                 expected = graph.paths(trust, start, goal, hops)
                 check_paths(graph, trust, paths, allowed=[ids for ids, _ in expected])
-                assert [tuple(record.id for record in path.records) for path in paths.paths] == [
+                assert [tuple(record.id for record in path.nodes) for path in paths.paths] == [
                     ids for ids, _ in expected[:k]
                 ]
                 seen["paths"] += len(paths.paths)
                 seen["long"] += sum(len(path.relations) > 2 for path in paths.paths)
             expected_hops = graph.impact(trust, start, hops)
             check_impact(graph, trust, impact, allowed=expected_hops)
-            assert {one.record.id: one.hop for one in impact.affected} == expected_hops
+            assert {one.record.id: one.hop for one in impact.nodes} == expected_hops
             check_related(graph, trust, related)
             expected_shared = graph.related(trust, start)
-            assert {one.record.id: one.shared for one in related.entities} == {
+            assert {one.entity.id: one.shared for one in related.entities} == {
                 id_: shared for id_, (shared, _) in expected_shared.items()
             }
             for entity in related.entities:
-                assert entity.weight == pytest.approx(expected_shared[entity.record.id][1])
+                assert entity.weight == pytest.approx(expected_shared[entity.entity.id][1])
             check_expansion(graph, trust, expansion, loaded)
             assert {one.record.id for one in expansion.neighbours} == {
                 far for far, _, _ in graph.around(trust, start)
             } - {*loaded}
             assert not expansion.has_more
-            seen["impact"] += len(impact.affected)
-            seen["deep"] += sum(one.hop > 1 for one in impact.affected)
+            seen["impact"] += len(impact.nodes)
+            seen["deep"] += sum(one.hop > 1 for one in impact.nodes)
             seen["related"] += len(related.entities)
             seen["neighbours"] += len(expansion.neighbours)
             seen["between"] += len(expansion.between)
@@ -104,7 +104,7 @@ async def test_a_path_is_told_in_one_line(memory: Memory, explore: Explore) -> N
         " ←object entity— Bob works at Acme —subject entity→ Bob"
     ]
     assert found.paths[0].weight == pytest.approx(0.81)
-    assert (found.found.engine, found.found.fallback, found.found.mirror_lag_seconds) == ("sql", None, None)
+    assert found.answered_by == AnsweredBy(engine="sql", fallback=None, mirror_lag_seconds=None)
     short = await explore.paths(memory.trust, alice, bob, max_hops=3)
     assert short is not None
     assert (short.paths, short.reached) == ((), ("hops",))
@@ -117,14 +117,14 @@ async def test_what_rests_on_a_record_and_what_refers_to_it_is_its_impact(memory
     )
     found = await explore.impact(memory.trust, first.primary.id)
     assert found is not None
-    assert [(one.record.id, one.hop) for one in found.affected] == [(second.primary.id, 1)]
+    assert [(one.record.id, one.hop) for one in found.nodes] == [(second.primary.id, 1)]
     backwards = await explore.impact(memory.trust, second.primary.id)
     assert backwards is not None
-    assert backwards.affected == ()
+    assert backwards.nodes == ()
     entity = (await memory.lookup.entities(memory.trust, "the cache", scope=None, first=1))[0].id
     of_entity = await explore.impact(memory.trust, entity)
     assert of_entity is not None
-    assert [(one.record.id, one.hop) for one in of_entity.affected] == [(first.primary.id, 1), (second.primary.id, 2)]
+    assert [(one.record.id, one.hop) for one in of_entity.nodes] == [(first.primary.id, 1), (second.primary.id, 2)]
     assert [(count.hop, count.type, count.count) for count in of_entity.counts] == [
         (1, MemoryType.SEMANTIC, 1),
         (2, MemoryType.SEMANTIC, 1),
@@ -222,7 +222,7 @@ async def test_a_hub_is_counted_paged_and_said_to_be_one(memory: Memory, explore
     hub, rim = await a_star(memory, FAN_OUT * 2 + 50)
     impact = await explore.impact(memory.trust, hub, first=10)
     assert impact is not None
-    assert (impact.total, len(impact.affected), impact.hubs) == (len(rim), 10, ())
+    assert (impact.total, len(impact.nodes), impact.hubs) == (len(rim), 10, ())
     loaded: list[UUID] = []
     while True:
         page = await explore.expand(memory.trust, hub, loaded=loaded, first=100)
@@ -237,7 +237,7 @@ async def test_a_hub_is_counted_paged_and_said_to_be_one(memory: Memory, explore
     assert [(one.record.id, one.hub, one.degree, one.more) for one in beside.neighbours] == [(hub, True, 100, 99)]
     paths = await explore.paths(memory.trust, rim[0], rim[-1], k=2, max_hops=4)
     assert paths is not None
-    assert [[record.id for record in path.records] for path in paths.paths] == [[rim[0], hub, rim[-1]]]
+    assert [[record.id for record in path.nodes] for path in paths.paths] == [[rim[0], hub, rim[-1]]]
     assert (paths.reached, paths.hubs) == (("hops", "hubs"), (hub,)), (
         "longer ways lead over it, and not all were followed"
     )

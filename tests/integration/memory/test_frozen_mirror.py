@@ -23,11 +23,12 @@ from fix_memory import Memory, trust_of
 from sqlalchemy import text
 
 from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirror_feed
-from stratagraph.memory.retrieve.engine import Engines
+from stratagraph.memory.engines.mirror import Neo4jEngine
+from stratagraph.memory.engines.service import Engines
+from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.retrieve.service import Retrieve, Retrieved
+from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.store.mirror.freshness import MirrorFreshness
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.trust import Trust, Visibility
@@ -100,10 +101,11 @@ class Frozen:
 
 def frozen_with(memory: Memory, mirror: Mirror) -> Frozen:
     engines = Engines(
-        mirror=Neo4jGraphReader(mirror),
+        mirror=Neo4jEngine(mirror, plans_up_to=Sensitivity.LOW),
         feed=mirror_feed(memory.database),
         freshness=MirrorFreshness(memory.database, CONSUMER),
         preference="neo4j",
+        deadline_s=30.0,  # what counts here is what the mirror answers, however long a busy machine takes for it
     )
     retrieve = Retrieve(memory.database, memory.directory, memory.clock, engines)
     return Frozen(memory, retrieve, SyncWorker(memory.database, memory.directory, mirror, SyncConfig()), mirror)
@@ -111,11 +113,8 @@ def frozen_with(memory: Memory, mirror: Mirror) -> Frozen:
 
 @pytest.fixture
 async def frozen(memory: Memory, clean_neo4j: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Frozen]:
-    # What counts here is what the mirror answers, however long a busy machine takes for it.
-    monkeypatch.setattr("stratagraph.memory.retrieve.planner.LEAST_PREFERRED_PATIENCE_S", 30.0)
-    monkeypatch.setattr("stratagraph.memory.retrieve.planner.MOST_PATIENCE_S", 30.0)
     monkeypatch.setattr("stratagraph.graph_sync.reader.READ_TIMEOUT_S", 30.0)
-    monkeypatch.setattr("stratagraph.store.mirror.freshness.REMEMBERED_S", 0.0)
+    monkeypatch.setattr("stratagraph.store.mirror.freshness.CACHE_S", 0.0)
     async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
         yield frozen_with(memory, mirror)
 

@@ -40,9 +40,9 @@ from stratagraph.memory import propagation
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture, Captured
+from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.reevaluating import reevaluate_due
-from stratagraph.memory.retrieve.engine import Engines
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.request import (
@@ -58,10 +58,10 @@ from stratagraph.memory.revise.request import (
     Supersede,
 )
 from stratagraph.memory.revise.service import Revised, Revision
-from stratagraph.store.audit.chain import verify_chains
+from stratagraph.store.audit.verification import verify_chains
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
-from stratagraph.store.keys.tenancy import Directory
 from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
 from stratagraph.store.model.errors import StratagraphError
 from stratagraph.store.model.trust import Trust
@@ -133,7 +133,7 @@ class World:
                     Capture(database, directory, self.clock, Policy()),
                     Revision(database, directory, self.clock),
                     Lookup(database, directory, self.clock),
-                    Retrieve(database, directory, self.clock, Engines(mirror=None, feed=None)),
+                    Retrieve(database, directory, self.clock, Engines()),
                 )
             )
 
@@ -202,7 +202,7 @@ class Histories(RuleBasedStateMachine):
 
     @initialize(wishes=st.lists(OBSERVE, min_size=2, max_size=4))
     def begin(self, wishes: list[Wish]) -> None:
-        found = self._run(self.world.sites[0].directory.caller(self.trust))
+        found = self._run(self.world.sites[0].directory.resolve(self.trust))
         self.tenant = found.tenant.id
         self.model.now = self.world.clock.now()
         for wish in wishes:

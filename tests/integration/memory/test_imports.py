@@ -1,4 +1,4 @@
-"""Imports: a repository's history and agent conversations, once each, whatever interrupts them."""
+"""Imports of git histories and agent conversations: every item once, also after an interruption."""
 
 from __future__ import annotations
 
@@ -157,10 +157,10 @@ async def test_an_import_that_was_interrupted_goes_on_without_doubles(memory: Me
     [
         ("{not json", "line 2: is not JSON"),
         (line(id=1), "line 2: has no list `messages`"),
-        (line(messages=[{"content": "x"}]), "a message is an object with a `role`"),
+        (line(messages=[{"content": "x"}]), "must be an object with a `role`"),
         (line(messages=[{"role": "tool", "content": "x"}]), "tool_call_id"),
         (line(messages=[{"role": "assistant", "tool_calls": [{"id": "1"}]}]), "tool_calls.0"),
-        (line(messages=[], reward="great"), "is no outcome"),
+        (line(messages=[], reward="great"), "is not an outcome"),
         (line(messages=[{"role": "user", "content": "x", "timestamp": "2026-01-01T00:00:00"}]), "no UTC offset"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Policy rules override the classifier and the caller (SPEC §4, step 3)."""
+"""Policy rules override the classifier and the caller (docs/specification.md, Capture)."""
 
 from __future__ import annotations
 

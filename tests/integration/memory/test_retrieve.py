@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from fix_jobs import server_of
 from fix_memory import Memory, trust_of
 
-from stratagraph.consolidation.housekeeping import Housekeeping, HousekeepingConfig
+from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.retrieve.service import Retrieved
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, InvalidInput
 
@@ -160,8 +160,8 @@ async def test_a_large_tenant_is_searched_by_its_rare_words_and_conjunctions(
     monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_TENANT", 10)
     monkeypatch.setattr("stratagraph.store.search.word_search.BUDGET", 20)
     monkeypatch.setattr("stratagraph.store.search.word_search.NARROW_SCOPES", 5)
-    housekeeping = Housekeeping(memory.database, memory.directory, memory.clock, HousekeepingConfig())
-    assert (await housekeeping.run_once(memory.clock.now())).counted == 60
+    server = server_of(memory)
+    assert (await server.run_once())["records_counted"] == 60
     found = await ask(memory, "common word number17 again", root_limit=3, max_hops=0)
     assert names(found)[0] == "user: common word number17 again"
     only_common = await ask(memory, "common word", root_limit=3, max_hops=0)
@@ -254,7 +254,7 @@ async def test_a_receipts_sequence_is_honoured(memory: Memory) -> None:
     found = await ask(memory, "very latest", at_least_sequence=kept.sequence)
     assert kept.primary.id in found.roots
     incarnation, _, xid = kept.sequence.rpartition(":")
-    with pytest.raises(InvalidInput, match="future"):
+    with pytest.raises(InvalidInput, match="not been issued"):
         await ask(memory, "x", at_least_sequence=f"{incarnation}:{int(xid) + 1_000_000}")
 
 

@@ -140,7 +140,7 @@ async def test_spec_5_every_revision_of_an_episode_is_refused(memory: Memory, ki
 async def test_spec_5_what_is_no_longer_current_is_not_revised_again(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     await supersede(memory, old.id, fact("Beta"))
-    with pytest.raises(VersionConflict, match="superseded meanwhile"):
+    with pytest.raises(VersionConflict, match="already superseded"):
         await supersede(memory, old.id, fact("Gamma"))
     with pytest.raises(VersionConflict):
         await memory.revision.revise(memory.trust, Reinforce(record_id=old.id, rationale="still useful"))

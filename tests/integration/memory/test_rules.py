@@ -155,7 +155,7 @@ async def test_spec_3_derived_knowledge_is_as_sensitive_as_its_sources_and_stays
         await derive(secret.id, sensitivity=Sensitivity.LOW)
     assert caught.value.path == ["sensitivity"]
     assert (await derive(secret.id, sensitivity=Sensitivity.HYPER)).sensitivity is Sensitivity.HYPER
-    with pytest.raises(InvalidInput, match="never mixed") as caught:
+    with pytest.raises(InvalidInput, match="different scopes") as caught:
         await derive(elsewhere.id, scope="project:y")
     assert caught.value.path == ["scope"]
     assert (await derive(elsewhere.id, scope="project:x")).scope == "project:x"

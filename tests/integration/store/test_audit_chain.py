@@ -1,6 +1,6 @@
-"""The audit's chains (design decision 19): what is whole verifies, and every kind of tampering is found and named.
+"""Verification of the audit log: untouched chains verify, and every kind of tampering is found and named.
 
-Tampering goes through raw SQL as the superuser, with triggers and foreign keys off: whoever does it can do all that.
+Tampering uses raw SQL as the superuser, with triggers and foreign keys off, as an attacker with that access could.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import RowMapping, text
 
-from stratagraph.store.audit import chain as audit_chain
-from stratagraph.store.audit.chain import Fault, Verification, estimate_entries, verify_chains
-from stratagraph.store.audit.events import AuditEvent, link, write_audit
+from stratagraph.store.audit import faults, verification
+from stratagraph.store.audit.chain import link
+from stratagraph.store.audit.events import AuditEvent, write_audit
+from stratagraph.store.audit.faults import Fault, Verification
+from stratagraph.store.audit.verification import estimate_entries, verify_chains
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
-from stratagraph.store.keys.tenancy import Directory, Tenant
 from stratagraph.store.model.enums import AuditAction
 from stratagraph.store.model.errors import InvalidInput, RecordNotFound
 from stratagraph.store.model.ids import new_id
@@ -85,7 +88,7 @@ async def entry(memory: Memory, record: UUID, seq: int) -> RowMapping:
 
 
 async def rehash(memory: Memory, record: UUID, seqs: Sequence[int], **changed: Any) -> bytes:
-    """Compute these entries' hashes anew, as a tamperer would who knows how; the first of them with `changed`."""
+    """Compute the hashes of these entries anew, as a skilled attacker would, with `changed` in the first of them."""
     previous = bytes((await entry(memory, record, seqs[0] - 1))["hash"])
     for seq in seqs:
         row = {**await entry(memory, record, seq), **changed}
@@ -122,7 +125,7 @@ async def test_an_untouched_store_verifies(memory: Memory) -> None:
     assert (found.notes_erased, found.notes_unopened) == (0, 0)
 
 
-async def test_an_empty_store_is_whole(memory: Memory) -> None:
+async def test_an_empty_store_verifies(memory: Memory) -> None:
     assert (await verify(memory)).whole
     assert await estimate_entries(memory.database) >= 0
 
@@ -180,7 +183,7 @@ TAMPERINGS = {
 }
 
 
-async def test_decision_19_tampering_is_found_and_named(memory: Memory) -> None:
+async def test_tampering_is_found_and_named(memory: Memory) -> None:
     chains = {name: await chain(memory, 5) for name in TAMPERINGS}
     untouched = await chain(memory, 3)
     for name, (statement, _) in TAMPERINGS.items():
@@ -193,26 +196,26 @@ async def test_decision_19_tampering_is_found_and_named(memory: Memory) -> None:
     assert await problems(memory) == [problem for name in chains for problem in found[name]]
 
 
-async def test_an_entry_that_was_put_under_another_record_is_missed_and_does_not_fit(memory: Memory) -> None:
+async def test_an_entry_moved_to_another_record_is_found_in_both_chains(memory: Memory) -> None:
     record, other = await chain(memory, 5), await chain(memory, 2)
     await tamper(memory, "UPDATE audit SET id = :other WHERE id = :id AND seq = 3", id=record, other=other)
     assert await problems(memory) == [(record, 3, Fault.GAP), (other, 3, Fault.LINK), (other, 2, Fault.HEAD)]
 
 
-async def test_a_row_that_was_hashed_again_betrays_itself_at_the_next(memory: Memory) -> None:
+async def test_an_entry_with_a_recomputed_hash_is_found_at_the_next_entry(memory: Memory) -> None:
     record = await chain(memory, 5)
     await rehash(memory, record, [3], actor="somebody else")
     assert await problems(memory) == [(record, 4, Fault.LINK)]
 
 
-async def test_a_last_row_that_was_hashed_again_betrays_itself_at_the_head(memory: Memory) -> None:
+async def test_a_last_entry_with_a_recomputed_hash_is_found_at_the_head(memory: Memory) -> None:
     record = await chain(memory, 5)
     await rehash(memory, record, [5], actor="somebody else")
     assert await problems(memory) == [(record, 5, Fault.HEAD)]
 
 
-async def test_what_the_module_says_cannot_be_found_is_not(memory: Memory) -> None:
-    """All hashes anew from the change on, and the head as well: so much the audit's word must not promise."""
+async def test_a_chain_recomputed_up_to_its_head_is_not_found(memory: Memory) -> None:
+    """All hashes from the change on are recomputed, and the head too: documented as undetectable."""
     record = await chain(memory, 5)
     last = await rehash(memory, record, [3, 4, 5], actor="somebody else")
     assert await problems(memory) == [(record, 5, Fault.HEAD)]
@@ -229,7 +232,7 @@ async def test_a_record_without_any_audit_is_found(memory: Memory) -> None:
     assert await problems(memory, record=made) == [(made, 0, Fault.UNAUDITED)]
 
 
-async def test_decision_19_an_erased_rationale_leaves_its_chain_whole(memory: Memory) -> None:
+async def test_an_erased_rationale_leaves_its_chain_valid(memory: Memory) -> None:
     record = await chain(memory, 4)
     async with memory.database.engine.begin() as connection:
         await connection.execute(text("DELETE FROM audit_note WHERE id = :id AND seq IN (1, 3)"), {"id": record})
@@ -238,8 +241,8 @@ async def test_decision_19_an_erased_rationale_leaves_its_chain_whole(memory: Me
     assert (found.notes, found.notes_erased) == (2, 2)
 
 
-async def test_a_chain_of_another_tenant_is_not_this_ones(memory: Memory) -> None:
-    """The same record id may be in two tenants, after an import: each has its chain, and its heads."""
+async def test_a_chain_copied_to_another_tenant_is_found(memory: Memory) -> None:
+    """After an import, two tenants may have the same record id. Each has its own chain and head."""
     record = await chain(memory, 2)
     beta = await tenant_of(memory, "beta")
     await tamper(memory, "INSERT INTO audit_head SELECT :beta, id, seq, hash FROM audit_head", beta=beta.id)
@@ -255,7 +258,7 @@ async def test_a_chain_of_another_tenant_is_not_this_ones(memory: Memory) -> Non
     assert await problems(memory, record=record) == copied
 
 
-async def test_a_tenant_that_is_gone_is_called_by_its_number(memory: Memory) -> None:
+async def test_an_erased_tenant_is_named_by_its_number(memory: Memory) -> None:
     record = await chain(memory, 2, tenant="beta")
     beta = await tenant_of(memory, "beta")
     await tamper(memory, "DELETE FROM tenant WHERE id = :id", id=beta.id)
@@ -264,7 +267,7 @@ async def test_a_tenant_that_is_gone_is_called_by_its_number(memory: Memory) -> 
     assert [(problem.tenant, problem.record) for problem in found.problems] == [(f"#{beta.id}", record)]
 
 
-async def test_what_is_not_there_is_not_called_whole(memory: Memory) -> None:
+async def test_an_unknown_tenant_or_record_is_an_error(memory: Memory) -> None:
     await chain(memory, 1)
     with pytest.raises(InvalidInput, match="no tenant 'acne'"):
         await verify(memory, tenant="acne")
@@ -274,9 +277,9 @@ async def test_what_is_not_there_is_not_called_whole(memory: Memory) -> None:
         await verify(memory, record=new_id())
 
 
-async def test_pages_join_where_chains_are_cut(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages of three rows: every chain is cut somewhere, heads too, and all is found as before."""
-    monkeypatch.setattr(audit_chain, "PAGE", 3)
+async def test_chains_that_span_pages_are_verified(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With pages of three rows, chains and heads span pages, and the same faults are found."""
+    monkeypatch.setattr(verification, "PAGE", 3)
     records = [await chain(memory, entries) for entries in (1, 2, 3, 4, 5, 6, 7, 1, 1, 1, 1)]
     heard: list[int] = []
     found = await verify_chains(memory.database, memory.directory.vault, advance=heard.append)
@@ -296,14 +299,14 @@ async def test_pages_join_where_chains_are_cut(memory: Memory, monkeypatch: pyte
 
 
 async def test_the_list_is_bounded_and_the_count_is_not(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_chain, "MAX_PROBLEMS", 2)
+    monkeypatch.setattr(faults, "MAX_PROBLEMS", 2)
     await chain(memory, 5)
     await tamper(memory, "UPDATE audit SET actor = 'x'")
     found = await verify(memory)
     assert (found.faults, len(found.problems), found.whole) == (5, 2, False)
 
 
-async def test_the_estimate_is_near(memory: Memory) -> None:
+async def test_the_estimate_is_close(memory: Memory) -> None:
     for _ in range(5):
         await chain(memory, 10)
     await chain(memory, 3, tenant="beta")
@@ -328,7 +331,7 @@ async def sealed_chain(memory: Memory, entries: int) -> UUID:
     return record
 
 
-async def test_decision_17_sealed_rationales_are_compared_where_their_key_is(memory: Memory) -> None:
+async def test_sealed_rationales_are_compared_where_their_key_exists(memory: Memory) -> None:
     record = await sealed_chain(memory, 3)
     found = await verify(memory)
     assert (found.whole, found.notes, found.notes_unopened) == (True, 3, 0)
@@ -358,7 +361,7 @@ async def test_sealed_rationales_that_were_swapped_or_changed_are_found(memory: 
 
 @settings(max_examples=200, deadline=None)
 @given(st.data())
-def test_any_change_of_what_an_entry_says_changes_its_link(data: st.DataObject) -> None:
+def test_any_change_of_an_entry_changes_its_hash(data: st.DataObject) -> None:
     fields: dict[str, st.SearchStrategy[Any]] = {
         "previous": st.binary(min_size=32, max_size=32),
         "tenant": st.integers(1, 9),

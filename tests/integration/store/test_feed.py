@@ -18,13 +18,16 @@ from fix_memory import Memory, until
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.feed.consumer import WINDOW_TICKS, Change, Feed, Kind, Lease, Logged, append_changes
-from stratagraph.store.keys.tenancy import Directory, Tenant
-from stratagraph.store.mirror.dead_letters import Parking
+from stratagraph.store.feed.changes import Change, Kind, LoggedChange, append_changes
+from stratagraph.store.feed.consumer import WINDOW_SNAPSHOTS, Feed
+from stratagraph.store.feed.leases import Lease
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.mirror.dead_letters import DeadLetters
 from stratagraph.store.model.errors import StoreUnavailable
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.partitions import count_strays, drop_days, make_days
+from stratagraph.store.postgres.partitions import count_default_rows, drop_days, make_days
 
 LOG = "INSERT INTO sync_log (shard, tenant, kind, id, version, op) VALUES (0, 1, 1, %s, %s, 'U')"
 
@@ -50,9 +53,9 @@ async def taken(feed: Feed, owner: str = "me") -> Lease:
     return lease
 
 
-async def drained(feed: Feed, lease: Lease) -> tuple[list[Logged], Lease]:
-    """Everything up to the newest tick, and the lease as it is then."""
-    changes: list[Logged] = []
+async def drained(feed: Feed, lease: Lease) -> tuple[list[LoggedChange], Lease]:
+    """Everything up to the newest snapshot, and the lease as it is then."""
+    changes: list[LoggedChange] = []
     while (page := await feed.page(lease)) is not None:
         changes += page.changes
         advanced = await feed.advance(lease, page)
@@ -69,7 +72,7 @@ async def log(database: Database, tenant: Tenant, count: int) -> list[UUID]:
     return ids
 
 
-def ids(changes: Sequence[Logged]) -> list[UUID]:
+def ids(changes: Sequence[LoggedChange]) -> list[UUID]:
     return [change.id for change in changes]
 
 
@@ -77,9 +80,9 @@ async def scalar(connection: AsyncConnection, statement: str) -> int:
     return int((await connection.execute(text(statement))).scalar_one())
 
 
-async def ticks(database: Database) -> int:
+async def snapshots(database: Database) -> int:
     async with database.engine.begin() as connection:
-        return await scalar(connection, "SELECT count(*) FROM sync_tick")
+        return await scalar(connection, "SELECT count(*) FROM sync_snapshot")
 
 
 async def expire(database: Database) -> None:
@@ -90,13 +93,13 @@ async def expire(database: Database) -> None:
 async def test_a_change_appears_exactly_once_and_in_order(feed: Feed, database: Database, tenant: Tenant) -> None:
     lease = await taken(feed)
     written = await log(database, tenant, 3) + await log(database, tenant, 2)
-    await feed.tick()
+    await feed.take_snapshot()
     seen, lease = await drained(feed, lease)
     assert ids(seen) == written
     assert {(change.tenant, change.kind, change.version, change.op) for change in seen} == {
         (tenant.id, Kind.RECORD, 1, "U")
     }
-    await feed.tick()
+    await feed.take_snapshot()
     assert await drained(feed, lease) == ([], lease)
 
 
@@ -108,7 +111,7 @@ async def test_what_was_written_before_a_consumer_registered_is_not_its_to_read(
     assert await feed.register()
     assert not await feed.register()
     after = await log(database, tenant, 2)
-    await feed.tick()
+    await feed.take_snapshot()
     assert ids((await drained(feed, await taken(feed)))[0]) == after
 
 
@@ -116,7 +119,7 @@ async def test_each_consumer_reads_everything(feed: Feed, database: Database, te
     other = Feed(database, "other")
     await other.register()
     written = await log(database, tenant, 4)
-    await feed.tick()
+    await feed.take_snapshot()
     for consumer in (feed, other):
         assert ids((await drained(consumer, await taken(consumer)))[0]) == written
 
@@ -132,26 +135,26 @@ async def test_a_long_open_writer_neither_stalls_the_others_nor_is_lost(
         if logged_first:
             await writer.execute(LOG, (late, 1))
         others = [id_ for _ in range(20) for id_ in await log(database, tenant, 1)]
-        await feed.tick()
+        await feed.take_snapshot()
         seen, lease = await drained(feed, lease)
         assert ids(seen) == others
         if not logged_first:
             await writer.execute(LOG, (late, 1))
         await writer.commit()
-    await feed.tick()
+    await feed.take_snapshot()
     seen, lease = await drained(feed, lease)
     assert ids(seen) == [late]
 
 
 async def test_a_rollback_leaves_nothing(feed: Feed, database: Database, database_url: str) -> None:
-    lease, before = await taken(feed), await ticks(database)
+    lease, before = await taken(feed), await snapshots(database)
     async with await psycopg.AsyncConnection.connect(database_url) as writer:
         await writer.execute(LOG, (new_id(), 1))
-        await feed.tick()
+        await feed.take_snapshot()
         await writer.rollback()
-    await feed.tick()
+    await feed.take_snapshot()
     assert await drained(feed, lease) == ([], lease)
-    assert await ticks(database) == before
+    assert await snapshots(database) == before
 
 
 KEYS = 60
@@ -229,20 +232,20 @@ async def test_under_chaos_nothing_is_lost_or_inverted_where_a_cursor_over_seq_l
         connection.execute("INSERT INTO chaos SELECT g FROM generate_series(1, %s) g", (KEYS,))
     chaos = Chaos(database_url)
     lease = await taken(feed)
-    seen: list[Logged] = []
+    seen: list[LoggedChange] = []
     end = time.monotonic() + SECONDS
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(WRITERS + 1) as pool:
         naive = loop.run_in_executor(pool, chaos.read_naively)
         writers = asyncio.gather(*(loop.run_in_executor(pool, chaos.write, number, end) for number in range(WRITERS)))
         while not writers.done():
-            await feed.tick()
+            await feed.take_snapshot()
             more, lease = await drained(feed, lease)
             seen += more
         chaos.written.set()
         await writers
         await naive
-    await feed.tick()
+    await feed.take_snapshot()
     seen += (await drained(feed, lease))[0]
 
     with psycopg.connect(database_url) as connection:
@@ -272,13 +275,13 @@ async def test_an_expired_lease_is_taken_over_and_its_old_owner_is_fenced(
 ) -> None:
     old = await taken(feed, "old")
     written = await log(database, tenant, 3)
-    await feed.tick()
+    await feed.take_snapshot()
     page = await feed.page(old)
     assert page is not None
     await expire(database)
     new = await taken(feed, "new")
     assert new.epochs[0] > old.epochs[0]
-    assert new.tick == old.tick
+    assert new.snapshot == old.snapshot
     assert await feed.advance(old, page) is None
     assert not await feed.renew(old)
     await feed.release(old)
@@ -287,7 +290,7 @@ async def test_an_expired_lease_is_taken_over_and_its_old_owner_is_fenced(
     assert ids(seen) == written
     assert await feed.renew(new)
     await feed.release(new)
-    assert (await taken(feed, "third")).tick == new.tick
+    assert (await taken(feed, "third")).snapshot == new.snapshot
 
 
 async def test_an_owner_that_comes_back_under_its_own_name_is_still_fenced(feed: Feed, database: Database) -> None:
@@ -305,26 +308,30 @@ async def test_a_window_larger_than_a_page_is_resumed_where_it_stopped(
     monkeypatch.setattr("stratagraph.store.feed.consumer.PAGE", 10)
     lease = await taken(feed, "first")
     written = await log(database, tenant, 25)
-    await feed.tick()
+    await feed.take_snapshot()
     page = await feed.page(lease)
     assert page is not None
     assert not page.last
     advanced = await feed.advance(lease, page)
     assert advanced is not None
-    assert (advanced.tick, advanced.win_tick, advanced.win_seq) == (lease.tick, page.win_tick, page.changes[-1].seq)
+    assert (advanced.snapshot, advanced.window_snapshot, advanced.window_seq) == (
+        lease.snapshot,
+        page.window_snapshot,
+        page.changes[-1].seq,
+    )
 
     later = await log(database, tenant, 5)  # belongs to the next window, not to the one that is open
-    await feed.tick()
+    await feed.take_snapshot()
     await expire(database)
     resumed = await taken(feed, "second")
-    assert (resumed.tick, resumed.win_tick, resumed.win_seq) == (
-        advanced.tick,
-        advanced.win_tick,
-        advanced.win_seq,
+    assert (resumed.snapshot, resumed.window_snapshot, resumed.window_seq) == (
+        advanced.snapshot,
+        advanced.window_snapshot,
+        advanced.window_seq,
     )
     seen, done = await drained(feed, resumed)
     assert ids(page.changes) + ids(seen) == written + later
-    assert (done.win_tick, done.win_seq) == (None, 0)
+    assert (done.window_snapshot, done.window_seq) == (None, 0)
 
 
 async def test_a_window_that_ends_exactly_with_a_page_repeats_nothing(
@@ -333,34 +340,34 @@ async def test_a_window_that_ends_exactly_with_a_page_repeats_nothing(
     monkeypatch.setattr("stratagraph.store.feed.consumer.PAGE", 5)
     lease = await taken(feed)
     written = await log(database, tenant, 10)
-    await feed.tick()
+    await feed.take_snapshot()
     assert ids((await drained(feed, lease))[0]) == written
 
 
-async def test_after_an_outage_a_window_spans_a_bounded_number_of_ticks(
+async def test_after_an_outage_a_window_spans_a_bounded_number_of_snapshots(
     feed: Feed, database: Database, tenant: Tenant
 ) -> None:
     lease = await taken(feed)
     written = []
-    for _ in range(WINDOW_TICKS + 5):
+    for _ in range(WINDOW_SNAPSHOTS + 5):
         written += await log(database, tenant, 1)
-        await feed.tick()
+        await feed.take_snapshot()
     page = await feed.page(lease)
     assert page is not None
-    assert ids(page.changes) == written[:WINDOW_TICKS]
+    assert ids(page.changes) == written[:WINDOW_SNAPSHOTS]
     assert ids((await drained(feed, lease))[0]) == written
 
 
-async def test_ticks_come_to_rest_when_nothing_is_written(
+async def test_no_snapshot_is_stored_when_nothing_is_written(
     feed: Feed, database: Database, tenant: Tenant, database_url: str
 ) -> None:
     async def grown_by(times: int) -> int:
-        before = await ticks(database)
+        before = await snapshots(database)
         for _ in range(times):
-            await feed.tick()
+            await feed.take_snapshot()
             async with database.engine.begin() as connection:  # transactions that log nothing are not news
                 await connection.execute(text("SELECT pg_current_xact_id()"))
-        return await ticks(database) - before
+        return await snapshots(database) - before
 
     assert await grown_by(5) == 0
     await log(database, tenant, 1)
@@ -374,11 +381,11 @@ async def test_ticks_come_to_rest_when_nothing_is_written(
     assert await grown_by(5) == 0
 
 
-async def test_tickers_that_meet_do_not_wait_for_each_other(feed: Feed, database: Database, tenant: Tenant) -> None:
+async def test_concurrent_snapshots_do_not_wait_for_each_other(feed: Feed, database: Database, tenant: Tenant) -> None:
     await log(database, tenant, 1)
-    before = await ticks(database)
-    await asyncio.gather(*(feed.tick() for _ in range(8)))
-    assert await ticks(database) >= before + 1
+    before = await snapshots(database)
+    await asyncio.gather(*(feed.take_snapshot() for _ in range(8)))
+    assert await snapshots(database) >= before + 1
 
 
 async def test_lag_counts_what_waits_and_how_long(feed: Feed, database: Database, tenant: Tenant) -> None:
@@ -386,9 +393,9 @@ async def test_lag_counts_what_waits_and_how_long(feed: Feed, database: Database
     lease = await taken(feed)
     nothing = await feed.lag()
     assert nothing is not None
-    assert (nothing.changes, nothing.seconds, nothing.parked) == (0, 0.0, 0)
+    assert (nothing.changes, nothing.seconds, nothing.dead_letters) == (0, 0.0, 0)
     await log(database, tenant, 7)
-    await feed.tick()
+    await feed.take_snapshot()
 
     async def measurable() -> bool:
         lag = await feed.lag()
@@ -399,12 +406,12 @@ async def test_lag_counts_what_waits_and_how_long(feed: Feed, database: Database
     assert waiting is not None
     assert waiting.changes == 7
     seen, lease = await drained(feed, lease)
-    parking = Parking(database, "test")
-    await parking.park(seen[0], "Neo.ClientError.Example")
+    letters = DeadLetters(database, "test")
+    await letters.add(seen[0], "Neo.ClientError.Example")
     caught_up = await feed.lag()
     assert caught_up is not None
-    assert (caught_up.changes, caught_up.seconds, caught_up.parked) == (0, 0.0, 1)
-    assert await parking.forget(seen[:1]) == 1
+    assert (caught_up.changes, caught_up.seconds, caught_up.dead_letters) == (0, 0.0, 1)
+    assert await letters.delete(seen[:1]) == 1
     assert (await feed.lag()) == nothing
 
 
@@ -420,14 +427,14 @@ async def test_a_token_counts_as_applied_once_its_own_transaction_is(
             token = str(await scalar(connection, "SELECT pg_current_xact_id()::text"))
             await append_changes(connection, tenant, [Change(kind=Kind.RECORD, id=new_id(), version=1)])
         assert not await feed.seen(token)
-        await feed.tick()
-        assert not await feed.seen(token), "a tick alone applies nothing"
+        await feed.take_snapshot()
+        assert not await feed.seen(token), "a snapshot alone applies nothing"
         _, lease = await drained(feed, lease)
         assert await feed.seen(token)
         assert not await feed.seen(early), "an older transaction that is still open is not applied"
         await writer.execute(LOG, (new_id(), 1))
         await writer.commit()
-    await feed.tick()
+    await feed.take_snapshot()
     await drained(feed, lease)
     assert await feed.seen(early)
     assert not await Feed(database, "never ran").seen(token)
@@ -438,7 +445,7 @@ async def test_a_consumer_in_the_same_database_applies_and_advances_in_one_trans
 ) -> None:
     lease = await taken(feed)
     written = await log(database, tenant, 3)
-    await feed.tick()
+    await feed.take_snapshot()
     page = await feed.page(lease)
     assert page is not None
     async with database.engine.begin() as connection:
@@ -446,13 +453,13 @@ async def test_a_consumer_in_the_same_database_applies_and_advances_in_one_trans
         await connection.rollback()
     await expire(database)
     again = await taken(feed)
-    assert again.tick == lease.tick
+    assert again.snapshot == lease.snapshot
     assert ids((await drained(feed, again))[0]) == written
 
 
 async def test_a_capture_tells_the_feed_every_row_it_wrote_and_its_token_is_seen(memory: Memory, feed: Feed) -> None:
     kept = await memory.observe("Alice", "works_at", "Acme")
-    await feed.tick()
+    await feed.take_snapshot()
     seen, _ = await drained(feed, await taken(feed))
     assert {change.id for change in seen if change.kind is Kind.RECORD} == {record.id for record in kept.created}
     assert {change.id for change in seen if change.kind is Kind.RELATION} == {edge.id for edge in kept.edges}
@@ -500,7 +507,7 @@ async def test_a_two_phase_commit_is_lost_without_a_barrier_and_waited_for_with_
     unlucky = TwoPhase(database_url)
     unlucky.commit()
     seen_before = await log(database, tenant, 1)
-    await plain.tick()
+    await plain.take_snapshot()
     assert ids((await drained(plain, lease))[0]) == seen_before
     unlucky.finish()
     await log(database, tenant, 1)
@@ -511,13 +518,13 @@ async def test_a_two_phase_commit_is_lost_without_a_barrier_and_waited_for_with_
     waited_for = TwoPhase(database_url)
     waited_for.commit()
     others = await log(database, tenant, 1)
-    before = await ticks(database)
-    ticking = asyncio.create_task(careful.tick())
-    await asyncio.sleep(0.1)  # a tick that did not wait would be stored by then
-    assert await ticks(database) == before
+    before = await snapshots(database)
+    taking = asyncio.create_task(careful.take_snapshot())
+    await asyncio.sleep(0.1)  # a snapshot that did not wait would be stored by then
+    assert await snapshots(database) == before
     waited_for.finish()
-    await ticking
-    assert await ticks(database) == before + 1
+    await taking
+    assert await snapshots(database) == before + 1
     assert set(ids((await drained(careful, held))[0])) == {waited_for.id, *others}
 
     everything = ids((await drained(plain, await renewed(plain, database)))[0])
@@ -530,22 +537,22 @@ async def renewed(feed: Feed, database: Database) -> Lease:
     return await taken(feed)
 
 
-async def test_a_two_phase_commit_that_stays_in_doubt_holds_ticks_up_and_says_so(
+async def test_a_two_phase_commit_that_stays_in_doubt_blocks_snapshots_and_is_reported(
     database: Database, tenant: Tenant, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stratagraph.store.feed.snapshots.BARRIER_S", 0.05)
     feed = Feed(database, "test", barrier=Prepared())
-    await feed.tick()
+    await feed.take_snapshot()
     stuck = TwoPhase(database_url)
     stuck.commit()
     await log(database, tenant, 1)
-    before = await ticks(database)
+    before = await snapshots(database)
     with pytest.raises(StoreUnavailable, match="in doubt"):
-        await feed.tick()
-    assert await ticks(database) == before
+        await feed.take_snapshot()
+    assert await snapshots(database) == before
     stuck.finish()
-    await feed.tick()
-    assert await ticks(database) == before + 1
+    await feed.take_snapshot()
+    assert await snapshots(database) == before + 1
 
 
 async def test_cursors_are_shared_out_handed_on_and_joined_again(database: Database, tenant: Tenant) -> None:
@@ -553,13 +560,13 @@ async def test_cursors_are_shared_out_handed_on_and_joined_again(database: Datab
     await feed.register()
     assert await feed.join("one") == 16
     assert await feed.join("two") == 8
-    first = await feed.lease("one", most=8)
-    second = await feed.lease("two", most=8)
+    first = await feed.lease("one", limit=8)
+    second = await feed.lease("two", limit=8)
     assert first is not None
     assert second is not None
     assert sorted(first.cursors + second.cursors) == list(range(16))
     written = await log(database, tenant, 100)
-    await feed.tick()
+    await feed.take_snapshot()
     seen_first, first = await drained(feed, first)
     seen_second, second = await drained(feed, second)
     assert sorted(ids(seen_first) + ids(seen_second)) == sorted(written)
@@ -591,7 +598,7 @@ async def test_a_lease_from_before_the_clock_was_set_back_holds_nothing_up(feed:
 DAY = date(2026, 6, 1)
 
 
-async def test_a_day_goes_once_everybody_has_read_it(feed: Feed, database: Database, tenant: Tenant) -> None:
+async def test_a_day_is_dropped_once_every_consumer_has_read_it(feed: Feed, database: Database, tenant: Tenant) -> None:
     await make_days(database, DAY)
     lease = await taken(feed)
     async with database.engine.begin() as connection:
@@ -603,18 +610,18 @@ async def test_a_day_goes_once_everybody_has_read_it(feed: Feed, database: Datab
         )
     later = DAY + timedelta(days=30)
     kept = await days(database)
-    assert (await drop_days(database, later)).strays == 0
-    assert await count_strays(database) == 1
+    assert (await drop_days(database, later)).default_rows == 0
+    assert await count_default_rows(database) == 1
     assert set(await days(database)) == set(kept) - {f"sync_log_202606{day:02}" for day in range(2, 9)}
-    await feed.tick()
+    await feed.take_snapshot()
     for other in ("words", "test"):
         reader = Feed(database, other)
         seen, _ = await drained(reader, lease if other == "test" else await taken(reader))
         assert len(seen) >= 2
     dropped = await drop_days(database, later)
-    assert (dropped.days, dropped.strays, dropped.stale) == (1, 1, ())
+    assert (dropped.days, dropped.default_rows, dropped.stale) == (1, 1, ())
     assert "sync_log_20260601" not in await days(database)
-    assert await count_strays(database) == 0
+    assert await count_default_rows(database) == 0
 
 
 async def test_what_was_logged_before_its_day_was_made_moves_there_and_is_read_once(
@@ -622,13 +629,13 @@ async def test_what_was_logged_before_its_day_was_made_moves_there_and_is_read_o
 ) -> None:
     lease = await taken(feed)
     first = await log(database, tenant, 3)
-    await feed.tick()
+    await feed.take_snapshot()
     seen, lease = await drained(feed, lease)
     second = await log(database, tenant, 2)
-    assert await count_strays(database) == 5
+    assert await count_default_rows(database) == 5
     assert await make_days(database, datetime.now(UTC).date()) == 8
-    assert await count_strays(database) == 0
-    await feed.tick()
+    assert await count_default_rows(database) == 0
+    await feed.take_snapshot()
     more, lease = await drained(feed, lease)
     assert ids(seen + more) == first + second
 
@@ -640,7 +647,7 @@ async def test_a_consumer_that_stays_away_is_forgotten_if_it_can_read_everything
     for consumer in (lazy, needed):
         assert await consumer.register()
     await log(database, tenant, 1)
-    await lazy.tick()
+    await lazy.take_snapshot()
     today = datetime.now(UTC).date()
     assert (await drop_days(database, today)).stale == ()
     assert (await drop_days(database, today + timedelta(days=9))).stale == ("lazy",)

@@ -1,4 +1,4 @@
-"""What the database itself refuses, whoever writes: raw SQL as its owner tries to break each invariant (SPEC §1)."""
+"""Constraints of the database: raw SQL run as its owner must not break an invariant (docs/data-model.md)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import errors as pg
 
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.ids import new_id
-from stratagraph.store.records.facts import fact_keys
+from stratagraph.store.records.fact_keys import fact_keys
 
 COPY = """
 WITH original AS (SELECT r FROM record r WHERE (r).id = %s)
@@ -32,28 +32,28 @@ def attempt(url: str, statement: str, *parameters: Any) -> None:
 
 
 def copied(**changes: Any) -> str:
-    """A record like another one, with another id and number, and these columns changed."""
+    """Return the columns that a copy of a record changes: its id, its number, and `changes`."""
     return json.dumps({"id": str(new_id()), "doc": 1_000_000 + new_id().int % 1_000_000, **changes})
 
 
-async def test_decision_6_one_active_fact_per_key(memory: Memory, database_url: str) -> None:
+async def test_one_active_fact_per_key(memory: Memory, database_url: str) -> None:
     fact = (await memory.observe("Alice", "works_at", "Acme")).primary
     with pytest.raises(pg.UniqueViolation, match="record_active_fact_uq"):
         attempt(database_url, COPY, fact.id, copied())
-    attempt(database_url, COPY, fact.id, copied(state=2))  # in doubt, it may stand beside
+    attempt(database_url, COPY, fact.id, copied(state=2))  # a contested fact may have the same key
     attempt(database_url, COPY, fact.id, copied(state=3))
     with pytest.raises(pg.UniqueViolation, match="record_active_fact_uq"):
         attempt(database_url, "UPDATE record SET state = 1 WHERE state = 2")
 
 
-async def test_decision_6_sensitivity_belongs_to_the_key(memory: Memory) -> None:
-    """A lower caller must not learn from a refusal that a hidden record exists."""
+async def test_sensitivity_belongs_to_the_key(memory: Memory) -> None:
+    """A refusal must not reveal to a caller with a lower ceiling that a hidden record exists."""
     high = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.HIGH)).primary
     low = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.LOW)).primary
     assert high.id != low.id
 
 
-async def test_decision_6_a_single_valued_slot_holds_one_value_at_a_time(memory: Memory, database_url: str) -> None:
+async def test_a_single_valued_slot_holds_one_value_at_a_time(memory: Memory, database_url: str) -> None:
     fact = (await memory.observe("Alice", "works_at", "Acme", revision_policy="replace")).primary
     other = "\\x" + "ab" * 32
     with pytest.raises(pg.ExclusionViolation, match="record_single_value_excl"):
@@ -62,9 +62,7 @@ async def test_decision_6_a_single_valued_slot_holds_one_value_at_a_time(memory:
         attempt(database_url, COPY, fact.id, copied(fact_key=other, validity='["2026-01-01","2027-01-01")'))
 
 
-async def test_decision_7_all_facts_of_a_slot_agree_on_whether_it_has_one_value(
-    memory: Memory, database_url: str
-) -> None:
+async def test_all_facts_of_a_slot_agree_on_whether_it_has_one_value(memory: Memory, database_url: str) -> None:
     fact = (await memory.observe("Alice", "knows", "Bob")).primary
     with pytest.raises(pg.ForeignKeyViolation, match="record_slot_fk"):
         attempt(database_url, "UPDATE record SET single_valued = true WHERE id = %s", fact.id)
@@ -74,7 +72,7 @@ async def test_decision_7_all_facts_of_a_slot_agree_on_whether_it_has_one_value(
 
 
 @pytest.mark.parametrize("column", ["fact_key", "slot_key", "condition_key", "single_valued", "validity"])
-async def test_decision_5_a_fact_without_its_keys_is_refused(memory: Memory, database_url: str, column: str) -> None:
+async def test_a_fact_without_its_keys_is_refused(memory: Memory, database_url: str, column: str) -> None:
     fact = (await memory.observe("Alice", "works_at", "Acme")).primary
     with pytest.raises(pg.CheckViolation, match="record_fact_keys_ck"):
         attempt(database_url, f"UPDATE record SET {column} = NULL WHERE id = %s", fact.id)  # noqa: S608
@@ -111,7 +109,7 @@ async def test_decision_5_a_fact_without_its_keys_is_refused(memory: Memory, dat
         ("UPDATE predicate SET name = 'Not A Name'", pg.CheckViolation, "predicate_name_ck"),
     ],
 )
-async def test_spec_1_the_database_refuses(
+async def test_the_database_refuses(
     memory: Memory, database_url: str, statement: str, error: type[psycopg.Error], constraint: str
 ) -> None:
     await memory.observe("Alice", "works_at", "Acme")
@@ -119,13 +117,13 @@ async def test_spec_1_the_database_refuses(
         attempt(database_url, statement)
 
 
-async def test_spec_1_one_record_per_id(memory: Memory, database_url: str) -> None:
+async def test_one_record_per_id(memory: Memory, database_url: str) -> None:
     fact = (await memory.observe("Alice", "works_at", "Acme")).primary
     with pytest.raises(pg.UniqueViolation, match="record_pk"):
         attempt(database_url, COPY, fact.id, copied(id=str(fact.id), state=3))
 
 
-async def test_spec_1_one_entity_per_identifier_from_many_connections_at_once(memory: Memory) -> None:
+async def test_one_entity_per_identifier_from_many_connections_at_once(memory: Memory) -> None:
     async def capture(number: int) -> UUID:
         done = await memory.remember(
             SourceKind.OBSERVATION,
@@ -137,7 +135,7 @@ async def test_spec_1_one_entity_per_identifier_from_many_connections_at_once(me
     assert len(set(await asyncio.gather(*(capture(number) for number in range(10))))) == 1
 
 
-TENANT = Tenant(id=1, name="t", index_key=bytes(range(32)), keyring=None)  # type: ignore[arg-type]  # keys need none
+TENANT = Tenant(id=1, name="t", index_key=bytes(range(32)), keyring=None)  # type: ignore[arg-type]  # computing keys needs no keyring
 OTHER = Tenant(id=2, name="u", index_key=bytes(32), keyring=None)  # type: ignore[arg-type]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(-1e6, 1e6) | st.text(max_size=8),
@@ -146,21 +144,21 @@ JSON = st.recursive(
 )
 
 
-def said(value: Any) -> dict[str, Any]:
+def fact_payload(value: Any) -> dict[str, Any]:
     return {"subject": "s", "predicate": "p", "object": value, "validity": {"mode": "global"}}
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(JSON, JSON)
-def test_decision_5_keys_are_equal_exactly_for_equal_json(one: Any, two: Any) -> None:
-    """`1` and `1.0` are one value, `1` and `true` are two, and the order of an object's keys says nothing."""
+def test_keys_are_equal_exactly_for_equal_json(one: Any, two: Any) -> None:
+    """`1` equals `1.0`, `1` differs from `true`, and the order of an object's keys is irrelevant."""
     same = _canonical(one) == _canonical(two)
-    assert (fact_keys(TENANT, said(one)).fact == fact_keys(TENANT, said(two)).fact) is same
-    assert fact_keys(TENANT, said(one)).fact != fact_keys(OTHER, said(one)).fact
+    assert (fact_keys(TENANT, fact_payload(one)).fact == fact_keys(TENANT, fact_payload(two)).fact) is same
+    assert fact_keys(TENANT, fact_payload(one)).fact != fact_keys(OTHER, fact_payload(one)).fact
 
 
 def _canonical(value: Any) -> Any:
-    """JSON's own equality: numbers by value, booleans apart from them."""
+    """Return a value that is equal for equal JSON: numbers by value, booleans distinct from numbers."""
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return (type(value).__name__, value)
     if isinstance(value, int | float):
@@ -171,5 +169,5 @@ def _canonical(value: Any) -> Any:
 
 
 @pytest.mark.parametrize(("kind", "other"), [("name", "identifier"), ("fact", "slot")])
-def test_decision_5_hashes_of_different_ideas_never_meet(kind: str, other: str) -> None:
+def test_hashes_of_different_kinds_differ(kind: str, other: str) -> None:
     assert keyed_hash(bytes(32), kind, b"value") != keyed_hash(bytes(32), other, b"value")

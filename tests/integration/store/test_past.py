@@ -1,4 +1,7 @@
-"""The past: exact to the transaction, under the stricter of two trusts (SPEC §6 `as_of`; design decision 9)."""
+"""Reads as of a past instant: exact to the transaction, under the trust of then and of now.
+
+See docs/specification.md, History.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.tables import lifecycle_history
 from stratagraph.store.records.past import Moment, Past
 
-# Commits of this actor wait, at the very end, until the test gives way: slow writers, without a sleep.
+# Commits of this actor wait for a lock that the test holds, which makes slow writers without a sleep.
 HOLD = 4711
 SLOW_COMMIT = f"""
 CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS
@@ -36,7 +39,7 @@ SLOW = trust_of(actor="slow")
 
 @asynccontextmanager
 async def past(memory: Memory, trust: Trust | None = None) -> AsyncIterator[Past]:
-    caller = await memory.directory.caller(trust or memory.trust)
+    caller = await memory.directory.resolve(trust or memory.trust)
     async with memory.database.reading(caller.bounds) as connection:
         yield Past(connection, memory.directory, caller)
 
@@ -53,7 +56,7 @@ async def change(memory: Memory, statement: str, **values: Any) -> None:
 
 @asynccontextmanager
 async def held_commits(memory: Memory) -> AsyncIterator[AsyncConnection]:
-    """Commits by `slow` wait while this block runs, or until the lock is given up in it."""
+    """Make commits by `slow` wait until this block ends or releases the lock."""
     async with memory.database.engine.begin() as connection:
         for statement in SLOW_COMMIT.strip().split(";\nCREATE CONSTRAINT"):
             await connection.exec_driver_sql(
@@ -61,7 +64,7 @@ async def held_commits(memory: Memory) -> AsyncIterator[AsyncConnection]:
             )
     async with memory.database.engine.connect() as connection:
         await connection.exec_driver_sql(f"SELECT pg_advisory_lock({HOLD})")
-        await connection.rollback()  # the lock is the session's
+        await connection.rollback()  # the lock belongs to the session, not to the transaction
         try:
             yield connection
         finally:
@@ -75,7 +78,7 @@ async def waits_at_commit(memory: Memory) -> bool:
         return held.first() is not None
 
 
-async def test_decision_9_a_record_is_as_it_was_before_each_change_and_absent_before_the_first(memory: Memory) -> None:
+async def test_a_record_reads_as_before_each_change_and_is_absent_before_the_first(memory: Memory) -> None:
     state: dict[str, Any] = {"thread_id": "t", "state": "planning", "context_summary": "first"}
     first = await memory.remember(SourceKind.WORKING_STATE, state)
     born = memory.clock.now()
@@ -96,7 +99,7 @@ async def test_decision_9_a_record_is_as_it_was_before_each_change_and_absent_be
     assert now == await memory.lookup.record(memory.trust, id_)
 
 
-async def test_decision_9_salience_of_then_comes_from_the_last_event_before(memory: Memory) -> None:
+async def test_salience_of_then_comes_from_the_last_event_before(memory: Memory) -> None:
     kept = await memory.observe("Alice", "likes", "tea")
     born = memory.clock.now()
     memory.clock.forward(timedelta(days=30))
@@ -114,12 +117,12 @@ async def test_decision_9_salience_of_then_comes_from_the_last_event_before(memo
     assert (after.lifecycle.t0, after.lifecycle.last_reinforced_at) == (again, again)
 
 
-async def test_decision_11_a_record_decays_as_it_did_until_its_lifecycle_changed(memory: Memory) -> None:
-    """Half a life of an hour, then one of a day, then pinned: each holds for its own time, to the microsecond."""
+async def test_a_record_decays_as_it_did_until_its_lifecycle_changed(memory: Memory) -> None:
+    """A half-life of an hour, then of a day, then a pin: each applies to its own interval, to the microsecond."""
     kept = await memory.turn("hello")
     born = memory.clock.now()
     slower, pinned = born + timedelta(hours=1), born + timedelta(hours=25)
-    tenant = (await memory.directory.caller(memory.trust)).tenant.id
+    tenant = (await memory.directory.resolve(memory.trust)).tenant.id
     old = {"curve": int(Curve.EXPONENTIAL), "min_salience": 0.0, "reinforcement_gain": 0.1, "deletion_policy": 1}
     async with memory.database.engine.begin() as connection:
         for to_at, half_life_s in ((slower, 3_600.0), (pinned, 86_400.0)):
@@ -152,8 +155,8 @@ async def test_decision_11_a_record_decays_as_it_did_until_its_lifecycle_changed
 
 
 @pytest.mark.parametrize(("then", "now"), [("low", "high"), ("high", "low")])
-async def test_decision_9_the_stricter_of_both_sensitivities_decides(memory: Memory, then: str, now: str) -> None:
-    """In full sight by one of the two only, even by exactly one level: absent, and never redacted."""
+async def test_the_stricter_of_both_sensitivities_decides(memory: Memory, then: str, now: str) -> None:
+    """A record readable by only one of the two sensitivities is absent, not redacted, even at one level above."""
     kept = await memory.remember(
         SourceKind.WORKING_STATE,
         {"thread_id": "t", "state": "planning"},
@@ -177,7 +180,7 @@ async def test_decision_9_the_stricter_of_both_sensitivities_decides(memory: Mem
 
 
 @pytest.mark.parametrize(("then", "now"), [("project:a", "project:b"), ("project:b", "project:a")])
-async def test_decision_9_the_scope_of_then_and_the_scope_of_now_must_both_be_in_reach(
+async def test_the_caller_needs_both_the_scope_of_then_and_the_scope_of_now(
     memory: Memory, then: str, now: str
 ) -> None:
     kept = await memory.remember(SourceKind.WORKING_STATE, {"thread_id": "t", "state": "planning"}, scope=then)
@@ -196,7 +199,7 @@ async def test_decision_9_the_scope_of_then_and_the_scope_of_now_must_both_be_in
 
 
 async def keep_version(memory: Memory, id_: UUID, instant: datetime) -> None:
-    """What the record is goes to the history, as a writer would put it there before a change at `instant`."""
+    """Copy the record's present version to the history, as a writer does before a change at `instant`."""
     await change(
         memory,
         "WITH kept AS (INSERT INTO record_history (tenant, id, row_version, from_at, to_at, type, scope, sensitivity,"
@@ -211,7 +214,7 @@ async def keep_version(memory: Memory, id_: UUID, instant: datetime) -> None:
     )
 
 
-async def test_decision_9_relations_are_those_that_existed_then(memory: Memory) -> None:
+async def test_relations_are_those_that_existed_then(memory: Memory) -> None:
     fact = await memory.observe("Alice", "works_at", "Acme")
     born = memory.clock.now()
     edges = {edge.id: edge for edge in fact.edges}
@@ -228,7 +231,7 @@ async def test_decision_9_relations_are_those_that_existed_then(memory: Memory) 
         assert all(relation == edges[relation.id] for relation in found[moment])
 
 
-async def test_decision_9_a_relation_needs_both_ends_in_full_sight(memory: Memory) -> None:
+async def test_both_ends_of_a_relation_must_be_readable_in_full(memory: Memory) -> None:
     fact = await memory.observe("Alice", "works_at", "Acme")
     born = memory.clock.now()
     end = next(edge.target for edge in fact.edges if edge.predicate == "object_entity")
@@ -271,13 +274,13 @@ async def test_versions_tile_time_and_come_in_pages(memory: Memory) -> None:
         assert version.record == await at(memory, id_, last)
 
 
-async def test_decision_9_an_old_instant_is_exact_whatever_is_being_written_now(memory: Memory) -> None:
-    """What began after the instant's tick is not waited for."""
+async def test_an_old_instant_is_exact_whatever_is_being_written_now(memory: Memory) -> None:
+    """Transactions that began after the snapshot of the instant are not waited for."""
     memory.clock.at = SystemClock().now()
     await memory.turn("long ago")
-    await Feed(memory.database, "words").tick()
+    await Feed(memory.database, "words").take_snapshot()
     async with memory.database.engine.begin() as connection:
-        await connection.exec_driver_sql("UPDATE sync_tick SET at = at - interval '1 hour'")
+        await connection.exec_driver_sql("UPDATE sync_snapshot SET at = at - interval '1 hour'")
     async with memory.database.engine.begin() as writer:
         await writer.exec_driver_sql("SELECT pg_current_xact_id()")
         began = time.monotonic()
@@ -287,36 +290,36 @@ async def test_decision_9_an_old_instant_is_exact_whatever_is_being_written_now(
             await settle(memory.database, SystemClock().now(), within_s=0.0)
 
 
-async def test_decision_9_what_only_reads_is_not_waited_for(memory: Memory) -> None:
+async def test_a_transaction_that_only_reads_is_not_waited_for(memory: Memory) -> None:
     await memory.turn("hello")
     async with memory.database.engine.begin() as reader:
         await reader.exec_driver_sql("SELECT count(*) FROM record")
         await settle(memory.database, SystemClock().now(), within_s=0.0)
 
 
-async def test_decision_9_a_writer_that_nobody_has_overtaken_is_waited_for(memory: Memory) -> None:
-    """Its number is not below the xmax of the tick's snapshot, and yet it began first."""
+async def test_a_writer_with_the_highest_transaction_id_is_waited_for(memory: Memory) -> None:
+    """Its transaction id is not below the xmax of the stored snapshot, although it began before the instant."""
     memory.clock.at = SystemClock().now()
     await memory.turn("hello")
     instant = SystemClock().now()
     async with memory.database.engine.begin() as writer:
         await writer.exec_driver_sql("SELECT pg_current_xact_id()")
-        await Feed(memory.database, "words").tick()
+        await Feed(memory.database, "words").take_snapshot()
         async with memory.database.engine.begin() as connection:
-            await connection.exec_driver_sql("UPDATE sync_tick SET at = %s", (instant + timedelta(hours=1),))
+            await connection.exec_driver_sql("UPDATE sync_snapshot SET at = %s", (instant + timedelta(hours=1),))
         with pytest.raises(StoreUnavailable):
             await settle(memory.database, instant, within_s=0.0)
     await settle(memory.database, instant, within_s=0.0)
 
 
-async def test_decision_9_a_tick_within_the_leeway_of_clocks_is_not_trusted(memory: Memory) -> None:
+async def test_a_snapshot_within_the_leeway_of_clocks_is_not_used(memory: Memory) -> None:
     memory.clock.at = SystemClock().now()
     await memory.turn("hello")
-    await Feed(memory.database, "words").tick()
+    await Feed(memory.database, "words").take_snapshot()
     instant = SystemClock().now()
     for later, waits in ((LEEWAY - RESOLUTION, True), (LEEWAY, False)):
         async with memory.database.engine.begin() as connection:
-            await connection.exec_driver_sql("UPDATE sync_tick SET at = %s", (instant + later,))
+            await connection.exec_driver_sql("UPDATE sync_snapshot SET at = %s", (instant + later,))
         async with memory.database.engine.begin() as writer:
             await writer.exec_driver_sql("SELECT pg_current_xact_id()")
             if waits:
@@ -326,7 +329,7 @@ async def test_decision_9_a_tick_within_the_leeway_of_clocks_is_not_trusted(memo
                 await settle(memory.database, instant, within_s=0.0)
 
 
-async def test_decision_9_a_write_in_flight_is_waited_for_and_included(memory: Memory) -> None:
+async def test_a_write_in_flight_is_waited_for_and_included(memory: Memory) -> None:
     memory.clock.at = SystemClock().now()
     async with held_commits(memory) as holder:
         writing = asyncio.create_task(memory.turn("the slow one", trust=SLOW))
@@ -334,12 +337,12 @@ async def test_decision_9_a_write_in_flight_is_waited_for_and_included(memory: M
         written_at = memory.clock.now()
         memory.clock.forward(timedelta(seconds=1))
         reading = asyncio.create_task(
-            memory.lookup.records(memory.trust)  # the present, meanwhile: nothing yet
+            memory.lookup.records(memory.trust)  # the present does not include the open write
         )
         assert (await reading).records == ()
         settling = asyncio.create_task(settle(memory.database, written_at + timedelta(milliseconds=1), within_s=30))
         asked = iter(range(10))
-        await until(lambda: _exhausted(asked))  # time enough for it to ask several times
+        await until(lambda: _exhausted(asked))  # long enough for several attempts
         assert not settling.done()
         assert not writing.done()
         await holder.exec_driver_sql("SELECT pg_advisory_unlock_all()")
@@ -355,7 +358,7 @@ async def _exhausted(rounds: Iterator[int]) -> bool:
     return next(rounds, None) is None
 
 
-async def test_decision_9_a_writer_that_never_commits_is_named_at_the_deadline(memory: Memory) -> None:
+async def test_a_writer_that_never_commits_is_reported_at_the_deadline(memory: Memory) -> None:
     memory.clock.at = SystemClock().now()
     kept = await memory.turn("before")
     async with held_commits(memory) as holder:
@@ -380,7 +383,7 @@ def test_an_instant_has_an_offset_and_is_past() -> None:
         assert caught.value.path == ["asOf"]
 
 
-async def test_a_record_that_never_was_has_no_past(memory: Memory) -> None:
+async def test_a_record_that_never_existed_has_no_past(memory: Memory) -> None:
     await memory.turn("hello")
     assert await at(memory, uuid4(), memory.clock.now()) is None
     async with past(memory) as reader:

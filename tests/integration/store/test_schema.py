@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
 
 import psycopg
 import pytest
+from alembic import command
+from alembic.config import Config
 from fix_memory import Memory, fresh_database
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
@@ -15,7 +16,7 @@ from sqlalchemy.pool import NullPool
 from stratagraph.service.embedded_postgres import postgres_binaries
 from stratagraph.store.model.errors import Misconfigured
 from stratagraph.store.postgres.database import sqlalchemy_url
-from stratagraph.store.postgres.schema import migrate
+from stratagraph.store.postgres.schema import MIGRATIONS, migrate
 from stratagraph.store.postgres.tables import metadata
 
 
@@ -61,14 +62,62 @@ async def test_migrating_again_keeps_the_data(memory: Memory, database_url: str)
 
 def test_every_migration_applies_to_a_database_with_data(postgres_url: str, database_url: str) -> None:
     """From each revision with rows in its tables to the newest; the first revision starts from nothing."""
-    versions = Path(__file__).parents[3] / "store/stratagraph/store/migrations/versions"
-    revisions = sorted(path.stem.split("_")[0] for path in versions.glob("[0-9]*.py"))
+    revisions = sorted(path.stem.split("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
     assert revisions[0] == "0001"
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("INSERT INTO tenant (name, index_key) VALUES ('kept', decode(repeat('ab', 32), 'hex'))")
     assert migrate(database_url) == revisions[-1]
     with psycopg.connect(database_url) as connection:
         assert connection.execute("SELECT name FROM tenant").fetchall() == [("kept",)]
+
+
+def test_the_renamed_tables_of_the_feed_keep_their_rows_policies_and_grants(postgres_url: str) -> None:
+    with fresh_database(postgres_url, None) as url:
+        _migrate_to(url, "0008")
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("INSERT INTO sync_tick (snap) SELECT pg_current_snapshot() FROM generate_series(1, 2)")
+            connection.execute(
+                "INSERT INTO sync_cursor (consumer, shard, tick, win_tick, win_seq) VALUES ('neo4j', 0, 2, 3, 7)"
+            )
+            connection.execute(
+                "INSERT INTO sync_parked (consumer, tenant, kind, id, version, error, tries, next_try)"
+                " VALUES ('neo4j', 1, 1, gen_random_uuid(), 5, 'refused', 2, now())"
+            )
+            connection.execute("INSERT INTO mirror_keeper (mirror, owner, epoch) VALUES ('neo4j', 'old', 4)")
+            before = _guards(connection, "sync_tick", "sync_parked", "mirror_keeper", "sync_cursor")
+        migrate(url)
+        with psycopg.connect(url, autocommit=True) as connection:
+            assert connection.execute("SELECT id FROM sync_snapshot ORDER BY id").fetchall() == [(1,), (2,), (3,)]
+            cursor = "SELECT snapshot, window_snapshot, window_seq FROM sync_cursor WHERE consumer = 'neo4j'"
+            assert connection.execute(cursor).fetchall() == [(2, 3, 7)]
+            letters = "SELECT version, error, tries FROM sync_dead_letter"
+            assert connection.execute(letters).fetchall() == [(5, "refused", 2)]
+            assert connection.execute("SELECT owner, epoch FROM mirror_leader").fetchall() == [("old", 4)]
+            assert _guards(connection, "sync_snapshot", "sync_dead_letter", "mirror_leader", "sync_cursor") == before
+            added = "INSERT INTO sync_snapshot (snap) VALUES (pg_current_snapshot()) RETURNING id"
+            assert connection.execute(added).fetchall() == [(4,)]
+
+
+def _migrate_to(url: str, revision: str) -> None:
+    """Migrate an empty database to an earlier revision than the newest."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.set_main_option("path_separator", "os")
+    engine = create_engine(sqlalchemy_url(url), poolclass=NullPool)
+    with engine.connect() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+        connection.commit()
+
+
+def _guards(connection: psycopg.Connection, *tables: str) -> list[object]:
+    """Row-level security, policies and grants of some tables."""
+    guards = (
+        "SELECT c.relrowsecurity, (SELECT array_agg(a::text ORDER BY a::text) FROM unnest(c.relacl) a),"
+        " (SELECT array_agg((p.polname, p.polcmd, p.polroles)::text ORDER BY p.polname)"
+        " FROM pg_policy p WHERE p.polrelid = c.oid) FROM pg_class c WHERE c.oid = to_regclass(%s)"
+    )
+    return [connection.execute(guards, (table,)).fetchone() for table in tables]
 
 
 def test_a_database_of_a_newer_version_is_refused(database_url: str) -> None:

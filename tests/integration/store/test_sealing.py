@@ -1,4 +1,4 @@
-"""Sealed records: all of what they say lies in blobs, and whoever may see them notices nothing (decisions 17, 18)."""
+"""Sealed records: their content is stored in blobs, and callers who may read them notice no difference."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from sqlalchemy import text
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.audit.events import AuditEvent, fetch_audit, write_audit
+from stratagraph.store.feed.changes import append_changes
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.shredding import shred
 from stratagraph.store.keys.sealing.vault import Sealed, Vault
-from stratagraph.store.keys.tenancy import Directory, Tenant
 from stratagraph.store.model.clock import RESOLUTION
 from stratagraph.store.model.enums import AuditAction, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Misconfigured, StoreUnavailable, StratagraphError
 from stratagraph.store.postgres.database import Database
+from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.key_rotation import Rotation
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.writing import Edit, finish, update_records
 
 HIGH = Sensitivity.HIGH
 TABLES = ("record", "record_history", "audit_note", "candidate")
@@ -74,17 +76,17 @@ def another_process(memory: Memory, *, master: LocalMasterKey | None = None, **o
 async def revise(memory: Memory, edit: Edit, *, rationale: str | None = None) -> None:
     """What a revision does: lock, edit, audit, feed."""
     memory.clock.forward(RESOLUTION * 1_000_000)
-    caller = await memory.directory.caller(memory.trust)
+    caller = await memory.directory.resolve(memory.trust)
     async with memory.database.writing(caller.bounds) as connection:
         await connection.execute(text("SELECT 1 FROM record WHERE id = :id FOR UPDATE"), {"id": edit.id})
         changes = await update_records(connection, memory.directory, caller.tenant, [edit], at=memory.clock.now())
         if rationale is not None:
             event = AuditEvent(record=edit.id, action=AuditAction.REVISE, rationale=rationale)
             await write_audit(connection, caller.tenant, [event], actor="tester", at=memory.clock.now())
-        await finish(connection, caller.tenant, changes)
+        await append_changes(connection, caller.tenant, changes)
 
 
-async def test_decision_17_a_sealed_record_lies_in_one_blob_and_reads_like_any_other(memory: Memory) -> None:
+async def test_a_sealed_record_is_stored_in_one_blob_and_reads_like_any_other(memory: Memory) -> None:
     kept = await memory.observe("Nightjar", "is", "a zeppelin", sensitivity=HIGH, reason_to_remember="the falcon asked")
     (row,) = await rows(memory, "SELECT * FROM record WHERE id = :id", id=kept.primary.id)
     assert row["sealed"] is not None
@@ -113,7 +115,7 @@ async def test_decision_17_a_sealed_record_lies_in_one_blob_and_reads_like_any_o
     assert [entity.name for entity in named] == ["Nightjar"]
 
 
-async def test_below_the_level_everything_lies_as_before(memory: Memory) -> None:
+async def test_a_record_below_the_level_is_stored_in_plain_text(memory: Memory) -> None:
     kept = await memory.observe("Nightjar", "is", "a zeppelin", sensitivity=Sensitivity.MEDIUM)
     (row,) = await rows(memory, "SELECT name, sealed FROM record WHERE id = :id", id=kept.primary.id)
     assert (row["name"], row["sealed"]) == ("Nightjar is a zeppelin", None)
@@ -121,7 +123,7 @@ async def test_below_the_level_everything_lies_as_before(memory: Memory) -> None
     assert await rows(memory, "SELECT 1 FROM data_key") == []
 
 
-async def test_one_level_below_a_sealed_record_only_its_head_shows(memory: Memory) -> None:
+async def test_one_level_below_a_sealed_record_only_its_head_is_shown(memory: Memory) -> None:
     kept = await memory.turn("a zeppelin", sensitivity=HIGH)
     medium = await memory.lookup.record(trust_of(ceiling=Sensitivity.MEDIUM), kept.primary.id)
     assert medium is not None
@@ -194,7 +196,7 @@ async def test_a_working_record_is_sealed_anew_at_each_update_and_so_is_its_hist
     ),
     st.booleans(),
 )
-async def test_an_edit_says_the_same_of_a_sealed_record_as_of_a_plain_one(
+async def test_an_edit_has_the_same_result_for_sealed_and_plain_records(
     memory: Memory, said: dict[str, str], revision: bool
 ) -> None:
     read = []
@@ -221,7 +223,7 @@ async def test_an_edit_says_the_same_of_a_sealed_record_as_of_a_plain_one(
     assert read[0] == read[1]
 
 
-async def test_decision_17_raising_the_sensitivity_seals_all_copies_in_the_same_transaction(memory: Memory) -> None:
+async def test_raising_the_sensitivity_seals_all_copies_in_the_same_transaction(memory: Memory) -> None:
     state = {"thread_id": "t", "state": "planning", "next_actions": ["ask the falcon"]}
     kept = await memory.remember(SourceKind.WORKING_STATE, state, reason_to_remember="for the zeppelin")
     await memory.remember(SourceKind.WORKING_STATE, {**state, "next_actions": ["wait"]})
@@ -245,7 +247,7 @@ async def test_decision_17_raising_the_sensitivity_seals_all_copies_in_the_same_
 
 async def test_a_raise_that_fails_leaves_everything_plain(memory: Memory) -> None:
     kept = await memory.turn("plain words")
-    caller = await memory.directory.caller(memory.trust)
+    caller = await memory.directory.resolve(memory.trust)
     edit = Edit(id=kept.primary.id, sensitivity=int(HIGH))
 
     async def fail() -> None:
@@ -261,7 +263,7 @@ async def test_a_raise_that_fails_leaves_everything_plain(memory: Memory) -> Non
     assert (row["sealed"], row["text"] is not None) == (None, True)
 
 
-async def test_what_is_said_of_a_record_that_is_gone_is_sealed(memory: Memory) -> None:
+async def test_a_rationale_about_a_deleted_record_is_sealed(memory: Memory) -> None:
     kept = await memory.turn("plain words")
     tenant = await tenant_of(memory)
     async with memory.database.engine.begin() as connection:
@@ -317,7 +319,7 @@ async def test_without_a_master_key_nothing_sensitive_is_written(memory: Memory)
     await replace(memory, capture=capture).turn("not secret")
 
 
-async def test_decision_18_index_keys_are_wrapped_as_soon_as_there_is_a_master_key(memory: Memory) -> None:
+async def test_index_keys_are_wrapped_as_soon_as_there_is_a_master_key(memory: Memory) -> None:
     off = Directory(memory.database, Vault(memory.database, seal_from=None))
     plain = await off.tenant("acme", create=True)
     assert plain is not None
@@ -338,7 +340,7 @@ async def test_decision_18_index_keys_are_wrapped_as_soon_as_there_is_a_master_k
         await Vault(memory.database, seal_from=None).check()
 
 
-async def test_processes_that_meet_a_new_tenant_at_once_agree_on_its_first_key(memory: Memory) -> None:
+async def test_processes_that_use_a_new_tenant_at_once_agree_on_its_first_key(memory: Memory) -> None:
     await memory.turn("low")
     several = [another_process(memory) for _ in range(4)]
     kept = await asyncio.gather(*(one.turn(f"secret {n}", sensitivity=HIGH) for n, one in enumerate(several)))
@@ -378,7 +380,7 @@ async def test_rotation_seals_everything_anew_and_drops_the_old_key(memory: Memo
     written = len(await rows(memory, "SELECT 1 FROM sync_log"))
     rotation = Rotation(memory.database, memory.directory, memory.clock)
     tenant = await tenant_of(memory)
-    waiting = await rotation.waiting(tenant)
+    waiting = await rotation.count_rows_to_seal(tenant)
     told: list[int] = []
     done = await rotation.rotate(tenant, told.append)
     assert (done.key, done.dropped, done.continued) == (2, 1, False)
@@ -397,11 +399,11 @@ async def test_rotation_seals_everything_anew_and_drops_the_old_key(memory: Memo
         assert whole.payload["next_actions"] == ["second"]
     await stale.turn("written by a process that knew the old key", sensitivity=HIGH)
     assert marks(await blobs(memory)) == {2}
-    (use,) = await rotation.uses()
+    (use,) = await rotation.list_keys()
     assert (use.tenant, use.id, use.newest, use.rows["records"], use.rows["history"]) == ("acme", 2, True, 7, 6)
 
 
-async def test_a_rotation_that_was_killed_goes_on(
+async def test_a_rotation_that_was_killed_can_be_resumed(
     memory: Memory, sealed: list[UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stratagraph.store.records.key_rotation.BATCH", 4)
@@ -417,7 +419,7 @@ async def test_a_rotation_that_was_killed_goes_on(
     with pytest.raises(Killed):
         await rotation.rotate(tenant, die)
     assert marks(await blobs(memory)) == {1, 2}
-    assert [use.newest for use in await rotation.uses()] == [False, True]
+    assert [use.newest for use in await rotation.list_keys()] == [False, True]
     for id_ in sealed:
         assert await memory.lookup.record(memory.trust, id_) is not None
     again = another_process(memory)
@@ -455,7 +457,7 @@ async def test_writers_and_a_rotation_do_not_lose_anything_to_each_other(
     assert [row["id"] for row in await rows(memory, "SELECT id FROM data_key")] == [3]
     assert marks(await blobs(memory)) == {3}
     reader = another_process(memory)
-    caller = await reader.directory.caller(memory.trust)
+    caller = await reader.directory.resolve(memory.trust)
     async with memory.database.reading(caller.bounds) as connection:
         found = await Reader(connection, reader.directory, caller, memory.clock.now()).records({*sealed, *written})
     assert len(found) == len({*sealed, *written})
@@ -465,7 +467,7 @@ async def test_an_old_key_stays_while_a_writer_still_seals_with_it(memory: Memor
     rotation = Rotation(memory.database, memory.directory, memory.clock)
     tenant = await tenant_of(memory)
     writer = another_process(memory)
-    caller = await writer.directory.caller(memory.trust)
+    caller = await writer.directory.resolve(memory.trust)
     async with memory.database.writing(caller.bounds) as connection:
         sealer = await caller.tenant.keyring.sealer(connection)
         assert sealer.key_id == 1
@@ -489,13 +491,13 @@ async def test_an_old_key_stays_while_a_writer_still_seals_with_it(memory: Memor
     assert whole.name == "late"
 
 
-async def test_rotation_also_seals_what_was_written_before_there_was_a_level(memory: Memory) -> None:
+async def test_rotation_also_seals_rows_written_before_encryption_was_on(memory: Memory) -> None:
     before = another_process(memory, seal_from=None)
     kept = await before.turn("the zeppelin of old", sensitivity=HIGH, reason_to_remember="falcon")
     assert "zeppelin" in await everything(memory)
     rotation = Rotation(memory.database, memory.directory, memory.clock)
     tenant = await tenant_of(memory)
-    assert await rotation.waiting(tenant) == 1
+    assert await rotation.count_rows_to_seal(tenant) == 1
     await rotation.rotate(tenant, lambda _: None)
     lies = await everything(memory)
     assert "zeppelin" not in lies
@@ -505,7 +507,7 @@ async def test_rotation_also_seals_what_was_written_before_there_was_a_level(mem
     assert (whole.text, whole.version) == (kept.primary.text, 1)
 
 
-async def test_the_master_key_is_exchanged_without_touching_what_is_sealed(memory: Memory, sealed: list[UUID]) -> None:
+async def test_the_master_key_is_exchanged_without_rewriting_sealed_rows(memory: Memory, sealed: list[UUID]) -> None:
     old, new = LocalMasterKey(bytes(32)), LocalMasterKey(b"n" * 32)
     lies = {bytes(row["sealed"]) for row in await blobs(memory)}
     both = Vault(memory.database, new, previous=old)
@@ -520,14 +522,14 @@ async def test_the_master_key_is_exchanged_without_touching_what_is_sealed(memor
     assert await alone.lookup.record(memory.trust, sealed[0]) is not None
 
 
-async def test_shredding_takes_the_keys_with_it_for_good(memory: Memory, sealed: list[UUID]) -> None:
+async def test_shredding_deletes_the_keys_for_good(memory: Memory, sealed: list[UUID]) -> None:
     tenant = await tenant_of(memory)
     (kept,) = await rows(memory, "SELECT sealed FROM record WHERE id = :id", id=sealed[0])
     async with memory.database.engine.begin() as connection:
         assert await shred(connection, memory.directory, tenant) == 1
     memory.directory.forget(tenant)
     assert await rows(memory, "SELECT 1 FROM data_key") == []
-    with pytest.raises(StratagraphError, match="which is not there"):
+    with pytest.raises(StratagraphError, match="which does not exist"):
         await memory.lookup.record(memory.trust, sealed[0])
     after = await tenant_of(memory)
     assert after.index_key != tenant.index_key
@@ -538,7 +540,7 @@ async def test_shredding_takes_the_keys_with_it_for_good(memory: Memory, sealed:
         await after.keyring.open([Sealed(id=sealed[0], purpose="record", blob=bytes(kept["sealed"]))])
 
 
-async def test_shredding_is_undone_with_its_transaction(memory: Memory, sealed: list[UUID]) -> None:
+async def test_shredding_is_rolled_back_with_its_transaction(memory: Memory, sealed: list[UUID]) -> None:
     tenant = await tenant_of(memory)
 
     async def fail() -> None:
@@ -552,12 +554,12 @@ async def test_shredding_is_undone_with_its_transaction(memory: Memory, sealed: 
     assert await memory.lookup.record(memory.trust, sealed[0]) is not None
 
 
-async def test_the_number_of_statements_does_not_grow_with_what_is_sealed(memory: Memory, sealed: list[UUID]) -> None:
+async def test_the_number_of_statements_does_not_grow_with_the_sealed_rows(memory: Memory, sealed: list[UUID]) -> None:
     await memory.lookup.record(memory.trust, sealed[0])
 
     async def statements(ids: list[UUID], database: Database = memory.database) -> int:
         before = database.statements
-        caller = await memory.directory.caller(memory.trust)
+        caller = await memory.directory.resolve(memory.trust)
         async with database.reading(caller.bounds) as connection:
             await Reader(connection, memory.directory, caller, memory.clock.now()).records(ids)
         return database.statements - before

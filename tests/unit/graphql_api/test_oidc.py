@@ -1,4 +1,4 @@
-"""OIDC tokens: what is believed, what is refused, and that no claim is ever read as more than it says."""
+"""OIDC tokens: which are accepted, which are refused, and that no claim grants more than it states."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from structlog.testing import capture_logs
 
-from stratagraph.graphql import oidc
 from stratagraph.graphql.authentication import Authentication
-from stratagraph.graphql.oidc import ClaimNames, IssuerKeys, OidcTokens, Refused, is_safe_url, trust_of
+from stratagraph.graphql.oidc import issuer_keys
+from stratagraph.graphql.oidc.claims import ClaimNames, TokenRefused, trust_of
+from stratagraph.graphql.oidc.issuer_keys import IssuerKeys
+from stratagraph.graphql.oidc.tokens import MAX_TOKEN_BYTES, OidcTokens
+from stratagraph.graphql.oidc.urls import is_safe_url
 from stratagraph.service.settings import Settings
 from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.errors import Misconfigured, Unauthenticated
@@ -29,6 +32,9 @@ from stratagraph.store.model.trust import SINGLE_USER, Trust
 
 NAMES = ClaimNames()
 EXAMPLES = settings(max_examples=300, deadline=None)
+NOT_ACCEPTED = "alg: not one of RS256, PS256, ES256, EdDSA"
+UNKNOWN_KEY = "kid: the issuer has no such key"
+NO_KEYS = "kid: the issuer's keys are unavailable"
 
 
 @pytest.fixture
@@ -39,7 +45,7 @@ def issuer() -> Iterator[Issuer]:
 
 @dataclass
 class Hand:
-    """A monotonic clock that moves when it is told to."""
+    """A monotonic clock that a test sets by hand."""
 
     at: float = 1_000.0
 
@@ -58,7 +64,7 @@ def tokens(issuer: Issuer, hand: Hand) -> OidcTokens:
 
 
 async def refusal(tokens: OidcTokens, token: str) -> str:
-    """The reason in the log; the caller is told the same as ever, and the log nothing of the token."""
+    """Return the logged reason; check that the caller gets the one message and the log nothing of the token."""
     with capture_logs() as logs, pytest.raises(Unauthenticated) as caught:
         await tokens.authenticate(token)
     assert caught.value.message == Unauthenticated().message
@@ -68,7 +74,7 @@ async def refusal(tokens: OidcTokens, token: str) -> str:
     return str(logs[-1]["reason"])
 
 
-async def test_a_token_says_who_and_no_more_than_it_says(issuer: Issuer, tokens: OidcTokens) -> None:
+async def test_a_token_grants_what_its_claims_state(issuer: Issuer, tokens: OidcTokens) -> None:
     assert await tokens.authenticate(issuer.token()) == Trust(
         tenant="acme", actor="oidc:agent-7", access=Access.READ, ceiling=Sensitivity.PUBLIC, scopes=frozenset()
     )
@@ -87,11 +93,11 @@ async def test_a_token_says_who_and_no_more_than_it_says(issuer: Issuer, tokens:
         assert (await tokens.authenticate(issuer.token(stratagraph_scopes=all_of_them))).scopes is None
 
 
-async def test_every_algorithm_on_the_list_works(issuer: Issuer, tokens: OidcTokens) -> None:
+async def test_every_listed_algorithm_is_accepted(issuer: Issuer, tokens: OidcTokens) -> None:
     issuer.keys |= {"ec": ec.generate_private_key(ec.SECP256R1()), "ed": ed25519.Ed25519PrivateKey.generate()}
     for kid, algorithm in (("rsa", "RS256"), ("rsa", "PS256"), ("ec", "ES256"), ("ed", "EdDSA")):
         assert (await tokens.authenticate(issuer.token(kid=kid, algorithm=algorithm))).tenant == "acme"
-    assert not set(oidc.ALGORITHMS) & {"none", "HS256", "HS384", "HS512"}
+    assert not set(issuer_keys.ALGORITHMS) & {"none", "HS256", "HS384", "HS512"}
 
 
 @pytest.mark.parametrize(
@@ -107,27 +113,30 @@ async def test_every_algorithm_on_the_list_works(issuer: Issuer, tokens: OidcTok
         ({"aud": None}, "MissingRequiredClaimError"),
         ({"iss": None}, "MissingRequiredClaimError"),
         ({"sub": None}, "MissingRequiredClaimError"),
-        ({"sub": ""}, "sub: missing or not a name"),
-        ({"sub": "a\x00b"}, "sub: missing or not a name"),
-        ({"sub": "x" * 257}, "sub: missing or not a name"),
-        ({"stratagraph_tenant": None}, "tenant: missing or not a name"),
-        ({"stratagraph_tenant": " "}, "tenant: missing or not a name"),
-        ({"stratagraph_tenant": 1}, "tenant: missing or not a name"),
-        ({"stratagraph_tenant": ["acme"]}, "tenant: missing or not a name"),
-        ({"stratagraph_ceiling": "top-secret"}, "ceiling: not a word we know"),
-        ({"stratagraph_ceiling": "HIGH"}, "ceiling: not a word we know"),
-        ({"stratagraph_ceiling": "hıgh"}, "ceiling: not a word we know"),  # its upper case is HIGH
-        ({"stratagraph_ceiling": 4}, "ceiling: not a word we know"),
-        ({"stratagraph_ceiling": ["low"]}, "ceiling: not a word we know"),
-        ({"stratagraph_access": "root"}, "access: not a word we know"),
-        ({"stratagraph_access": 3}, "access: not a word we know"),
+        ({"sub": ""}, "sub: missing, or not a printable string of 1 to 256 characters"),
+        ({"sub": "a\x00b"}, "sub: missing, or not a printable string of 1 to 256 characters"),
+        ({"sub": "x" * 257}, "sub: missing, or not a printable string of 1 to 256 characters"),
+        ({"stratagraph_tenant": None}, "tenant: missing, or not a printable string of 1 to 256 characters"),
+        ({"stratagraph_tenant": " "}, "tenant: missing, or not a printable string of 1 to 256 characters"),
+        ({"stratagraph_tenant": 1}, "tenant: missing, or not a printable string of 1 to 256 characters"),
+        ({"stratagraph_tenant": ["acme"]}, "tenant: missing, or not a printable string of 1 to 256 characters"),
+        ({"stratagraph_ceiling": "top-secret"}, "ceiling: not one of public, low, medium, high, hyper"),
+        ({"stratagraph_ceiling": "HIGH"}, "ceiling: not one of public, low, medium, high, hyper"),
+        (
+            {"stratagraph_ceiling": "hıgh"},
+            "ceiling: not one of public, low, medium, high, hyper",
+        ),  # its upper case is HIGH
+        ({"stratagraph_ceiling": 4}, "ceiling: not one of public, low, medium, high, hyper"),
+        ({"stratagraph_ceiling": ["low"]}, "ceiling: not one of public, low, medium, high, hyper"),
+        ({"stratagraph_access": "root"}, "access: not one of read, write, admin"),
+        ({"stratagraph_access": 3}, "access: not one of read, write, admin"),
         ({"stratagraph_scopes": {"a": 1}}, "scopes: neither a list nor a string"),
-        ({"stratagraph_scopes": ["a", 1]}, "scopes: missing or not a name"),
-        ({"stratagraph_scopes": [""]}, "scopes: missing or not a name"),
+        ({"stratagraph_scopes": ["a", 1]}, "scopes: missing, or not a printable string of 1 to 256 characters"),
+        ({"stratagraph_scopes": [""]}, "scopes: missing, or not a printable string of 1 to 256 characters"),
     ],
     ids=str,
 )
-async def test_what_is_wrong_or_missing_is_refused(
+async def test_a_token_with_a_wrong_or_missing_claim_is_refused(
     issuer: Issuer, tokens: OidcTokens, claims: dict[str, Any], reason: str
 ) -> None:
     now = int(time.time())
@@ -135,14 +144,14 @@ async def test_what_is_wrong_or_missing_is_refused(
     assert await refusal(tokens, issuer.token(**given_)) == reason
 
 
-async def test_clocks_may_differ_by_half_a_minute(issuer: Issuer, tokens: OidcTokens) -> None:
+async def test_clocks_may_differ_by_30_seconds(issuer: Issuer, tokens: OidcTokens) -> None:
     now = int(time.time())
     for near in ({"exp": now - 25}, {"nbf": now + 25}, {"iat": now + 25}, {"nbf": None}, {"aud": ["x", AUDIENCE]}):
         assert (await tokens.authenticate(issuer.token(**near))).tenant == "acme"
 
 
-async def test_a_public_key_does_not_serve_as_a_shared_secret(issuer: Issuer, tokens: OidcTokens) -> None:
-    """The classic confusion: HS256 with what everybody can read as the secret."""
+async def test_a_public_key_is_not_accepted_as_a_shared_secret(issuer: Issuer, tokens: OidcTokens) -> None:
+    """Algorithm confusion: HS256 with the public key as the secret."""
     public = rsa_key("first").public_key()
     jwk = public_jwk(rsa_key("first"), kid="rsa")
     secrets = [
@@ -153,12 +162,12 @@ async def test_a_public_key_does_not_serve_as_a_shared_secret(issuer: Issuer, to
         b"",
     ]
     for secret in secrets:
-        assert await refusal(tokens, signed_by_secret(issuer.claims(), secret, kid="rsa")) == "alg: not one we accept"
+        assert await refusal(tokens, signed_by_secret(issuer.claims(), secret, kid="rsa")) == NOT_ACCEPTED
 
 
-async def test_an_issuer_that_shows_a_shared_secret_is_not_taken_up_on_it(issuer: Issuer, tokens: OidcTokens) -> None:
+async def test_a_symmetric_key_in_the_key_set_is_ignored(issuer: Issuer, tokens: OidcTokens) -> None:
     issuer.extra = [{"kty": "oct", "kid": "oct", "k": segment(b"s" * 32), "alg": "HS256"}]
-    assert await refusal(tokens, signed_by_secret(issuer.claims(), b"s" * 32, kid="oct")) == "alg: not one we accept"
+    assert await refusal(tokens, signed_by_secret(issuer.claims(), b"s" * 32, kid="oct")) == NOT_ACCEPTED
     assert (await tokens.authenticate(issuer.token())).tenant == "acme"
 
 
@@ -166,17 +175,17 @@ async def test_unsigned_and_forged_tokens_are_refused(issuer: Issuer, tokens: Oi
     claims = segment(issuer.claims())
     for algorithm in ("none", "None", "NONE", "", None, ["RS256"], "RS512", "ES512"):
         header = segment({"alg": algorithm, "kid": "rsa"})
-        assert await refusal(tokens, f"{header}.{claims}.") == "alg: not one we accept"
+        assert await refusal(tokens, f"{header}.{claims}.") == NOT_ACCEPTED
     assert await refusal(tokens, f"{segment({'alg': 'RS256', 'kid': 'rsa'})}.{claims}.") == "InvalidSignatureError"
     stolen = issuer.token(key=rsa_key("attacker"))
     assert await refusal(tokens, stolen) == "InvalidSignatureError"
     head, _, signature = issuer.token().split(".")
     wider = segment(issuer.claims(stratagraph_access="admin"))
     assert await refusal(tokens, f"{head}.{wider}.{signature}") == "InvalidSignatureError"
-    assert await refusal(tokens, issuer.token(sub="x" * oidc.MAX_TOKEN_BYTES)) == "token: too long, or not ASCII"
+    assert await refusal(tokens, issuer.token(sub="x" * MAX_TOKEN_BYTES)) == "token: over 16384 bytes, or not ASCII"
 
 
-async def test_a_key_that_the_token_brings_along_is_not_looked_at(issuer: Issuer, tokens: OidcTokens) -> None:
+async def test_a_key_inside_the_token_is_ignored(issuer: Issuer, tokens: OidcTokens) -> None:
     attacker = rsa_key("attacker")
     own = {"jwk": public_jwk(attacker), "jku": "http://127.0.0.1:1/keys", "x5u": "http://127.0.0.1:1/c"}
     forged = jwt.encode(issuer.claims(), attacker, algorithm="RS256", headers={"kid": "rsa", **own})
@@ -184,7 +193,7 @@ async def test_a_key_that_the_token_brings_along_is_not_looked_at(issuer: Issuer
     assert set(issuer.documents) == {"/.well-known/openid-configuration", "/keys"}
 
 
-async def test_a_key_serves_only_the_algorithm_it_was_shown_for(issuer: Issuer, tokens: OidcTokens) -> None:
+async def test_a_key_verifies_only_the_algorithm_it_is_published_for(issuer: Issuer, tokens: OidcTokens) -> None:
     issuer.keys = {}
     bound, encrypts, private = rsa_key("bound"), rsa_key("encrypts"), ed25519.Ed25519PrivateKey.generate()
     weak = rsa.generate_private_key(public_exponent=65537, key_size=1024)
@@ -198,46 +207,45 @@ async def test_a_key_serves_only_the_algorithm_it_was_shown_for(issuer: Issuer, 
         {"kty": "EC", "crv": "P-256", "kid": "off", "x": segment(b"1" * 32), "y": segment(b"2" * 32)},
     ]
     assert (await tokens.authenticate(issuer.token(kid="bound", key=bound, algorithm="PS256"))).tenant == "acme"
-    unknown = "key: the issuer has none of that name"
-    assert await refusal(tokens, issuer.token(kid="bound", key=bound)) == unknown
-    assert await refusal(tokens, issuer.token(kid="encrypts", key=encrypts)) == unknown
-    assert await refusal(tokens, issuer.token(kid="private", key=private, algorithm="EdDSA")) == unknown
+    assert await refusal(tokens, issuer.token(kid="bound", key=bound)) == UNKNOWN_KEY
+    assert await refusal(tokens, issuer.token(kid="encrypts", key=encrypts)) == UNKNOWN_KEY
+    assert await refusal(tokens, issuer.token(kid="private", key=private, algorithm="EdDSA")) == UNKNOWN_KEY
     with pytest.warns(UserWarning, match="below"):
         short = issuer.token(kid="weak", key=weak)
     assert await refusal(tokens, short) == "InvalidKeyError"
 
 
-async def test_a_token_without_a_key_name_is_checked_with_the_only_key_there_is(
+async def test_a_token_without_a_kid_is_checked_with_the_only_key(
     issuer: Issuer, tokens: OidcTokens, hand: Hand
 ) -> None:
     nameless = issuer.token(kid=None)
     assert (await tokens.authenticate(nameless)).tenant == "acme"
     issuer.keys["other"] = rsa_key("second")
-    hand.at += oidc.FRESH_S
-    assert await refusal(tokens, nameless) == "key: the issuer has none of that name"
+    hand.at += issuer_keys.FRESH_S
+    assert await refusal(tokens, nameless) == UNKNOWN_KEY
 
 
-async def test_keys_are_fetched_once_and_a_new_name_fetches_them_anew(
+async def test_keys_are_fetched_once_and_again_for_an_unknown_kid(
     issuer: Issuer, tokens: OidcTokens, hand: Hand
 ) -> None:
     await asyncio.gather(*(tokens.authenticate(issuer.token()) for _ in range(20)))
     assert len(issuer.documents) == 2
     issuer.keys["next"] = rsa_key("second")
-    hand.at += oidc.RETRY_S
+    hand.at += issuer_keys.RETRY_S
     assert (await tokens.authenticate(issuer.token(kid="next"))).tenant == "acme"
     assert (await tokens.authenticate(issuer.token(kid="rsa"))).tenant == "acme"
     assert len(issuer.documents) == 4
 
 
-async def test_unknown_names_ask_the_issuer_at_most_every_ten_seconds(
+async def test_unknown_kids_cause_at_most_one_fetch_every_ten_seconds(
     issuer: Issuer, tokens: OidcTokens, hand: Hand
 ) -> None:
     await tokens.authenticate(issuer.token())
-    hand.at += oidc.RETRY_S
+    hand.at += issuer_keys.RETRY_S
     for second in range(10):
         for number in range(5):
             invented = issuer.token(kid=f"k{second}-{number}", key=rsa_key("attacker"))
-            assert await refusal(tokens, invented) == "key: the issuer has none of that name"
+            assert await refusal(tokens, invented) == UNKNOWN_KEY
         hand.at += 0.999
     assert len(issuer.documents) == 4
     hand.at += 0.02
@@ -245,60 +253,60 @@ async def test_unknown_names_ask_the_issuer_at_most_every_ten_seconds(
     assert len(issuer.documents) == 6
 
 
-async def test_a_withdrawn_key_is_believed_no_longer_than_keys_are_fresh(
+async def test_a_withdrawn_key_is_refused_once_the_cache_is_not_fresh(
     issuer: Issuer, tokens: OidcTokens, hand: Hand
 ) -> None:
     old = issuer.token()
     await tokens.authenticate(old)
     issuer.keys = {"next": rsa_key("second")}
-    hand.at += oidc.FRESH_S - 1
+    hand.at += issuer_keys.FRESH_S - 1
     assert (await tokens.authenticate(old)).tenant == "acme"
     hand.at += 1
-    assert await refusal(tokens, old) == "key: the issuer has none of that name"
+    assert await refusal(tokens, old) == UNKNOWN_KEY
 
 
-async def test_with_the_issuer_down_its_last_keys_serve_for_a_while(
+async def test_cached_keys_are_accepted_for_six_hours_while_the_issuer_is_down(
     issuer: Issuer, tokens: OidcTokens, hand: Hand
 ) -> None:
     token = issuer.token()
     await tokens.authenticate(token)
     issuer.down()
-    hand.at += oidc.FRESH_S
+    hand.at += issuer_keys.FRESH_S
     with capture_logs() as logs:
         for _ in range(3):
             assert (await tokens.authenticate(token)).tenant == "acme"
-            hand.at += oidc.RETRY_S
+            hand.at += issuer_keys.RETRY_S
     assert [entry["event"] for entry in logs] == ["oidc issuer unusable"]
-    hand.at = 1_000 + oidc.STALE_S - 1
+    hand.at = 1_000 + issuer_keys.STALE_S - 1
     assert (await tokens.authenticate(token)).tenant == "acme"
     hand.at += 1
-    assert await refusal(tokens, token) == "key: no keys to check with"
+    assert await refusal(tokens, token) == NO_KEYS
     issuer.up()
-    hand.at += oidc.RETRY_S
+    hand.at += issuer_keys.RETRY_S
     with capture_logs() as logs:
         assert (await tokens.authenticate(token)).tenant == "acme"
     assert [entry["event"] for entry in logs] == ["oidc issuer usable again"]
 
 
-async def test_with_the_issuer_down_from_the_start_nobody_is_believed(
+async def test_every_token_is_refused_while_no_keys_were_ever_fetched(
     issuer: Issuer, tokens: OidcTokens, hand: Hand
 ) -> None:
     token = issuer.token()
     issuer.down()
-    assert await refusal(tokens, token) == "key: no keys to check with"
+    assert await refusal(tokens, token) == NO_KEYS
     issuer.up()
-    assert await refusal(tokens, token) == "key: no keys to check with"
+    assert await refusal(tokens, token) == NO_KEYS
     assert issuer.documents == []
-    hand.at += oidc.RETRY_S
+    hand.at += issuer_keys.RETRY_S
     assert (await tokens.authenticate(token)).tenant == "acme"
 
 
-async def test_while_the_issuer_is_slow_known_keys_do_not_wait_for_it(
+async def test_tokens_with_cached_keys_do_not_wait_for_a_slow_issuer(
     issuer: Issuer, tokens: OidcTokens, hand: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = issuer.token()
     await tokens.authenticate(token)
-    hand.at += oidc.FRESH_S
+    hand.at += issuer_keys.FRESH_S
     asked = asyncio.Event()
 
     async def never(_: IssuerKeys) -> None:
@@ -306,7 +314,7 @@ async def test_while_the_issuer_is_slow_known_keys_do_not_wait_for_it(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(IssuerKeys, "_fetch", never)
-    monkeypatch.setattr(oidc, "ANSWERS_S", 0.5)
+    monkeypatch.setattr(issuer_keys, "ANSWERS_S", 0.5)
     first = asyncio.create_task(tokens.authenticate(token))
     await asked.wait()
     assert (await tokens.authenticate(token)).tenant == "acme"
@@ -317,27 +325,27 @@ async def test_while_the_issuer_is_slow_known_keys_do_not_wait_for_it(
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"issuer": "https://another.example"}, "the discovery document is another issuer's"),
-        ({"jwks_uri": "http://keys.example/keys"}, "the key set's address is neither https nor on this machine"),
-        ({"jwks_uri": None}, "the key set's address is neither https nor on this machine"),
-        ({"jwks_uri": "file:///etc/passwd"}, "the key set's address is neither https nor on this machine"),
-        ({"padding": "x" * (oidc.MAX_DOCUMENT_BYTES + 1)}, "a document is too long"),
+        ({"issuer": "https://another.example"}, "the discovery document names another issuer"),
+        ({"jwks_uri": "http://keys.example/keys"}, "the address of the key set is neither https nor loopback"),
+        ({"jwks_uri": None}, "the address of the key set is neither https nor loopback"),
+        ({"jwks_uri": "file:///etc/passwd"}, "the address of the key set is neither https nor loopback"),
+        ({"padding": "x" * (issuer_keys.MAX_DOCUMENT_BYTES + 1)}, "a document is over 1048576 bytes"),
     ],
     ids=["issuer", "plain", "absent", "file", "long"],
 )
-async def test_a_discovery_document_that_misleads_is_not_followed(
+async def test_a_wrong_discovery_document_is_refused(
     issuer: Issuer, tokens: OidcTokens, change: dict[str, Any], reason: str
 ) -> None:
     issuer.discovery = change
     with capture_logs() as logs, pytest.raises(Unauthenticated):
         await tokens.authenticate(issuer.token())
-    assert [entry["reason"] for entry in logs] == [reason, "key: no keys to check with"]
+    assert [entry["reason"] for entry in logs] == [reason, NO_KEYS]
 
 
 async def test_a_redirect_is_not_followed(issuer: Issuer, tokens: OidcTokens) -> None:
     with issuing() as other:
         issuer.redirect = f"{other.url}/.well-known/openid-configuration"
-        assert await refusal(tokens, issuer.token()) == "key: no keys to check with"
+        assert await refusal(tokens, issuer.token()) == NO_KEYS
         assert other.documents == []
 
 
@@ -372,7 +380,7 @@ _claims = st.fixed_dictionaries(
 
 
 def holds_no_more_than(trust: Trust, claims: dict[str, Any]) -> None:
-    """What was granted stands in the claims, literally."""
+    """Check that every right granted is stated literally in the claims."""
     assert trust.tenant == claims["stratagraph_tenant"]
     assert trust.actor == "oidc:" + claims["sub"]
     if trust.access is not Access.READ:
@@ -387,17 +395,17 @@ def holds_no_more_than(trust: Trust, claims: dict[str, Any]) -> None:
 
 @EXAMPLES
 @given(_claims)
-def test_decision_13_whatever_the_claims_the_trust_is_never_more_than_they_say(claims: dict[str, Any]) -> None:
+def test_trust_never_exceeds_the_claims(claims: dict[str, Any]) -> None:
     try:
         trust = trust_of(claims, NAMES)
-    except Refused:
+    except TokenRefused:
         return
     holds_no_more_than(trust, claims)
 
 
 @EXAMPLES
 @given(st.sampled_from(Access), st.sampled_from(Sensitivity), st.none() | st.frozensets(st.sampled_from("abc")))
-def test_what_the_claims_say_is_granted_whole(
+def test_trust_grants_everything_the_claims_state(
     access: Access, ceiling: Sensitivity, scopes: frozenset[str] | None
 ) -> None:
     claims = {
@@ -410,10 +418,8 @@ def test_what_the_claims_say_is_granted_whole(
     assert trust_of(claims, NAMES) == Trust(tenant="t", actor="oidc:s", access=access, ceiling=ceiling, scopes=scopes)
 
 
-async def test_whatever_is_signed_or_sent_the_answer_is_trust_or_the_one_refusal(
-    issuer: Issuer, tokens: OidcTokens
-) -> None:
-    """Through the whole of it: arbitrary claims in good tokens, arbitrary headers, and arbitrary text."""
+async def test_any_input_gives_either_trust_or_the_one_refusal(issuer: Issuer, tokens: OidcTokens) -> None:
+    """Tokens with arbitrary claims or headers, and arbitrary text, through the whole authentication."""
     key = ed25519.Ed25519PrivateKey.generate()
     issuer.keys = {"ed": key}
     texts: list[str] = []
@@ -436,14 +442,14 @@ async def test_whatever_is_signed_or_sent_the_answer_is_trust_or_the_one_refusal
 
     draw()
     draw_text()
-    believed = 0
+    accepted = 0
     with capture_logs():
         for token, claims in signed:
             try:
                 trust = await tokens.authenticate(token)
             except Unauthenticated:
                 continue
-            believed += 1
+            accepted += 1
             holds_no_more_than(trust, claims)
         for text in [
             *texts,
@@ -453,7 +459,7 @@ async def test_whatever_is_signed_or_sent_the_answer_is_trust_or_the_one_refusal
         ]:
             with pytest.raises(Unauthenticated):
                 await tokens.authenticate(text)
-    assert believed > 0
+    assert accepted > 0
 
 
 def request(header: str | None) -> Request:
@@ -461,7 +467,7 @@ def request(header: str | None) -> Request:
     return Request({"type": "http", "headers": headers})
 
 
-async def test_api_keys_and_tokens_are_told_apart_by_their_beginning(issuer: Issuer, tokens: OidcTokens) -> None:
+async def test_api_keys_and_tokens_are_distinguished_by_prefix(issuer: Issuer, tokens: OidcTokens) -> None:
     presented: list[str] = []
     actor = "robot"
 
@@ -475,7 +481,7 @@ async def test_api_keys_and_tokens_are_told_apart_by_their_beginning(issuer: Iss
     assert presented == ["sg_key"]
     only_keys = Authentication(api_keys, single_user=False)
     await only_keys.trust_of(request("Bearer eyJ"))
-    assert presented == ["sg_key", "eyJ"]  # without an issuer, whatever comes is judged as a key
+    assert presented == ["sg_key", "eyJ"]  # without an issuer, every token is taken for an API key
     actor = "oidc:agent-7"
     with capture_logs() as logs, pytest.raises(Unauthenticated):
         await both.trust_of(request("Bearer sg_key"))
@@ -514,7 +520,7 @@ async def test_api_keys_and_tokens_are_told_apart_by_their_beginning(issuer: Iss
         ("http://[::1", False),
     ],
 )
-def test_keys_come_by_https_or_from_this_machine(url: str, safe: bool) -> None:
+def test_keys_are_fetched_only_over_https_or_from_loopback(url: str, safe: bool) -> None:
     assert is_safe_url(url) is safe
     if safe:
         assert Settings.load({}, oidc_issuer=url, oidc_audience="a").oidc_issuer == url
@@ -523,7 +529,7 @@ def test_keys_come_by_https_or_from_this_machine(url: str, safe: bool) -> None:
         Settings.load({}, oidc_issuer=url, oidc_audience="a")
 
 
-def test_the_settings_of_an_issuer_go_together() -> None:
+def test_issuer_and_audience_must_be_set_together() -> None:
     both = Settings.load({}, oidc_issuer="https://id.example", oidc_audience="a", oidc_claims='{"tenant": "org"}')
     assert both.oidc_claims == ClaimNames(tenant="org")
     for half in ({"oidc_issuer": "https://id.example"}, {"oidc_audience": "a"}):
@@ -542,11 +548,11 @@ def test_the_settings_of_an_issuer_go_together() -> None:
             Settings.load({}, oidc_claims=wrong)
 
 
-async def test_the_issuers_own_names_for_claims_are_read_and_ours_no_longer(issuer: Issuer) -> None:
+async def test_configured_claim_names_replace_the_default_names(issuer: Issuer) -> None:
     names = ClaimNames(tenant="https://id.example/org", scopes="scope", ceiling="clearance", access="role")
     tokens = OidcTokens(IssuerKeys(issuer.url), audience=AUDIENCE, names=names)
     claims: dict[str, Any] = {"https://id.example/org": "acme", "scope": "a b", "clearance": "low", "role": "write"}
     trust = await tokens.authenticate(issuer.token(**claims, stratagraph_access="admin"))
     assert (trust.tenant, trust.access, trust.ceiling) == ("acme", Access.WRITE, Sensitivity.LOW)
     assert trust.scopes == frozenset({"a", "b"})
-    assert await refusal(tokens, issuer.token()) == "tenant: missing or not a name"
+    assert await refusal(tokens, issuer.token()) == "tenant: missing, or not a printable string of 1 to 256 characters"

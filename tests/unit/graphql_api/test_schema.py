@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from graphql import build_schema as parse_schema
 
-from stratagraph.graphql.app import sdl
+from stratagraph.graphql.schema import sdl
 
 ROOT = Path(__file__).resolve().parents[3]
 CONTRACT_CHECK = ROOT.parent / "shared" / "tools" / "check_contract.py"

@@ -12,9 +12,9 @@ from fix_memory import NOON
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.memory.explore.paths import best_routes, heaviest
+from stratagraph.memory.explore.routes import adjacency_of, best_routes
 from stratagraph.store.model.records import Relation
-from stratagraph.store.traversal.links import STEPS_APART, steps_in_order
+from stratagraph.store.traversal.plan_steps import STEPS_APART, steps_in_order
 
 RECORDS = 6
 WEIGHTS = (0.0, 0.25, 0.5, 0.5, 1.0, 1 / 3)
@@ -34,7 +34,7 @@ relations = st.lists(st.tuples(ends, st.sampled_from(WEIGHTS)), max_size=18).map
 
 @given(relations, st.integers(1, 10), st.integers(1, 6))
 def test_the_best_paths_come_first_and_none_is_left_out(found: list[Relation], k: int, max_hops: int) -> None:
-    around = heaviest(found)
+    around = adjacency_of(found)
     start, goal = UUID(int=0), UUID(int=RECORDS - 1)
     inner = [UUID(int=number) for number in range(1, RECORDS - 1)]
     every = [
@@ -62,10 +62,10 @@ def test_choosing_ends_also_where_there_are_more_ways_than_can_be_looked_at() ->
     ]
     start, goal = UUID(int=0), UUID(int=1)
     joined = [*crowd, *(relation(10_000 + far, (0, far), 1.0) for far in range(2, 60))]
-    routes, whole = best_routes(heaviest(joined), start, goal, k=10, max_hops=6)
+    routes, whole = best_routes(adjacency_of(joined), start, goal, k=10, max_hops=6)
     assert (routes, whole) == ([], True)
     joined.append(relation(20_000, (2, 1), 1.0))
-    routes, whole = best_routes(heaviest(joined), start, goal, k=10, max_hops=6)
+    routes, whole = best_routes(adjacency_of(joined), start, goal, k=10, max_hops=6)
     assert whole
     assert [len(route.relations) for route in routes] == [2, *[3] * 9]
 

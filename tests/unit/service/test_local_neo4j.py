@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from stratagraph.service.cli.neo4j import app
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j, choose_version, files, find_javas, server
-from stratagraph.service.local_neo4j.conf import kept_line, write_conf
+from stratagraph.service.local_neo4j.conf import line_with_data, write_conf
 from stratagraph.service.local_neo4j.files import (
     BROWSER_VERSION,
     ENTRY_POINT_DEFAULT,
@@ -198,7 +198,7 @@ class TestLineOfAHome:
 
     def test_a_home_without_data_gets_the_newest(self, local: LocalNeo4j) -> None:
         assert self.started(local, 17, 25) == f"Starting Neo4j {NEWER.version} on Java 25."
-        assert kept_line(local.home) is None, "a start that failed before it had data decides nothing"
+        assert line_with_data(local.home) is None, "a start that failed before it had data decides nothing"
         assert self.started(local, 17) == f"Starting Neo4j {LONG_TERM.version} on Java 17."
 
     def test_a_newer_java_does_not_take_a_home_away_from_its_data(self, local: LocalNeo4j) -> None:
@@ -217,7 +217,7 @@ class TestLineOfAHome:
     def test_of_two_lines_with_data_the_one_started_last_stays(self, local: LocalNeo4j, last: Line) -> None:
         for line in (NEWER, LONG_TERM, last):
             self.begun(local, line)
-        assert kept_line(local.home) == last
+        assert line_with_data(local.home) == last
 
     @pytest.mark.parametrize(
         ("kept", "major", "needs", "way_out"),

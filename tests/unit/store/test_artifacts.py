@@ -1,4 +1,4 @@
-"""Names of artifacts and of the stores they lie in, without a database."""
+"""Names of artifacts and of their object stores, without a database."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.store.artifacts.artifacts import StoredObject, hash_in, uri_of
 from stratagraph.store.artifacts.blobs import Blobs
+from stratagraph.store.artifacts.objects import StoredObject, hash_in, uri_of
 from stratagraph.store.model.errors import Misconfigured
 from stratagraph.store.model.ids import new_id
 
@@ -62,7 +62,7 @@ async def test_files_lie_below_the_directory_for_their_owner_only(tmp_path: Path
     assert await blobs.get("7/ab/x", limit=5) is None
 
 
-def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(Misconfigured, match="writable"):
         Blobs.below(tmp_path / "file" / "artifacts")

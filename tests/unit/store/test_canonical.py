@@ -1,4 +1,4 @@
-"""One value, one text: canonical JSON, keyed hashes over it, and how names are compared."""
+"""Canonical JSON, keyed hashes over it, and the comparison of names."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_keyed_hash_depends_on_key_kind_and_value(key: bytes, value: bytes) ->
         ("", ""),
     ],
 )
-def test_names_are_compared_without_case_spacing_and_letter_form(name: str, form: str) -> None:
+def test_names_are_compared_without_case_spacing_and_character_form(name: str, form: str) -> None:
     assert normalised_name(name) == form
 
 
@@ -139,7 +139,7 @@ def test_any_storable_json_passes(value: Any) -> None:
         ({"a": {"k\x00": 1}}, ["a"], "U+0000"),
         ({"a": "\udc00"}, ["a"], "surrogate"),
         ([float("nan")], ["0"], "nan is not a JSON number"),
-        ({"a": {1: 2}}, ["a"], "keys are strings"),
+        ({"a": {1: 2}}, ["a"], "keys must be strings"),
         ({"a": b"x"}, ["a"], "a bytes is not JSON"),
         ([(1, 2)], ["0"], "a tuple is not JSON"),
     ],

@@ -1,4 +1,4 @@
-"""When two facts can never hold at the same time: by a shared condition without a common value, or by their times."""
+"""Disjoint validities: facts that cannot hold at the same time, by a shared condition or by their times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import validities
 
-from stratagraph.store.records.facts import disjoint
+from stratagraph.store.records.fact_keys import disjoint
 
 Json = dict[str, Any]
 
@@ -34,13 +34,13 @@ def between(start: str | None = None, end: str | None = None) -> Json:
 
 @EXAMPLES
 @given(validities() | alike, validities() | alike)
-def test_decision_7_disjointness_has_no_direction(one: Json, other: Json) -> None:
+def test_disjointness_is_symmetric(one: Json, other: Json) -> None:
     assert disjoint(one, other) == disjoint(other, one)
 
 
 @EXAMPLES
 @given(alike, alike)
-def test_decision_7_narrowing_what_is_disjoint_keeps_it_so(one: Json, other: Json) -> None:
+def test_narrowing_a_disjoint_validity_keeps_it_disjoint(one: Json, other: Json) -> None:
     if disjoint(one, other):
         narrower = {**one, "conditions": {**one["conditions"], "c": "more"}}
         assert disjoint(narrower, other)
@@ -48,7 +48,7 @@ def test_decision_7_narrowing_what_is_disjoint_keeps_it_so(one: Json, other: Jso
 
 @EXAMPLES
 @given(validities())
-def test_decision_7_nothing_is_disjoint_from_what_always_holds(validity: Json) -> None:
+def test_no_validity_is_disjoint_from_a_global_one(validity: Json) -> None:
     assert not disjoint(validity, {"mode": "global"})
 
 
@@ -72,7 +72,7 @@ def test_decision_7_nothing_is_disjoint_from_what_always_holds(validity: Json) -
     ],
     ids=str,
 )
-def test_decision_7_these_never_hold_together(one: Json, other: Json) -> None:
+def test_these_are_disjoint(one: Json, other: Json) -> None:
     assert disjoint(one, other)
     assert disjoint(other, one)
 
@@ -99,11 +99,11 @@ def test_decision_7_these_never_hold_together(one: Json, other: Json) -> None:
     ],
     ids=str,
 )
-def test_decision_7_these_may_hold_together(one: Json, other: Json) -> None:
+def test_these_may_overlap(one: Json, other: Json) -> None:
     assert not disjoint(one, other)
     assert not disjoint(other, one)
 
 
-def test_decision_7_true_and_one_are_not_a_common_value() -> None:
+def test_true_and_one_are_not_a_common_value() -> None:
     assert disjoint({"conditions": {"a": True}}, {"conditions": {"a": 1}})
     assert not disjoint({"conditions": {"a": 1}}, {"conditions": {"a": [2, 1.0]}})

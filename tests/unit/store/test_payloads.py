@@ -1,4 +1,4 @@
-"""The six payload schemas: what is canonical stays as it is, and what is wrong is named by its path."""
+"""The payload schemas: a canonical payload is read unchanged, and an invalid field is named by its path."""
 
 from __future__ import annotations
 
@@ -247,13 +247,13 @@ def test_the_path_starts_where_the_caller_says() -> None:
     assert caught.value.path == ["captures", "3", "content", "canonical_name"]
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_invalid_fields_are_reported_at_once() -> None:
     message = refused(MemoryType.WORKING, {"state": "thinking"}).message
     assert "payload.thread_id" in message
     assert "payload.state" in message
 
 
-def test_a_long_list_of_mistakes_is_cut_short() -> None:
+def test_a_long_list_of_invalid_fields_is_cut_short() -> None:
     error = refused(MemoryType.EPISODIC, {"timeline": [{} for _ in range(5)]})
     assert error.message.count(": Field required") == 10
     assert error.message.endswith("; and 5 more")
@@ -281,7 +281,7 @@ def test_a_plan_with_a_cycle_is_refused(ends: list[tuple[str, str]]) -> None:
 
 
 @pytest.mark.parametrize(("side", "end"), [("from", "x"), ("to", "x"), ("to", "A")])
-def test_an_edge_to_nowhere_is_refused(side: str, end: str) -> None:
+def test_an_edge_to_an_unknown_node_is_refused(side: str, end: str) -> None:
     error = refused(MemoryType.PLAN_GRAPH, changed(MemoryType.PLAN_GRAPH, f"edges.0.{side}", end))
     assert f"edges.0.{side}: there is no node {end!r}" in error.message
 
@@ -331,12 +331,12 @@ def test_a_tool_call_may_depend_on_one_of_another_record() -> None:
         ("\ud83d", "surrogate"),
         (float("nan"), "not a JSON number"),
         (float("-inf"), "not a JSON number"),
-        ({1: "x"}, "object keys are strings"),
+        ({1: "x"}, "object keys must be strings"),
         ({1, 2}, "a set is not JSON"),
     ],
     ids=["NUL", "NUL in a key", "surrogate", "NaN", "-inf", "number as key", "set"],
 )
-def test_what_is_not_storable_json_is_refused_anywhere(memory_type: MemoryType, value: Any, word: str) -> None:
+def test_json_that_cannot_be_stored_is_refused_anywhere(memory_type: MemoryType, value: Any, word: str) -> None:
     with pytest.raises(InvalidInput, match=word) as caught:
         parse_payload(memory_type, {**LEAST[memory_type], "beyond": {"deep": [0, value]}})
     assert caught.value.path == ["payload", "beyond", "deep", "1"]

@@ -1,4 +1,4 @@
-"""Relations are stored once: every predicate has one name forwards and one backwards."""
+"""The registry of predicates: each has one forward name and one inverse name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_either_name_leads_to_the_stored_direction(predicate: str) -> None:
     assert stored_direction(inverse(predicate)) == (predicate, True)
 
 
-def test_the_registry_gives_no_name_twice() -> None:
+def test_all_names_of_the_registry_are_distinct() -> None:
     names = [*INVERSES, *INVERSES.values()]
     assert len(set(names)) == len(names)
 
@@ -47,7 +47,7 @@ def test_every_name_of_the_registry_can_be_stored(name: str) -> None:
         ("inverse_of:reviews", "reviews"),
     ],
 )
-def test_names_read_backwards(predicate: str, backwards: str) -> None:
+def test_each_predicate_has_an_inverse_name(predicate: str, backwards: str) -> None:
     assert inverse(predicate) == backwards
 
 
@@ -60,7 +60,7 @@ def test_lower_case_words_joined_by_underscores_are_predicates(predicate: str) -
     "predicate", ["", "A", "1a", "_a", "a-b", "a b", "é", "x" * 64, "a\n", "inverse_of:a", "a`]->() DETACH DELETE"]
 )
 def test_anything_else_is_refused(predicate: str) -> None:
-    with pytest.raises(InvalidInput, match="is no predicate") as caught:
+    with pytest.raises(InvalidInput, match="is not a predicate") as caught:
         check_predicate(predicate, path=["edges", "0", "predicate"])
     assert caught.value.path == ["edges", "0", "predicate"]
 

@@ -1,4 +1,4 @@
-"""Records in the RFC's two forms: nothing is lost on the way out or back, and what is wrong is named."""
+"""Export and import in the two forms of the RFC: lossless, and an invalid field is named."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ def as_bytes(value: Any) -> bytes:
     return canonical_json(value, path=["document"])
 
 
-# The schemas of the RFC's appendix (15A.1 – 15A.10), with what SPEC §1 adds marked as such. -------------------------
+# The schemas of the RFC's appendix (15A.1 – 15A.10), with the additions of Stratagraph marked as such. -------------
 
 TIME = {"type": "string", "format": "date-time"}
 STRINGS = {"type": "array", "items": {"type": "string"}}
 SHARE = {"type": "number", "minimum": 0, "maximum": 1}
 TEXT = {"type": "string"}
 OBJECT = {"type": "object"}
-TYPE_WORDS = ["episodic", "working", "semantic", "competence", "plan_graph", "entity"]  # SPEC adds entity
+TYPE_WORDS = ["episodic", "working", "semantic", "competence", "plan_graph", "entity"]  # Stratagraph adds entity
 SENSITIVITY_WORDS = ["public", "low", "medium", "high", "hyper"]
-PAYLOAD_NAMES = ["Episodic", "Working", "Semantic", "Competence", "PlanGraph", "Entity"]  # SPEC adds Entity
+PAYLOAD_NAMES = ["Episodic", "Working", "Semantic", "Competence", "PlanGraph", "Entity"]  # Stratagraph adds Entity
 
 
 def object_of(required: str, properties: Json) -> Json:
@@ -94,7 +94,7 @@ SCHEMAS: dict[str, Json] = {
             "provenance": {"$ref": "mem://schemas/Provenance"},
             "relations": array_of({"$ref": "mem://schemas/Relation"}),
             "payload": {"oneOf": [{"$ref": f"mem://schemas/{name}Payload"} for name in PAYLOAD_NAMES]},
-            # SPEC adds:
+            # Stratagraph adds:
             "tenant": TEXT,
             "occurred_at": TIME,
             "state": {"enum": ["active", "contested", "superseded", "retracted"]},
@@ -115,7 +115,7 @@ SCHEMAS: dict[str, Json] = {
                     "half_life_seconds": {"type": "integer", "minimum": 1},
                     "min_salience": SHARE,
                     "max_age_seconds": {"type": "integer", "minimum": 1},
-                    # SPEC adds:
+                    # Stratagraph adds:
                     "reinforcement_gain": {"type": "number"},
                     "params": OBJECT,
                 },
@@ -132,10 +132,10 @@ SCHEMAS: dict[str, Json] = {
                 object_of(
                     "kind ref",
                     {
-                        "kind": {"type": "string", "enum": list(SOURCE_KINDS)},  # SPEC adds human
+                        "kind": {"type": "string", "enum": list(SOURCE_KINDS)},  # Stratagraph adds human
                         "ref": TEXT,
                         "hash": TEXT,
-                        # SPEC adds:
+                        # Stratagraph adds:
                         "created_by": TEXT,
                         "timestamp": TIME,
                     },
@@ -379,7 +379,7 @@ def test_the_schemas_refuse_what_the_rfc_refuses() -> None:
 
 
 @FORMS
-def test_what_a_sparse_document_says_is_said_again(to: To, from_: From) -> None:
+def test_exporting_a_sparse_document_keeps_its_fields(to: To, from_: From) -> None:
     """A foreign document leaves out what its form does not require; the defaults join what it says."""
     required = {"id", "type", "sensitivity", "confidence", "salience", "created_at", "provenance", "payload"}
     required |= {"updated_at", "lifecycle", "last_reinforced_at", "decay_profile"}
@@ -488,7 +488,7 @@ def test_the_normative_envelope_uses_its_own_names() -> None:
     assert document["relationships"] == []
 
 
-def test_a_key_that_already_has_the_other_name_trades_places() -> None:
+def test_a_key_that_already_has_the_other_name_is_swapped() -> None:
     payload = {"skill_name": "s", "triggers": [], "recipe": [{"step": "a"}], "procedure": "mine"}
     document = normative(MemoryType.COMPETENCE, payload)
     assert (document["payload"]["procedure"], document["payload"]["recipe"]) == ([{"step": "a"}], "mine")
@@ -496,7 +496,7 @@ def test_a_key_that_already_has_the_other_name_trades_places() -> None:
     assert read == {"kind": "competence", **payload}
 
 
-def test_a_working_payload_tells_when_it_was_last_updated() -> None:
+def test_a_working_payload_has_its_last_update() -> None:
     document = normative(MemoryType.WORKING, {"thread_id": "t", "state": "done", "last_updated": "mine"})
     assert document["payload"]["last_updated"] == document["updated_at"] == "2026-01-28T00:00:00Z"
     assert document["payload"]["_last_updated"] == "mine"
@@ -516,7 +516,7 @@ def test_two_times_of_the_last_update_are_refused() -> None:
 # Relations, times, salience -----------------------------------------------------------------------------------------
 
 
-def test_a_relation_is_told_from_either_end_and_stays_the_same() -> None:
+def test_a_relation_is_the_same_when_exported_from_either_end() -> None:
     one, other = SEMANTIC_EXAMPLE["id"], COMPETENCE_EXAMPLE["id"]
     from_target = from_appendix({**SEMANTIC_EXAMPLE, "relations": [{"predicate": "derived_from", "target_id": other}]})
     from_source = from_appendix(
@@ -531,13 +531,13 @@ def test_a_relation_is_told_from_either_end_and_stays_the_same() -> None:
 def test_a_relation_of_other_records_is_refused() -> None:
     whole = from_appendix({**SEMANTIC_EXAMPLE, "relations": [{"predicate": "uses", "target_id": str(UUID(int=1))}]})
     stray = replace(whole.relations[0], source=UUID(int=2))
-    with pytest.raises(InvalidInput, match="does not touch"):
+    with pytest.raises(InvalidInput, match="does not start or end at"):
         to_appendix(whole.record, [stray])
 
 
 def test_a_relation_under_its_inverse_name_is_refused() -> None:
     whole = from_appendix({**SEMANTIC_EXAMPLE, "relations": [{"predicate": "uses", "target_id": str(UUID(int=1))}]})
-    with pytest.raises(InvalidInput, match="stored forwards"):
+    with pytest.raises(InvalidInput, match="stored under the forward name"):
         to_normative(whole.record, [replace(whole.relations[0], predicate="used_by")])
 
 
@@ -561,7 +561,7 @@ def test_a_record_that_was_never_reinforced_stays_so(to: To, from_: From) -> Non
     assert refused(from_, document)[-1] == "last_reinforced_at"
 
 
-def test_fractions_of_seconds_stand_beside_the_whole_ones() -> None:
+def test_fractions_of_seconds_are_exported_beside_the_whole_ones() -> None:
     whole = from_appendix(SEMANTIC_EXAMPLE)
     assert whole.record.lifecycle is not None
     decay = replace(whole.record.lifecycle.decay, half_life_s=1.25, max_age_s=9.75)
@@ -582,7 +582,7 @@ def test_fractions_of_seconds_stand_beside_the_whole_ones() -> None:
         ({}, RecordState.ACTIVE),
     ],
 )
-def test_a_fact_without_a_state_takes_the_one_its_revision_tells(revision: Json, state: RecordState) -> None:
+def test_a_fact_without_a_state_takes_that_of_its_revision(revision: Json, state: RecordState) -> None:
     payload = {**SEMANTIC_EXAMPLE["payload"], "revision": revision}
     assert from_appendix({**SEMANTIC_EXAMPLE, "payload": payload}).record.state is state
 
@@ -737,7 +737,7 @@ def test_the_normative_form_names_the_field_that_is_wrong(path: str, value: Any)
 
 
 @pytest.mark.parametrize("path", ["colour", "lifecycle.colour", "lifecycle.decay.colour", "relations.0.colour"])
-def test_a_key_that_a_record_has_no_place_for_is_refused(path: str) -> None:
+def test_a_key_that_a_record_cannot_store_is_refused(path: str) -> None:
     assert refused(from_appendix, changed(APPENDIX, path, "red")) == path.split(".")
 
 
@@ -771,11 +771,11 @@ def test_a_decay_that_contradicts_itself_is_refused(decay: Json, path: str) -> N
 
 @pytest.mark.parametrize("document", [None, [], "record", 7])
 @pytest.mark.parametrize("from_", [from_appendix, from_normative])
-def test_what_is_no_object_is_no_record(from_: From, document: Any) -> None:
+def test_a_document_that_is_not_an_object_is_refused(from_: From, document: Any) -> None:
     assert refused(from_, document) == ["record"]
 
 
 @pytest.mark.parametrize("to", [to_appendix, to_normative])
-def test_a_redacted_record_is_not_written(to: To) -> None:
-    with pytest.raises(InvalidInput, match="not read whole"):
+def test_a_redacted_record_cannot_be_exported(to: To) -> None:
+    with pytest.raises(InvalidInput, match="not read in full"):
         to(from_appendix(SEMANTIC_EXAMPLE).record.as_redacted())

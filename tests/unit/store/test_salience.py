@@ -1,4 +1,4 @@
-"""Salience is a pure function of time: where it starts, how it falls, when it falls due."""
+"""Salience as a pure function of time: its start, its decay, and the instant at which a record is due."""
 
 from __future__ import annotations
 
@@ -70,47 +70,45 @@ def after(salience: Salience, seconds: float) -> float:
 
 @EXAMPLES
 @given(saliences(max_age=False))
-def test_spec_2_at_its_own_instant_the_value_is_s(salience: Salience) -> None:
+def test_at_its_own_instant_the_value_is_s(salience: Salience) -> None:
     assert salience.at(salience.t0) == salience.s
 
 
 @EXAMPLES
 @given(saliences(max_age=False), elapsed)
-def test_spec_2_before_its_own_instant_the_value_is_s(salience: Salience, earlier: timedelta) -> None:
+def test_before_its_own_instant_the_value_is_s(salience: Salience, earlier: timedelta) -> None:
     assert salience.at(salience.t0 - earlier) == salience.s
 
 
 @EXAMPLES
 @given(saliences(), elapsed, elapsed)
-def test_spec_2_the_value_never_rises_by_itself(salience: Salience, one: timedelta, other: timedelta) -> None:
+def test_the_value_never_rises_without_an_event(salience: Salience, one: timedelta, other: timedelta) -> None:
     sooner, later = sorted((salience.t0 + one, salience.t0 + other))
     assert salience.at(later) <= salience.at(sooner) + ROUNDING
 
 
 @EXAMPLES
 @given(saliences(), elapsed)
-def test_spec_2_the_value_stays_between_0_and_s(salience: Salience, later: timedelta) -> None:
+def test_the_value_stays_between_0_and_s(salience: Salience, later: timedelta) -> None:
     assert 0.0 <= salience.at(salience.t0 + later) <= salience.s
 
 
 @EXAMPLES
 @given(saliences(max_age=False), elapsed)
-def test_spec_2_the_floor_holds_but_never_lifts_above_s(salience: Salience, later: timedelta) -> None:
+def test_the_floor_holds_but_never_lifts_above_s(salience: Salience, later: timedelta) -> None:
     assert salience.at(salience.t0 + later) >= min(salience.decay.min_salience, salience.s)
 
 
 @EXAMPLES
 @given(saliences(pinned=True), elapsed)
-def test_spec_2_a_pinned_record_stays_at_s(salience: Salience, later: timedelta) -> None:
+def test_a_pinned_record_stays_at_s(salience: Salience, later: timedelta) -> None:
     assert salience.at(salience.t0 + later) == salience.s
     assert salience.due_at() is None
 
 
 @EXAMPLES
 @given(saliences(), st.lists(elapsed, max_size=5), elapsed)
-def test_spec_2_reading_in_between_changes_nothing(
-    salience: Salience, reads: list[timedelta], later: timedelta
-) -> None:
+def test_fixing_the_value_between_changes_nothing(salience: Salience, reads: list[timedelta], later: timedelta) -> None:
     unread = replace(salience)
     values = [salience.at(salience.t0 + read) for read in reads]
     assert salience.at(salience.t0 + later) == unread.at(unread.t0 + later)
@@ -120,26 +118,26 @@ def test_spec_2_reading_in_between_changes_nothing(
 
 @EXAMPLES
 @given(saliences(), elapsed)
-def test_spec_2_reinforcing_never_lowers_and_never_passes_1(salience: Salience, later: timedelta) -> None:
+def test_reinforcing_never_lowers_and_never_passes_1(salience: Salience, later: timedelta) -> None:
     at = salience.t0 + later
     assert salience.at(at) <= reinforced(salience, at).s <= 1.0
 
 
-def test_spec_2_reinforcing_adds_the_gain_to_the_value_of_now() -> None:
+def test_reinforcing_adds_the_gain_to_the_value_of_now() -> None:
     assert reinforced(fresh(), T0 + timedelta(hours=1)).s == pytest.approx(0.6)
     assert reinforced(fresh(reinforcement_gain=0.25), T0 + timedelta(hours=2)).s == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("half_life_s", [1.0, HOUR, DAY, 30 * DAY])
 @pytest.mark.parametrize("s", [1.0, 0.3])
-def test_spec_2_exponential_halves_at_every_half_life(half_life_s: float, s: float) -> None:
+def test_exponential_halves_at_every_half_life(half_life_s: float, s: float) -> None:
     salience = fresh(half_life_s=half_life_s, s=s)
     assert after(salience, half_life_s) == pytest.approx(s / 2)
     assert after(salience, 3 * half_life_s) == pytest.approx(s / 8)
 
 
 @pytest.mark.parametrize("half_life_s", [1.0, HOUR, DAY])
-def test_spec_2_linear_is_half_at_the_half_life_and_0_at_twice_that(half_life_s: float) -> None:
+def test_linear_is_half_at_the_half_life_and_0_at_twice_that(half_life_s: float) -> None:
     salience = fresh(Curve.LINEAR, half_life_s=half_life_s)
     assert after(salience, half_life_s) == pytest.approx(0.5)
     assert after(salience, 1.999 * half_life_s) > 0.0
@@ -148,31 +146,31 @@ def test_spec_2_linear_is_half_at_the_half_life_and_0_at_twice_that(half_life_s:
 
 
 @pytest.mark.parametrize(("params", "share"), [(None, 1 / 4), ({"beta": 2}, 1 / 16), ({"beta": 0.5}, 1 / 2)])
-def test_spec_2_the_power_law_falls_by_its_exponent(params: dict[str, Any] | None, share: float) -> None:
+def test_the_power_law_falls_by_its_exponent(params: dict[str, Any] | None, share: float) -> None:
     assert after(fresh(Curve.CUSTOM, params=params), 3 * HOUR) == pytest.approx(share)
 
 
 @pytest.mark.parametrize("curve", Curve)
-def test_spec_2_past_its_maximum_age_a_record_is_worth_nothing(curve: Curve) -> None:
+def test_past_its_maximum_age_a_record_has_salience_0(curve: Curve) -> None:
     salience = fresh(curve, max_age_s=60.0, min_salience=0.5)
     assert after(salience, 60) > 0.5
     assert after(salience, 60.000001) == 0.0
 
 
-def test_decision_11_the_maximum_age_counts_from_creation_not_from_the_last_event() -> None:
+def test_the_maximum_age_counts_from_creation_not_from_the_last_event() -> None:
     salience = replace(fresh(max_age_s=3_600.0), t0=T0 + timedelta(minutes=59))
     assert salience.at(T0 + timedelta(minutes=60)) > 0.9
     assert salience.at(T0 + timedelta(minutes=60) + SECOND) == 0.0
     assert salience.due_at() == T0 + timedelta(hours=1) + RESOLUTION
 
 
-def test_spec_2_a_floor_above_s_does_not_lift_it() -> None:
+def test_a_floor_above_s_does_not_lift_it() -> None:
     assert after(fresh(s=0.2, min_salience=0.9), 10 * HOUR) == 0.2
 
 
 @EXAMPLES
 @given(saliences())
-def test_spec_2_a_record_falls_due_when_its_value_passes_below_the_threshold(salience: Salience) -> None:
+def test_a_record_falls_due_when_its_value_passes_below_the_threshold(salience: Salience) -> None:
     due = salience.due_at()
     assume(due is not None)
     assert due is not None
@@ -183,7 +181,7 @@ def test_spec_2_a_record_falls_due_when_its_value_passes_below_the_threshold(sal
 
 @EXAMPLES
 @given(saliences(), st.timedeltas(timedelta(milliseconds=1), timedelta(days=20_000)))
-def test_spec_2_no_instant_before_the_due_one_is_below_the_threshold(salience: Salience, earlier: timedelta) -> None:
+def test_no_instant_before_the_due_one_is_below_the_threshold(salience: Salience, earlier: timedelta) -> None:
     due = salience.due_at()
     assume(due is not None)
     assume(salience.s >= PRUNE_BELOW)
@@ -193,9 +191,7 @@ def test_spec_2_no_instant_before_the_due_one_is_below_the_threshold(salience: S
 
 @EXAMPLES
 @given(saliences(), elapsed)
-def test_spec_2_a_record_that_never_falls_due_never_falls_below_the_threshold(
-    salience: Salience, later: timedelta
-) -> None:
+def test_a_record_that_never_falls_due_never_falls_below_the_threshold(salience: Salience, later: timedelta) -> None:
     if salience.due_at() is None:
         assert salience.at(salience.t0 + later) >= PRUNE_BELOW
     else:
@@ -203,13 +199,13 @@ def test_spec_2_a_record_that_never_falls_due_never_falls_below_the_threshold(
 
 
 @pytest.mark.parametrize("curve", Curve)
-def test_spec_2_every_curve_falls_due_by_itself(curve: Curve) -> None:
+def test_a_record_on_every_curve_falls_due(curve: Curve) -> None:
     due = fresh(curve).due_at()
     assert due is not None
     assert fresh(curve).at(due - SECOND) > PRUNE_BELOW > fresh(curve).at(due + SECOND)
 
 
-def test_spec_2_what_is_already_below_the_threshold_is_due_at_once() -> None:
+def test_a_record_below_the_threshold_is_due_at_once() -> None:
     assert fresh(s=0.000999).due_at() == T0
 
 
@@ -225,17 +221,17 @@ def test_spec_2_what_is_already_below_the_threshold_is_due_at_once() -> None:
     ],
     ids=["pinned", "floor", "half-life of millennia", "manual only", "never", "never, although too old"],
 )
-def test_spec_2_some_records_never_fall_due(salience: Salience) -> None:
+def test_some_records_never_fall_due(salience: Salience) -> None:
     assert salience.due_at() is None
 
 
-def test_spec_2_a_floor_below_the_threshold_does_not_keep_a_record() -> None:
+def test_a_floor_below_the_threshold_does_not_keep_a_record() -> None:
     due = fresh(min_salience=PRUNE_BELOW - 0.0001).due_at()
     assert due is not None
     assert fresh(min_salience=PRUNE_BELOW - 0.0001).at(due + SECOND) < PRUNE_BELOW
 
 
-def test_spec_2_every_type_has_its_half_life() -> None:
+def test_every_type_has_its_half_life() -> None:
     assert HALF_LIFE_S.keys() == set(MemoryType)
     assert (HALF_LIFE_S[MemoryType.EPISODIC], HALF_LIFE_S[MemoryType.WORKING]) == (3_600, 86_400)
     assert {HALF_LIFE_S[kind] for kind in list(MemoryType)[2:]} == {30 * 86_400}
@@ -253,9 +249,7 @@ EVENTS: dict[str, Callable[[Salience, datetime, float], Salience]] = {
 
 @EXAMPLES
 @given(saliences() | saliences(pinned=True), elapsed, amounts)
-def test_decision_11_penalizing_never_raises_and_stops_at_the_floor(
-    salience: Salience, later: timedelta, amount: float
-) -> None:
+def test_penalizing_never_raises_and_stops_at_the_floor(salience: Salience, later: timedelta, amount: float) -> None:
     at = salience.t0 + later
     before, after_it = salience.at(at), penalized(salience, amount, at).s
     assert after_it == min(before, max(salience.decay.min_salience, before - amount))
@@ -263,12 +257,12 @@ def test_decision_11_penalizing_never_raises_and_stops_at_the_floor(
 
 
 @pytest.mark.parametrize("amount", [-0.001, math.inf, -math.inf, math.nan])
-def test_spec_2_a_penalty_is_a_finite_amount_of_at_least_0(amount: float) -> None:
+def test_a_penalty_is_a_finite_amount_of_at_least_0(amount: float) -> None:
     with pytest.raises(InvalidInput, match="amount"):
         penalized(fresh(), amount, T0)
 
 
-def test_decision_11_a_penalty_takes_from_the_value_of_now() -> None:
+def test_a_penalty_takes_from_the_value_of_now() -> None:
     hurt = penalized(fresh(min_salience=0.3), 0.1, T0 + timedelta(hours=1))
     assert hurt.s == pytest.approx(0.4)
     assert (hurt.t0, hurt.last_reinforced_at) == (T0 + timedelta(hours=1), None)
@@ -276,7 +270,7 @@ def test_decision_11_a_penalty_takes_from_the_value_of_now() -> None:
     assert penalized(fresh(s=0.2, min_salience=0.9), 0.1, T0).s == 0.2
 
 
-def test_spec_2_reinforcing_says_when() -> None:
+def test_reinforcing_says_when() -> None:
     at = T0 + timedelta(hours=1)
     event = reinforced(fresh(), at)
     assert (event.t0, event.last_reinforced_at, event.created_at) == (at, at, T0)
@@ -284,7 +278,7 @@ def test_spec_2_reinforcing_says_when() -> None:
 
 @EXAMPLES
 @given(saliences(), elapsed, st.sampled_from(sorted(EVENTS)), amounts, elapsed)
-def test_decision_11_an_event_fixes_the_value_of_its_instant_and_never_runs_time_backwards(
+def test_an_event_fixes_the_value_of_its_instant_and_never_runs_time_backwards(
     salience: Salience, later: timedelta, name: str, amount: float, earlier: timedelta
 ) -> None:
     at = salience.t0 + later
@@ -298,7 +292,7 @@ def test_decision_11_an_event_fixes_the_value_of_its_instant_and_never_runs_time
 
 @EXAMPLES
 @given(saliences(), elapsed, elapsed)
-def test_decision_11_a_pin_fixes_the_value_and_letting_go_of_it_decays_from_there(
+def test_a_pin_fixes_the_value_and_unpinning_decays_from_there(
     salience: Salience, later: timedelta, longer: timedelta
 ) -> None:
     at = salience.t0 + later
@@ -310,7 +304,7 @@ def test_decision_11_a_pin_fixes_the_value_and_letting_go_of_it_decays_from_ther
     assert loose.at(loose.t0 + longer) <= value
 
 
-def test_decision_11_a_pin_wins_over_the_maximum_age() -> None:
+def test_a_pin_overrides_the_maximum_age() -> None:
     held = pinned(fresh(max_age_s=60.0), True, T0 + timedelta(seconds=30))
     assert held.at(T0 + timedelta(days=30)) == held.s > 0.9
     assert held.due_at() is None
@@ -319,7 +313,7 @@ def test_decision_11_a_pin_wins_over_the_maximum_age() -> None:
     assert loose.due_at() == T0 + timedelta(minutes=1) + RESOLUTION
 
 
-def test_decision_11_a_new_lifecycle_decays_from_the_value_of_now() -> None:
+def test_a_new_lifecycle_decays_from_the_value_of_now() -> None:
     at = T0 + timedelta(hours=1)
     slower = with_lifecycle(fresh(), Decay(half_life_s=DAY), DeletionPolicy.MANUAL_ONLY, at)
     assert slower.at(at) == pytest.approx(0.5)
@@ -329,12 +323,12 @@ def test_decision_11_a_new_lifecycle_decays_from_the_value_of_now() -> None:
 
 @EXAMPLES
 @given(saliences() | saliences(pinned=True), elapsed, elapsed)
-def test_decision_11_what_is_withdrawn_stays_at_0(salience: Salience, later: timedelta, longer: timedelta) -> None:
+def test_a_withdrawn_record_stays_at_0(salience: Salience, later: timedelta, longer: timedelta) -> None:
     gone = withdrawn(salience, salience.t0 + later)
     assert gone.at(gone.t0 + longer) == 0.0
 
 
-def test_spec_2_what_is_withdrawn_is_history_for_as_long_as_a_new_record_would_take_to_fade() -> None:
+def test_a_withdrawn_record_is_kept_for_as_long_as_a_new_one_would_take_to_fade() -> None:
     at = T0 + timedelta(hours=9)
     gone = withdrawn(fresh(), at)
     new = replace(fresh(), t0=at)
@@ -345,7 +339,7 @@ def test_spec_2_what_is_withdrawn_is_history_for_as_long_as_a_new_record_would_t
 
 @EXAMPLES
 @given(saliences(), st.lists(st.tuples(st.sampled_from(sorted(EVENTS)), elapsed, amounts), max_size=6), elapsed)
-def test_spec_2_however_often_it_is_looked_at_between_events_the_values_are_the_same(
+def test_reading_between_events_does_not_change_the_values(
     salience: Salience, events: list[tuple[str, timedelta, float]], step: timedelta
 ) -> None:
     looked_at = left_alone = salience
@@ -361,7 +355,7 @@ def test_spec_2_however_often_it_is_looked_at_between_events_the_values_are_the_
 
 
 @pytest.mark.parametrize("name", ["unheard_of", "", 7, None])
-def test_spec_2_a_custom_curve_that_is_not_registered_is_refused_when_written(name: object) -> None:
+def test_a_custom_curve_that_is_not_registered_is_refused_when_written(name: object) -> None:
     salience = fresh(Curve.CUSTOM, params={"name": name}, min_salience=1.0)
     for write in (salience.due_at, salience.decay.checked, replace(salience, pinned=True).due_at):
         with pytest.raises(InvalidInput, match="power_law"):
@@ -371,14 +365,14 @@ def test_spec_2_a_custom_curve_that_is_not_registered_is_refused_when_written(na
 
 
 @pytest.mark.parametrize("beta", [0, -1, True, "1", None, math.inf, 1e6])
-def test_spec_2_the_power_law_needs_an_exponent(beta: object) -> None:
+def test_the_power_law_needs_an_exponent(beta: object) -> None:
     with pytest.raises(InvalidInput, match="beta"):
         custom_curve({"name": "power_law", "beta": beta}, path=["decay"])
 
 
 @EXAMPLES
 @given(st.sampled_from(sorted(CURVES)), st.floats(1, 1e8), st.floats(0, 1e9), st.floats(0, 1e9), st.floats(0.001, 1))
-def test_decision_11_a_registered_curve_starts_at_1_never_rises_and_knows_when_a_share_is_left(
+def test_a_registered_curve_starts_at_1_never_rises_and_knows_when_a_share_is_left(
     name: str, half_life_s: float, one: float, other: float, share: float
 ) -> None:
     curve = CURVES[name]
@@ -388,5 +382,5 @@ def test_decision_11_a_registered_curve_starts_at_1_never_rises_and_knows_when_a
     assert curve.retained(curve.seconds_until(share, half_life_s, {}), half_life_s, {}) == pytest.approx(share)
 
 
-def test_spec_2_a_power_law_so_flat_that_it_outlasts_the_calendar_never_falls_due() -> None:
+def test_a_power_law_so_flat_that_it_outlasts_the_calendar_never_falls_due() -> None:
     assert fresh(Curve.CUSTOM, params={"beta": 1e-9}).due_at() is None

@@ -1,4 +1,4 @@
-"""An envelope opens where it belongs, and nowhere else; a master key opens what it wrapped, and nothing else."""
+"""An envelope opens for its own row only, and a master key unwraps only the keys that it wrapped."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ purposes = st.sampled_from(["record", "candidate", "note 1", "note 11"])
 
 
 @given(st.binary(max_size=300), keys, tenants, st.uuids(), purposes)
-def test_what_is_sealed_comes_out_as_it_went_in(
+def test_opened_content_equals_sealed_content(
     content: bytes, key_id: int, tenant: int, id_: UUID, purpose: str
 ) -> None:
     blob = seal(KEY, content, key_id=key_id, tenant=tenant, id_=id_, purpose=purpose)
@@ -102,7 +102,7 @@ async def test_a_master_key_as_text_is_what_generate_prints() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "hunter2", "aHVudGVyMg==", "a" * 43, "ä" * 44])
-def test_what_is_no_master_key_is_refused_without_being_repeated(text: str) -> None:
+def test_an_invalid_master_key_is_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(Misconfigured, match="STRATAGRAPH_MASTER_KEY must be base64 of 32 bytes") as caught:
         from_text(text, where="STRATAGRAPH_MASTER_KEY")
     assert not text or text not in caught.value.message
@@ -137,7 +137,7 @@ def refusing() -> MasterKey:
     return Refusing()
 
 
-async def test_what_a_hook_raises_becomes_an_error_that_names_it_and_tells_no_secret(
+async def test_an_exception_of_a_hook_becomes_an_error_that_names_the_hook_and_no_secret(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import types

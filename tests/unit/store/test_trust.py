@@ -1,4 +1,4 @@
-"""What a caller may see and write: narrowing never widens, and every boundary holds on both sides."""
+"""Trust: narrowing never widens it, and every boundary is checked on both sides."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def narrowed(of: Trust, wish: tuple[frozenset[str] | None, Sensitivity | None]) 
 
 @EXAMPLES
 @given(trusts, wishes)
-def test_spec_3_narrowing_never_shows_more(of: Trust, wish: tuple[frozenset[str] | None, Sensitivity | None]) -> None:
+def test_narrowing_never_shows_more(of: Trust, wish: tuple[frozenset[str] | None, Sensitivity | None]) -> None:
     less = narrowed(of, wish)
     if less is None:
         beyond_ceiling = wish[1] is not None and wish[1] > of.ceiling
@@ -71,7 +71,7 @@ def test_spec_3_narrowing_never_shows_more(of: Trust, wish: tuple[frozenset[str]
 
 @EXAMPLES
 @given(trusts, wishes, st.none() | st.sampled_from((*SCOPES, UNSCOPED)), st.sampled_from(Sensitivity))
-def test_spec_3_narrowing_never_lets_write_more(
+def test_narrowing_never_lets_write_more(
     of: Trust, wish: tuple[frozenset[str] | None, Sensitivity | None], scope: str | None, sensitivity: Sensitivity
 ) -> None:
     less = narrowed(of, wish)
@@ -87,7 +87,7 @@ def test_spec_3_narrowing_never_lets_write_more(
 
 @EXAMPLES
 @given(trusts)
-def test_spec_3_narrowing_to_all_one_has_changes_nothing(of: Trust) -> None:
+def test_narrowing_to_the_whole_credential_changes_nothing(of: Trust) -> None:
     assert of.narrowed() == of
     assert of.narrowed(scopes=of.scopes, ceiling=of.ceiling) == of
 
@@ -95,7 +95,7 @@ def test_spec_3_narrowing_to_all_one_has_changes_nothing(of: Trust) -> None:
 @pytest.mark.parametrize("ceiling", Sensitivity, ids=lambda level: level.label)
 @pytest.mark.parametrize("sensitivity", Sensitivity, ids=lambda level: level.label)
 @pytest.mark.parametrize("scope", ["user:a", UNSCOPED])
-def test_spec_3_the_ceiling_shows_whole_below_and_at_it_and_redacted_one_above(
+def test_the_ceiling_shows_whole_below_and_at_it_and_redacted_one_above(
     ceiling: Sensitivity, sensitivity: Sensitivity, scope: str
 ) -> None:
     expected = {0: Visibility.FULL, 1: Visibility.REDACTED}.get(max(0, sensitivity - ceiling), Visibility.NONE)
@@ -117,34 +117,34 @@ def test_spec_3_the_ceiling_shows_whole_below_and_at_it_and_redacted_one_above(
         (None, UNSCOPED, Visibility.FULL),
     ],
 )
-def test_decision_14_scopes_match_exactly_and_unscoped_is_always_in_reach(
+def test_scopes_match_exactly_and_unscoped_is_always_visible(
     scopes: set[str] | None, scope: str, expected: Visibility
 ) -> None:
     assert trust(scopes).visibility(scope=scope, sensitivity=Sensitivity.LOW) is expected
 
 
-def test_spec_3_another_scope_is_invisible_however_public() -> None:
+def test_another_scope_is_invisible_however_public() -> None:
     assert (
         trust({"user:a"}, ceiling=Sensitivity.HYPER).visibility(scope="user:b", sensitivity=Sensitivity.PUBLIC)
         is Visibility.NONE
     )
 
 
-def test_spec_3_a_ceiling_above_the_credential_is_refused() -> None:
+def test_a_ceiling_above_the_credential_is_refused() -> None:
     assert trust().narrowed(ceiling=Sensitivity.MEDIUM).ceiling is Sensitivity.MEDIUM
     with pytest.raises(Forbidden, match="high is above") as caught:
         trust().narrowed(ceiling=Sensitivity.HIGH)
     assert caught.value.path == ["maxSensitivity"]
 
 
-def test_spec_3_a_scope_beyond_the_credential_is_refused_without_telling_which() -> None:
+def test_a_scope_beyond_the_credential_is_refused_and_not_named() -> None:
     with pytest.raises(Forbidden) as caught:
         trust({"user:a"}).narrowed(scopes=["user:a", "user:b"])
     assert caught.value.path == ["scopes"]
     assert "user:b" not in caught.value.message
 
 
-def test_decision_14_unscoped_records_need_not_be_asked_for() -> None:
+def test_unscoped_records_need_not_be_asked_for() -> None:
     less = trust({"user:a", "user:b"}).narrowed(scopes=["user:a", UNSCOPED])
     assert less.scopes == frozenset({"user:a"})
     assert less.visibility(scope=UNSCOPED, sensitivity=Sensitivity.LOW) is Visibility.FULL
@@ -161,7 +161,7 @@ def test_decision_14_unscoped_records_need_not_be_asked_for() -> None:
         ({"user:a", "user:b"}, "user:b", "user:b"),
     ],
 )
-def test_decision_14_a_write_goes_to(scopes: set[str] | None, asked: str | None, written: str) -> None:
+def test_a_write_goes_to(scopes: set[str] | None, asked: str | None, written: str) -> None:
     assert trust(scopes).scope_for_write(asked) == written
 
 
@@ -169,13 +169,13 @@ def test_decision_14_a_write_goes_to(scopes: set[str] | None, asked: str | None,
     ("scopes", "asked"),
     [({"user:a"}, "user:b"), ({"user:a"}, UNSCOPED), ({"user:a", "user:b"}, UNSCOPED), (set(), "user:a")],
 )
-def test_decision_14_a_write_beyond_the_scopes_is_refused(scopes: set[str], asked: str) -> None:
+def test_a_write_beyond_the_scopes_is_refused(scopes: set[str], asked: str) -> None:
     with pytest.raises(Forbidden) as caught:
         trust(scopes).scope_for_write(asked)
     assert caught.value.path == ["scope"]
 
 
-def test_decision_14_with_several_scopes_a_write_must_say_which() -> None:
+def test_with_several_scopes_a_write_must_name_one() -> None:
     with pytest.raises(InvalidInput, match="just one scope") as caught:
         trust({"user:a", "user:b"}).scope_for_write(None)
     assert caught.value.path == ["scope"]
@@ -189,14 +189,14 @@ def test_decision_14_with_several_scopes_a_write_must_say_which() -> None:
         (Sensitivity.HYPER, Sensitivity.LOW),
     ],
 )
-def test_decision_14_the_default_sensitivity_is_the_lower_of_low_and_the_ceiling(
+def test_the_default_sensitivity_is_the_lower_of_low_and_the_ceiling(
     ceiling: Sensitivity, default: Sensitivity
 ) -> None:
     assert trust(ceiling=ceiling).sensitivity_for_write(None) is default
 
 
 @pytest.mark.parametrize("ceiling", list(Sensitivity)[:-1], ids=lambda level: level.label)
-def test_decision_14_a_write_reaches_the_ceiling_and_not_one_above(ceiling: Sensitivity) -> None:
+def test_a_write_reaches_the_ceiling_and_not_one_above(ceiling: Sensitivity) -> None:
     assert trust(ceiling=ceiling).sensitivity_for_write(ceiling) is ceiling
     with pytest.raises(Forbidden) as caught:
         trust(ceiling=ceiling).sensitivity_for_write(Sensitivity(ceiling + 1))
@@ -205,7 +205,7 @@ def test_decision_14_a_write_reaches_the_ceiling_and_not_one_above(ceiling: Sens
 
 @pytest.mark.parametrize("held", Access, ids=lambda access: access.label)
 @pytest.mark.parametrize("needed", Access, ids=lambda access: access.label)
-def test_decision_13_access_includes_all_that_is_less(held: Access, needed: Access) -> None:
+def test_access_includes_all_lower_access(held: Access, needed: Access) -> None:
     if held >= needed:
         trust(access=held).require(needed)
         assert trust(access=held).access >= needed
@@ -214,7 +214,7 @@ def test_decision_13_access_includes_all_that_is_less(held: Access, needed: Acce
             trust(access=held).require(needed)
 
 
-def test_decision_25_scope_and_sensitivity_make_one_number_of_which_no_two_are_equal() -> None:
+def test_scope_and_sensitivity_make_one_distinct_number() -> None:
     pairs = [(scope, int(sensitivity)) for scope in range(1, 50) for sensitivity in Sensitivity]
     numbers = [acl(*pair) for pair in pairs]
     assert len(set(numbers)) == len(pairs)

@@ -1,4 +1,4 @@
-"""Text becomes term numbers and impacts: keyed, folded, bounded, and exactly BM25 together with a query."""
+"""Terms of texts: keyed, folded and bounded, and exactly BM25 together with a query."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_case_does_not_matter(text: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"), [("naïve", "naive"), ("e\u0301te\u0301", "ete"), ("ﬁle", "file"), ("Ａ１", "A1")]
 )
-def test_accents_and_letter_forms_do_not_matter(one: str, other: str) -> None:
+def test_accents_and_character_forms_do_not_matter(one: str, other: str) -> None:
     assert [word for word in lexemes(one) if word[0] != "="] == [word for word in lexemes(other) if word[0] != "="]
 
 
@@ -158,7 +158,7 @@ def test_the_vector_is_written_as_pgvector_reads_it() -> None:
 
 @EXAMPLES
 @given(sentences)
-def test_the_vector_of_a_record_says_what_its_terms_say(text: str) -> None:
+def test_the_vector_of_a_record_has_its_terms(text: str) -> None:
     terms = record_terms(KEY, text)
     assert weights(terms.as_sparsevec()) == pytest.approx(
         dict(zip(terms.numbers, terms.impacts, strict=True)), rel=1e-5
@@ -210,6 +210,6 @@ def test_rarity_falls_with_frequency_and_is_never_negative(documents: int) -> No
     assert idf(documents, 1) >= idf(documents, documents)
 
 
-def test_a_term_that_nobody_counted_is_taken_for_rare() -> None:
+def test_a_term_without_a_count_is_weighted_as_rare() -> None:
     assert query_vector([5], {}, 100) == query_vector([5], {5: 1}, 100)
     assert query_vector([9, 5], {5: 50}, 100).startswith("{5:")

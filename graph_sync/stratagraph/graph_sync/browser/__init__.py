@@ -1,10 +1,11 @@
-"""What people take along into Neo4j Browser: a style sheet, saved queries, and role statements for Enterprise.
+"""The kit for Neo4j Browser: a style sheet, saved queries, and role statements for Enterprise.
 
-The files are the thing; this module lists, reads and bundles them. How they are used is told in docs/neo4j-browser.md.
-The Browser's style sheets know no comments, so what is to be said of style.grass is said here: rules are applied from
-top to bottom and the last one wins, so the labels that every node has come first, types next, entity types after them,
-and what is past last. A label without a rule would be given one by the Browser, at the end, and win over all others:
-hence the rules for :Mirrored and :Memory.
+This module lists, reads and bundles the files; docs/neo4j-browser.md describes their use.
+
+The Browser's style sheets allow no comments, so style.grass is explained here. Rules apply from top to bottom and the
+last one wins: first the labels that every node has, then record types, then entity types, and :Past last. The Browser
+appends a rule for every label that has none, which would win over all others; hence the rules for :Mirrored and
+:Memory.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from stratagraph.store.model.errors import Misconfigured
 STYLE = "style.grass"
 ROLES = "roles.cypher"
 QUERIES = "queries"
-BUNDLE = "queries.zip"  # what the Browser imports at one go
-BUNDLE_FOLDER = "Stratagraph"  # as which it shows them
-_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # of zip files: equal queries make equal bundles
+BUNDLE = "queries.zip"  # the file that the Browser imports
+BUNDLE_FOLDER = "Stratagraph"  # the folder in which it shows the queries
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip file can hold, so that equal queries make equal bundles
 _TITLE = re.compile(r"// (\d\d .+)\n")
 _PARAMETER = re.compile(r"^(?:// )?:param (\w+) => (.+?);?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedQuery:
-    """One file of `queries/`. `parameters` gives each parameter with an example; for the first file, how to find it."""
+    """One file of `queries/`. `parameters` maps each parameter to an example; in the first file, to its expression."""
 
     file: str
     title: str
@@ -39,26 +40,26 @@ class SavedQuery:
 
 
 def style_sheet() -> str:
-    """Colours, sizes and captions, as Neo4j Browser reads them."""
+    """Return the style sheet: colours, sizes and captions, as Neo4j Browser reads them."""
     return _read(STYLE)
 
 
 def role_statements() -> tuple[str, ...]:
-    """The statements of roles.cypher, each by itself."""
+    """Return the statements of roles.cypher, one by one."""
     lines = [line for line in _read(ROLES).splitlines() if not line.startswith("//")]
     return tuple(statement for part in "\n".join(lines).split(";") if (statement := part.strip()))
 
 
 def saved_queries() -> tuple[SavedQuery, ...]:
-    """In the order of their numbers; the first sets the parameters of the others."""
+    """Return the saved queries in the order of their numbers; the first sets the parameters of the others."""
     names = sorted(entry.name for entry in files(__package__).joinpath(QUERIES).iterdir())
     return tuple(_query(name) for name in names if name.endswith(".cypher"))
 
 
 def write_kit(folder: Path) -> list[Path]:
-    """Write everything into `folder`, over what is there of it; returns what to take along, the queries as one bundle.
+    """Write the kit into `folder`, replacing an earlier one; return the paths of its parts.
 
-    Raises Misconfigured where the folder cannot be written.
+    Raises Misconfigured if the folder cannot be written.
     """
     queries = saved_queries()
     try:

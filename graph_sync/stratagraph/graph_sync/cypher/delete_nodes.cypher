@@ -1,4 +1,4 @@
-// Leave a tombstone, so that a late change cannot bring the node back, and cut its edges.
+// Replace nodes by tombstones, so that a late change cannot bring them back, and delete their relationships.
 UNWIND $rows AS row
 MERGE (n:Mirrored {ten: row.ten, id: row.id})
 WITH n, row

@@ -1,4 +1,4 @@
-// A plan's steps are replaced as a whole, whenever its node was written.
+// Replace the steps of plans, after their nodes were written.
 UNWIND $rows AS row
 MATCH (p:Mirrored {ten: row.ten, id: row.id})
 CALL (p) {

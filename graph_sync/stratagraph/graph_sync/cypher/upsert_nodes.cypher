@@ -1,4 +1,4 @@
-// Write nodes unless the mirror has them as new or newer. Returns the keys that were written.
+// Write nodes, unless the mirror has the same or a newer version, and return the ids that were written.
 // row: 0 ten, 1 id, 2 gen, 3 upto, 4 labels, 5 type, 6 state, 7 acl, 8+9 created_at, 10+11 occurred_at, 12 ver, 13 d,
 // 14 name
 UNWIND $rows AS row

@@ -1,5 +1,5 @@
-// Write relations of one type. An end that is not there yet becomes a stub, which no reader sees; a relation of a
-// dead one is late.
+// Write relations of one type. An end that is not there yet becomes a stub, which no reader sees; a relation whose end is
+// a tombstone is late and not written.
 // row: 0 ten, 1 id, 2 gen, 3 upto, 4 src, 5 dst, 6 w, 7+8 created_at, 9 ver, 10 d
 UNWIND $rows AS row
 OPTIONAL MATCH (t:RelTomb {ten: row[0], id: row[1]})

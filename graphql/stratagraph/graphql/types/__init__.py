@@ -1,1 +1,1 @@
-"""The types of the schema, built from the objects of `store` and `memory` by `of`."""
+"""The types of the schema. Each `of` builds a type from an object of `store` or `memory`."""

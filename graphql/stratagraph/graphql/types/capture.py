@@ -1,4 +1,4 @@
-"""Capture: its input, its receipt, its results."""
+"""Capture: its input and its results."""
 
 from __future__ import annotations
 
@@ -19,39 +19,73 @@ from stratagraph.graphql.types.errors import (
     NotFound,
     Unavailable,
 )
-from stratagraph.graphql.types.records import MemoryRecord, Relation
-from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.graphql.types.receipts import CaptureReceipt
+from stratagraph.graphql.types.records import MemoryRecord
+from stratagraph.graphql.types.relations import Relation
+from stratagraph.memory.capture.request import (
+    MAX_BATCH,
+    MAX_CONTENT_BYTES,
+    MAX_LABEL,
+    MAX_SUMMARY,
+    MAX_TAGS,
+    CaptureRequest,
+)
 from stratagraph.memory.capture.service import Captured
 
-CONTENT = """What happened, by source kind (all other keys are kept):
-EVENT {event_kind, ref, summary?, thread_id?};
-TOOL_OUTPUT {tool_name, args, result, thread_id?, call_id?, depends_on?: [call_id], error?};
-AGENT_TURN {role, text, thread_id?};
-OBSERVATION {subject, predicate, object, validity?, conditions?, evidence?, revision_policy?};
-WORKING_STATE {thread_id, state, next_actions?, open_questions?, context_summary?, active_constraints?};
-OUTCOME {thread_id | record_id, outcome_status: success | failure | partial, reason?};
+CONTENT = f"""The content, a JSON object of at most {MAX_CONTENT_BYTES:,} bytes with `context`. Its keys by source kind:
+EVENT {{event_kind, ref, summary?, thread_id?}};
+TOOL_OUTPUT {{tool_name, args, result, thread_id?, call_id?, depends_on?: [call_id], error?}};
+AGENT_TURN {{role, text, thread_id?}};
+OBSERVATION {{subject, predicate, object, validity?, conditions?, evidence?, revision_policy?}};
+WORKING_STATE {{thread_id, state, next_actions?, open_questions?, context_summary?, active_constraints?}};
+OUTCOME {{thread_id | record_id, outcome_status: success | failure | partial, reason?}};
 EPISODE a whole episodic payload.
-An OBSERVATION with proposedType ENTITY, COMPETENCE or PLAN_GRAPH has that payload as its content."""
+An OBSERVATION with the proposedType ENTITY, COMPETENCE or PLAN_GRAPH has a payload of that type as its content.
+Any other key is kept."""
 
-CONTEXT = """More about it: mentions: [name | {name, type?, identifiers?: [{namespace, value}], aliases?}],
-references: [record id or ref | {ref, predicate?}], labels: [string]."""
+CONTEXT = """What the content names and refers to, a JSON object:
+mentions: [name | {name, type?, identifiers?: [{namespace, value}], aliases?}];
+references: [record id or ref | {ref, predicate?}];
+artifacts: [artifact URI]; labels: [string]."""
 
 
-@strawberry.input(description="One thing to remember.")
+@strawberry.input(description="One capture: something to remember.")
 class CaptureMemoryInput:
-    source: str = strawberry.field(description="Who says so: the agent, tool or program.")
-    source_kind: SourceKind
+    source: str = strawberry.field(
+        description=f"Agent, tool or program that reports the content, 1 to {MAX_LABEL} characters."
+    )
+    source_kind: SourceKind = strawberry.field(description="Kind of source; decides the type of the record.")
     content: JSON = strawberry.field(description=CONTENT)
     context: JSON | None = strawberry.field(default=None, description=CONTEXT)
-    reason_to_remember: str | None = strawberry.field(default=None, description="Kept in the audit log.")
-    proposed_type: MemoryType | None = strawberry.field(default=None, description="See content.")
-    summary: str | None = strawberry.field(default=None, description="Its words weigh most when it is searched for.")
-    tags: list[str] | None = None
-    scope: str | None = strawberry.field(default=None, description="Default: the credential's only scope.")
-    sensitivity: Sensitivity | None = strawberry.field(default=None, description="Default: LOW, or the ceiling.")
-    timestamp: datetime | None = strawberry.field(default=None, description="When it happened. Default: now.")
+    reason_to_remember: str | None = strawberry.field(
+        default=None, description=f"Reason, at most {MAX_SUMMARY:,} characters; kept in the audit log."
+    )
+    proposed_type: MemoryType | None = strawberry.field(
+        default=None, description="Type of the record, where the source kind allows more than one; see `content`."
+    )
+    summary: str | None = strawberry.field(
+        default=None,
+        description=f"Summary, at most {MAX_SUMMARY:,} characters. Becomes the record's name; in a search its words"
+        " weigh more than those of the content.",
+    )
+    tags: list[str] | None = strawberry.field(
+        default=None, description=f"At most {MAX_TAGS} labels of 1 to {MAX_LABEL} characters each."
+    )
+    scope: str | None = strawberry.field(
+        default=None,
+        description=f"Scope of the record, at most {MAX_LABEL} characters. Default: the credential's only scope, or"
+        " unscoped for a credential of all scopes.",
+    )
+    sensitivity: Sensitivity | None = strawberry.field(
+        default=None, description="Sensitivity of the record. Default: LOW, or the credential's ceiling if lower."
+    )
+    timestamp: datetime | None = strawberry.field(
+        default=None, description="Instant at which the content happened. Default: now."
+    )
     idempotency_key: str | None = strawberry.field(
-        default=None, description="The same key and request again answers with what the first one left."
+        default=None,
+        description=f"Key of at most {MAX_LABEL} characters. A repeated request with the same key writes nothing and"
+        " returns the result of the first.",
     )
 
     def as_request(self) -> CaptureRequest:
@@ -71,27 +105,26 @@ class CaptureMemoryInput:
         )
 
 
-@strawberry.input(description="Things to remember in one transaction, all or nothing; at most 1000.")
+@strawberry.input(description="A batch of captures, stored in one transaction: all of them or none.")
 class CaptureMemoriesInput:
-    items: list[CaptureMemoryInput]
+    items: list[CaptureMemoryInput] = strawberry.field(
+        description=f"The captures, 1 to {MAX_BATCH:,}, processed in this order."
+    )
 
 
-@strawberry.type(description="Proof that it is stored.")
-class CaptureReceipt:
-    candidate_id: strawberry.ID
-    sequence: str = strawberry.field(description="Give it as atLeastSequence to read your own write.")
-    state: str
-
-
-@strawberry.type(description="It is stored.")
+@strawberry.type(description="The capture was stored.")
 class CaptureMemorySuccess:
     primary_record: MemoryRecord = strawberry.field(
-        description="What the capture became, or the record it was added to."
+        description="The record that the capture became, or the existing record that it was added to."
     )
-    created_records: list[MemoryRecord] = strawberry.field(description="All that is new, entities and episode too.")
-    edges: list[Relation]
-    receipt: CaptureReceipt
-    replayed: bool = strawberry.field(description="The idempotency key was known: nothing was written again.")
+    created_records: list[MemoryRecord] = strawberry.field(
+        description="Every record that the capture created, its entities and its episode included."
+    )
+    edges: list[Relation] = strawberry.field(description="The relations that the capture created.")
+    receipt: CaptureReceipt = strawberry.field(description="Proof that the capture was stored.")
+    replayed: bool = strawberry.field(
+        description="Whether this is the result of an earlier request with the same idempotency key."
+    )
 
     @classmethod
     def of(cls, captured: Captured) -> Self:
@@ -99,16 +132,14 @@ class CaptureMemorySuccess:
             primary_record=MemoryRecord.of(captured.primary),
             created_records=[MemoryRecord.of(record) for record in captured.created],
             edges=[Relation.of(edge) for edge in captured.edges],
-            receipt=CaptureReceipt(
-                candidate_id=strawberry.ID(str(captured.candidate)), sequence=captured.sequence, state="committed"
-            ),
+            receipt=CaptureReceipt.of(captured.candidate, captured.sequence),
             replayed=captured.replayed,
         )
 
 
-@strawberry.type(description="All of them are stored; results in the order of the items.")
+@strawberry.type(description="Every capture of the batch was stored.")
 class CaptureMemoriesSuccess:
-    results: list[CaptureMemorySuccess]
+    results: list[CaptureMemorySuccess] = strawberry.field(description="One result per item, in the order of `items`.")
 
 
 _Refusal = (
@@ -123,9 +154,11 @@ _Refusal = (
 )
 CaptureMemoryResult = Annotated[
     CaptureMemorySuccess | _Refusal,
-    strawberry.union("CaptureMemoryResult", description="What came of a capture."),
+    strawberry.union("CaptureMemoryResult", description="Result of a capture, or the error that refused it."),
 ]
 CaptureMemoriesResult = Annotated[
     CaptureMemoriesSuccess | _Refusal,
-    strawberry.union("CaptureMemoriesResult", description="What came of a batch of captures."),
+    strawberry.union(
+        "CaptureMemoriesResult", description="Results of a batch of captures, or the error that refused the batch."
+    ),
 ]

@@ -1,35 +1,29 @@
-"""The closed vocabularies, in GraphQL."""
+"""The closed vocabularies of the schema, with a description of every value."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
+from typing import TypeVar
 
 import strawberry
+from strawberry.types.enum import has_enum_definition
 
 from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity, SourceKind
 
-# The domain's own enums serve: registering one tells Strawberry its name and says what it is.
-strawberry.enum(MemoryType, description="Which question a memory answers.")
-strawberry.enum(Sensitivity, description="Who may see it; ordered from PUBLIC to HYPER.")
-strawberry.enum(RecordState, description="Whether a record is part of the current truth.")
-strawberry.enum(SourceKind, description="Where a capture comes from; decides what kind of memory it becomes.")
-strawberry.enum(Curve, name="DecayCurve", description="How salience falls with time.")
-strawberry.enum(DeletionPolicy, description="How a record may go.")
+E = TypeVar("E", bound=Enum)
 
 
-@strawberry.enum(description="The engine that walked the graph.")
 class Engine(Enum):
     SQL = "sql"
     NEO4J = "neo4j"
 
 
-@strawberry.enum(description="CONTROL: must come before. DATA: hands its output on.")
 class PlanLinkKind(Enum):
     CONTROL = "control"
     DATA = "data"
 
 
-@strawberry.enum(description="What a caller can act on.")
 class ErrorCode(Enum):
     INVALID_INPUT = "INVALID_INPUT"
     NOT_FOUND = "NOT_FOUND"
@@ -42,6 +36,119 @@ class ErrorCode(Enum):
     DELETION_FORBIDDEN = "DELETION_FORBIDDEN"
     LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
     UNAVAILABLE = "UNAVAILABLE"
+
+
+def _register(enum: type[E], description: str, values: Mapping[E, str], *, name: str | None = None) -> None:
+    """Register `enum` with Strawberry and describe each of its values. Raises KeyError for a value left out.
+
+    The enums of the domain are registered as they are, so their values cannot be `strawberry.enum_value`s.
+    """
+    described = {member.name: text for member, text in values.items()}
+    strawberry.enum(enum, name=name, description=description)
+    assert has_enum_definition(enum)
+    for value in enum.__strawberry_definition__.values:
+        value.description = described[value.name]
+
+
+_register(
+    MemoryType,
+    "Type of a record: which question it answers.",
+    {
+        MemoryType.EPISODIC: "What happened: an event, a tool call, a message, or a whole episode.",
+        MemoryType.WORKING: "What a thread is doing now: its state, next actions and open questions.",
+        MemoryType.ENTITY: "A person or thing that other records name.",
+        MemoryType.SEMANTIC: "What is true: a fact of subject, predicate and object.",
+        MemoryType.COMPETENCE: "How to do something: a procedure with its triggers and steps.",
+        MemoryType.PLAN_GRAPH: "A plan that solved a task: a directed acyclic graph of actions.",
+    },
+)
+_register(
+    Sensitivity,
+    "Sensitivity of a record, in rising order. A caller reads records up to its ceiling in full; a record one level"
+    " above is returned redacted; records further above are not visible.",
+    {
+        Sensitivity.PUBLIC: "The lowest level; visible in full to every caller.",
+        Sensitivity.LOW: "The default for new records.",
+        Sensitivity.MEDIUM: "Above LOW.",
+        Sensitivity.HIGH: "Above MEDIUM.",
+        Sensitivity.HYPER: "The highest level; no credential reads beyond it.",
+    },
+)
+_register(
+    RecordState,
+    "State of a record. ACTIVE and CONTESTED records are part of the current truth.",
+    {
+        RecordState.ACTIVE: "Part of the current truth.",
+        RecordState.CONTESTED: "Part of the current truth, but in doubt until the contest is resolved.",
+        RecordState.SUPERSEDED: "Replaced by another record; salience 0, kept as history.",
+        RecordState.RETRACTED: "Withdrawn without a replacement; salience 0, kept as history.",
+    },
+)
+_register(
+    SourceKind,
+    "Kind of source of a capture. It decides the type of the record.",
+    {
+        SourceKind.EVENT: "Something happened; becomes an EPISODIC record.",
+        SourceKind.TOOL_OUTPUT: "A tool was called; becomes an EPISODIC record with a node of the tool graph.",
+        SourceKind.OBSERVATION: "A fact; becomes a SEMANTIC record, or a record of the proposed type.",
+        SourceKind.OUTCOME: "How an episode ended; closes the episode and creates no record.",
+        SourceKind.WORKING_STATE: "The state of a thread; creates or updates the thread's WORKING record.",
+        SourceKind.AGENT_TURN: "A message of a conversation; becomes an EPISODIC record.",
+        SourceKind.EPISODE: "A whole, finished episode; becomes one EPISODIC record.",
+    },
+)
+_register(
+    Curve,
+    "Curve by which salience decays between two salience events.",
+    {
+        Curve.EXPONENTIAL: "Halves with every half-life.",
+        Curve.LINEAR: "Falls in a straight line to one half at the half-life and to 0 at twice the half-life.",
+        Curve.CUSTOM: "Follows a curve registered by name on the server.",
+    },
+    name="DecayCurve",
+)
+_register(
+    DeletionPolicy,
+    "Rule for how a record may be deleted. Erasing ignores it.",
+    {
+        DeletionPolicy.AUTO_PRUNE: "Pruned by a background job once its salience is below 0.001; may be deleted.",
+        DeletionPolicy.MANUAL_ONLY: "Never pruned; may be deleted.",
+        DeletionPolicy.NEVER: "Never pruned; deleting it is refused with DELETION_FORBIDDEN.",
+    },
+)
+_register(
+    Engine,
+    "Engine that traversed the graph. Both return the same answer.",
+    {
+        Engine.SQL: "PostgreSQL, the store of record.",
+        Engine.NEO4J: "The Neo4j mirror; every row was read again from PostgreSQL.",
+    },
+)
+_register(
+    PlanLinkKind,
+    "Kind of dependency between two steps of a plan.",
+    {
+        PlanLinkKind.CONTROL: "The source step must finish before the target step starts.",
+        PlanLinkKind.DATA: "The target step uses the output of the source step.",
+    },
+)
+_register(
+    ErrorCode,
+    "Code of an error that a caller can act on.",
+    {
+        ErrorCode.INVALID_INPUT: "An input field is not valid; correct the field that `path` names.",
+        ErrorCode.NOT_FOUND: "The record does not exist, or is not visible to the caller.",
+        ErrorCode.FORBIDDEN: "The credential does not allow the operation.",
+        ErrorCode.VERSION_CONFLICT: "The record has changed since it was read; read it again and decide again.",
+        ErrorCode.EPISODIC_IMMUTABLE: "An episodic record cannot be edited; revise what was derived from it.",
+        ErrorCode.EVIDENCE_REQUIRED: "The operation needs at least one source as evidence.",
+        ErrorCode.CONDITIONS_OVERLAP: "Another active fact holds at the same time; make the conditions exclusive.",
+        ErrorCode.IDEMPOTENCY_MISMATCH: "The idempotency key belongs to another request; choose a new key.",
+        ErrorCode.DELETION_FORBIDDEN: "The record's deletion policy is NEVER.",
+        ErrorCode.LIMIT_EXCEEDED: "The request is over a size limit; send less.",
+        ErrorCode.UNAVAILABLE: "The database cannot be reached or is too busy; retry with back-off.",
+    },
+)
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Erasing: its input, and the receipt."""
+"""Erasing: its input, its receipt and its result."""
 
 from __future__ import annotations
 
@@ -8,32 +8,41 @@ from typing import Annotated, Self
 import strawberry
 
 from stratagraph.graphql.types.errors import Forbidden, IdempotencyMismatch, InvalidInput, NotFound, Unavailable
-from stratagraph.memory.erase.request import Erase, Erasing
+from stratagraph.memory.erase.request import MAX_LABEL, MAX_RATIONALE, Erase, ErasureResult
 from stratagraph.store.erasure import receipts as erasures
 from stratagraph.store.model.ids import parse_id
 
 
-@strawberry.input(description="What is to be erased for good: just one of the four.")
+@strawberry.input(description="What to erase: exactly one of `recordId`, `entityId`, `scope` and `tenant`.")
 class EraseInput:
     record_id: strawberry.ID | None = strawberry.field(
-        default=None, description="The record, with what was derived from it alone; an episode with its members."
+        default=None,
+        description="Id of the record to erase, with the records derived from it alone; an episode with its members."
+        " Needs write access.",
     )
     entity_id: strawberry.ID | None = strawberry.field(
         default=None,
-        description="The entity and all records linked to it. Needs admin access, the highest ceiling and all scopes.",
+        description="Id of the entity to erase, with every record linked to it. Needs admin access, the ceiling HYPER"
+        " and all scopes.",
     )
     scope: str | None = strawberry.field(
         default=None,
-        description="All records of the scope. Needs admin access, the highest ceiling, and the scope or all of them.",
+        description="Name of the scope whose records to erase. Needs admin access, the ceiling HYPER, and that scope or"
+        " all scopes.",
     )
     tenant: str | None = strawberry.field(
         default=None,
-        description="The credential's own tenant, with its keys and credentials. Needs admin access, the highest"
-        " ceiling and all scopes.",
+        description="Name of the credential's own tenant, to erase with its keys and credentials. Needs admin access,"
+        " the ceiling HYPER and all scopes.",
     )
-    rationale: str = strawberry.field(description="Why; kept in the receipt, so it must not tell what is erased.")
+    rationale: str = strawberry.field(
+        description=f"Reason, 1 to {MAX_RATIONALE:,} characters. It is kept in the receipt, so it must not repeat what"
+        " is erased."
+    )
     idempotency_key: str | None = strawberry.field(
-        default=None, description="The same key and request again answers with the first one's receipt."
+        default=None,
+        description=f"Key of 1 to {MAX_LABEL} characters. A repeated request with the same key erases nothing and"
+        " returns the first receipt.",
     )
 
     def as_request(self) -> Erase:
@@ -47,30 +56,35 @@ class EraseInput:
         )
 
 
-@strawberry.type(description="How much of one thing went.")
+@strawberry.type(description="Number of erased rows of one kind.")
 class ErasedCount:
-    name: str = strawberry.field(description="`records.<type>`, or what went with the records, such as `relations`.")
-    count: int
+    name: str = strawberry.field(
+        description="Kind of the rows: `records.<type>`, or what belonged to the records, such as `relations`."
+    )
+    count: int = strawberry.field(description="Number of rows, at least 1.")
 
 
-@strawberry.type(description="What went, by counts and keyed hashes; never what it was.")
+@strawberry.type(description="Proof of an erasure, by counts and keyed hashes; it never holds erased content.")
 class ErasureReceipt:
-    id: strawberry.ID
-    kind: str = strawberry.field(description="record, entity, scope or tenant")
-    actor: str
-    started_at: datetime
-    at: datetime = strawberry.field(description="When it was done.")
+    id: strawberry.ID = strawberry.field(description="Id of the receipt, a UUID.")
+    kind: str = strawberry.field(description="What was erased: record, entity, scope or tenant.")
+    actor: str = strawberry.field(description="Name of the credential that asked for the erasure.")
+    started_at: datetime = strawberry.field(description="Instant in UTC at which the erasure began.")
+    at: datetime = strawberry.field(description="Instant in UTC at which the erasure was complete.")
     counts: list[ErasedCount] = strawberry.field(
-        description="What the caller could see of it; all of it, for a credential that sees everything."
+        description="Erased rows by kind, as far as they were visible to the caller."
     )
     hashes: list[str] = strawberry.field(
-        description="HMAC-SHA256 of the ids that went, with the tenant's index key; at most the first thousand."
+        description="HMAC-SHA256 of the erased ids in hexadecimal, keyed by the tenant's index key; at most the first"
+        " 1,000."
     )
-    digest: str = strawberry.field(description="SHA-256 over all of these hashes, in order.")
+    digest: str = strawberry.field(description="SHA-256 over the hashes of all erased ids in order, in hexadecimal.")
     elsewhere: list[strawberry.ID] = strawberry.field(
-        description="Records that stay and still say the name of the erased entity, newest first."
+        description="Ids of records that were kept although they mention the erased entity by name, newest first."
     )
-    elsewhere_complete: bool = strawberry.field(description="False: there may be more of them.")
+    elsewhere_complete: bool = strawberry.field(
+        description="Whether `elsewhere` is complete; if false, more records may mention the entity."
+    )
 
     @classmethod
     def of(cls, receipt: erasures.Receipt) -> Self:
@@ -88,17 +102,19 @@ class ErasureReceipt:
         )
 
 
-@strawberry.type(description="It is gone.")
+@strawberry.type(description="The erasure is complete.")
 class EraseSuccess:
-    receipt: ErasureReceipt
-    replayed: bool = strawberry.field(description="The idempotency key was known: nothing was erased again.")
+    receipt: ErasureReceipt = strawberry.field(description="Proof of the erasure.")
+    replayed: bool = strawberry.field(
+        description="Whether this is the receipt of an earlier request with the same idempotency key."
+    )
 
     @classmethod
-    def of(cls, erasing: Erasing) -> Self:
+    def of(cls, erasing: ErasureResult) -> Self:
         return cls(receipt=ErasureReceipt.of(erasing.receipt), replayed=erasing.replayed)
 
 
 EraseResult = Annotated[
     EraseSuccess | InvalidInput | NotFound | Forbidden | IdempotencyMismatch | Unavailable,
-    strawberry.union("EraseResult", description="What came of erasing."),
+    strawberry.union("EraseResult", description="Receipt of an erasure, or the error that refused it."),
 ]

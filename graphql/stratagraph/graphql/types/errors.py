@@ -1,4 +1,7 @@
-"""Errors a caller can act on, as members of result unions. Domain code raises; `HANDLERS` turns that into these."""
+"""Errors that a caller can act on, as members of the result unions.
+
+The domain raises `StratagraphError`s; `HANDLERS` maps each class to the GraphQL type that reports it.
+"""
 
 from __future__ import annotations
 
@@ -11,56 +14,58 @@ from stratagraph.graphql.types.enums import ErrorCode
 from stratagraph.store.model import errors
 
 
-@strawberry.interface(description="What went wrong, so that an agent can decide what to do.")
+@strawberry.interface(description="An error that a caller can act on.")
 class MemoryError:  # noqa: A001 - the contract's name; nothing here means the builtin
-    code: ErrorCode = strawberry.field(description="One thing to act on.")
+    code: ErrorCode = strawberry.field(description="Code of the error, for programs.")
     message: str = strawberry.field(description="What is wrong and what to do, for people and models.")
-    retryable: bool = strawberry.field(description="Whether the same call may succeed later.")
-    path: list[str] | None = strawberry.field(description="The input field it concerns.")
+    retryable: bool = strawberry.field(description="Whether the same request may succeed later.")
+    path: list[str] | None = strawberry.field(
+        description="Path of the input field that the error concerns, outermost first; null where it concerns none."
+    )
 
     @classmethod
     def of(cls, error: errors.StratagraphError) -> Self:
         return cls(code=ErrorCode(error.code), message=error.message, retryable=error.retryable, path=error.path)
 
 
-@strawberry.type(description="The input is not valid; `path` names the field.")
+@strawberry.type(description="An input field is not valid; `path` names it.")
 class InvalidInput(MemoryError):
     pass
 
 
-@strawberry.type(description="The credential does not allow it.")
+@strawberry.type(description="The credential does not allow the operation.")
 class Forbidden(MemoryError):
     pass
 
 
-@strawberry.type(description="There is no such record for this caller.")
+@strawberry.type(description="The record does not exist, or is not visible to the caller.")
 class NotFound(MemoryError):
     pass
 
 
-@strawberry.type(description="The idempotency key was used for another request.")
+@strawberry.type(description="The idempotency key was used for a different request; choose a new key.")
 class IdempotencyMismatch(MemoryError):
     pass
 
 
-@strawberry.type(description="Another active fact holds at the same time.")
+@strawberry.type(description="Another active fact of the same subject and predicate holds at the same time.")
 class ConditionsOverlap(MemoryError):
     pass
 
 
-@strawberry.type(description="A fact needs a source.")
+@strawberry.type(description="The operation needs at least one source as evidence.")
 class EvidenceRequired(MemoryError):
     pass
 
 
-@strawberry.type(description="What happened is never edited.")
+@strawberry.type(description="An episodic record cannot be edited; revise what was derived from it.")
 class EpisodicImmutable(MemoryError):
     pass
 
 
-@strawberry.type(description="The record has changed since it was read: read it again, then decide.")
+@strawberry.type(description="The record has changed since it was read; read it again and decide again.")
 class VersionConflict(MemoryError):
-    current: int = strawberry.field(description="Its version now.")
+    current: int = strawberry.field(description="Version that the record has now, from 1.")
 
     @classmethod
     def of(cls, error: errors.StratagraphError) -> Self:
@@ -74,12 +79,15 @@ class VersionConflict(MemoryError):
         )
 
 
-@strawberry.type(description="The record is kept for ever: its deletion policy is NEVER.")
+@strawberry.type(description="The record cannot be deleted, since its deletion policy is NEVER.")
 class DeletionForbidden(MemoryError):
     pass
 
 
-@strawberry.type(description="Try again shortly; what was sent is not lost.")
+@strawberry.type(
+    description="The service cannot answer at present; retry with back-off. The message says whether the input was"
+    " kept."
+)
 class Unavailable(MemoryError):
     pass
 
@@ -99,7 +107,7 @@ _PAIRS: tuple[tuple[type[errors.StratagraphError], type[MemoryError]], ...] = (
 
 
 class _Handler:
-    """Answers one domain error by one member of the field's union; an `ExceptionHandler` by its shape."""
+    """Maps one domain error to one member of the field's union. Implements Strawberry's `ExceptionHandler` protocol."""
 
     def __init__(self, exception_type: type[errors.StratagraphError], error_type: type[MemoryError]) -> None:
         self.exception_type = exception_type

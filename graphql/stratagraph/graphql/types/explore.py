@@ -1,212 +1,196 @@
-"""How memories hang together: paths, impact, plans by their steps, what entities share, what is next to a record."""
+"""The answers of graph questions. Each type takes its fields by name from the dataclass of the same answer."""
 
 from __future__ import annotations
 
-from typing import Self
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Self
+from uuid import UUID
 
 import strawberry
 
 from stratagraph.graphql.types.enums import Engine, MemoryType
-from stratagraph.graphql.types.records import MemoryRecord, Relation
-from stratagraph.graphql.types.retrieve import Freshness
+from stratagraph.graphql.types.freshness import Freshness
+from stratagraph.graphql.types.records import MemoryRecord
+from stratagraph.graphql.types.relations import Relation
+from stratagraph.memory.engines.choice import AnsweredBy
 from stratagraph.memory.explore import answers
+from stratagraph.memory.explore.around import BETWEEN, NAMED
+from stratagraph.store.model import records as domain
 from stratagraph.store.traversal.links import DEGREE_CAP
 
-_HUBS = "Records from which not all relations were followed."
+_HUBS = "Ids of records of which not all relations were followed; the heaviest were."
+_HAS_MORE = "Whether there are more than `first`."
+_FRESHNESS = "Which engine answered, and how current its data was."
 
 
-def _freshness(found: answers.AnsweredBy) -> Freshness:
-    return Freshness(engine=Engine(found.engine), fallback=found.fallback, mirror_lag_seconds=found.mirror_lag_seconds)
-
-
-@strawberry.type(description="A way from one record to another that meets no record twice.")
-class GraphPath:
-    nodes: list[MemoryRecord]
-    relations: list[Relation] = strawberry.field(description="The heaviest between each two nodes, in their order.")
-    weight: float = strawberry.field(description="The product of the relations' weights.")
-    sentence: str = strawberry.field(description="The path in one line, each relation in its own direction.")
+class _FromAnswer:
+    """A type whose fields are all found by name in a dataclass of `stratagraph.memory.explore.answers`."""
 
     @classmethod
-    def of(cls, path: answers.Path) -> Self:
-        return cls(
-            nodes=[MemoryRecord.of(record) for record in path.records],
-            relations=[Relation.of(relation) for relation in path.relations],
-            weight=path.weight,
-            sentence=path.sentence,
-        )
+    def of(cls, answer: Any) -> Self:
+        assert dataclasses.is_dataclass(cls)
+        return cls(**{field.name: _graphql(getattr(answer, field.name)) for field in dataclasses.fields(cls)})
 
 
-@strawberry.type(description="The best ways between two records: the shortest first, of these the heaviest.")
-class PathExplanation:
-    paths: list[GraphPath]
-    reached: list[str] = strawberry.field(description="Of hops, nodes, hubs, paths: those that cut the search.")
+def _graphql(value: Any) -> Any:
+    """Return a field's value as the schema has it."""
+    if isinstance(value, tuple):
+        return [_graphql(one) for one in value]
+    convert = _CONVERTERS.get(type(value))
+    return convert(value) if convert is not None else value
+
+
+def _freshness(by: AnsweredBy) -> Freshness:
+    return Freshness(engine=Engine(by.engine), fallback=by.fallback, mirror_lag_seconds=by.mirror_lag_seconds)
+
+
+@strawberry.type(description="A path between two records that visits no record twice.")
+class GraphPath(_FromAnswer):
+    nodes: list[MemoryRecord] = strawberry.field(
+        description="Records of the path, from one end to the other; 2 to `maxHops` + 1."
+    )
+    relations: list[Relation] = strawberry.field(
+        description="Heaviest relation between each two successive nodes, in the order of the path."
+    )
+    weight: float = strawberry.field(description="Product of the weights of the relations, from 0 to 1.")
+    sentence: str = strawberry.field(
+        description="The path in one line: names and predicates, with an arrow in the direction of each relation."
+    )
+
+
+@strawberry.type(description="The best paths between two records: those with the fewest hops, of these the heaviest.")
+class PathExplanation(_FromAnswer):
+    paths: list[GraphPath] = strawberry.field(description="The paths, best first; at most `k`.")
+    reached: list[str] = strawberry.field(
+        description="Limits that cut the search, of `hops`, `hubs`, `nodes` and `paths`; empty if none did."
+    )
     hubs: list[strawberry.ID] = strawberry.field(description=_HUBS)
-    freshness: Freshness
-
-    @classmethod
-    def of(cls, found: answers.Paths) -> Self:
-        return cls(
-            paths=[GraphPath.of(path) for path in found.paths],
-            reached=list(found.reached),
-            hubs=[strawberry.ID(str(hub)) for hub in found.hubs],
-            freshness=_freshness(found.found),
-        )
+    answered_by: Freshness = strawberry.field(name="freshness", description=_FRESHNESS)
 
 
-@strawberry.type(description="How many records of one type are affected at one distance.")
-class ImpactCount:
-    hop: int
-    type: MemoryType
-    count: int
+@strawberry.type(description="Number of affected records of one type at one distance.")
+class ImpactCount(_FromAnswer):
+    hop: int = strawberry.field(description="Distance from the record asked about, in hops; 1 to `hops`.")
+    type: MemoryType = strawberry.field(description="Type of the records counted.")
+    count: int = strawberry.field(description="Number of records, at least 1.")
 
 
-@strawberry.type(description="A record that refers to another or rests on it, directly or not.")
-class ImpactedNode:
-    record: MemoryRecord
-    hop: int
-    strength: float = strawberry.field(description="The greatest product of weights that leads to it.")
-    via_id: strawberry.ID = strawberry.field(description="The record before it on that way.")
+@strawberry.type(description="A record that refers to the one asked about or rests on it, directly or indirectly.")
+class ImpactedNode(_FromAnswer):
+    record: MemoryRecord = strawberry.field(description="The affected record.")
+    hop: int = strawberry.field(description="Distance from the record asked about, in hops; 1 to `hops`.")
+    strength: float = strawberry.field(
+        description="Greatest product of weights along a path from the record asked about, from 0 to 1."
+    )
+    via_id: strawberry.ID = strawberry.field(
+        description="Id of the record before it on that path; at hop 1, of the record asked about."
+    )
 
 
 @strawberry.type(description="What refers to a record or rests on it, level by level.")
-class Impact:
-    record: MemoryRecord
-    counts: list[ImpactCount] = strawberry.field(description="By hop and type, of all that was found.")
-    total: int
-    nodes: list[ImpactedNode] = strawberry.field(description="By hop, then the most important first.")
-    reached: list[str] = strawberry.field(description="Of hops, nodes, hubs: those that cut the search.")
+class Impact(_FromAnswer):
+    record: MemoryRecord = strawberry.field(description="The record asked about.")
+    counts: list[ImpactCount] = strawberry.field(description="Numbers of all records found, by hop and type.")
+    total: int = strawberry.field(description="Number of all records found, from 0.")
+    nodes: list[ImpactedNode] = strawberry.field(
+        description="The records found, by hop and then the most important first; at most `first`."
+    )
+    reached: list[str] = strawberry.field(
+        description="Limits that cut the search, of `hops`, `hubs` and `nodes`; empty if none did."
+    )
     hubs: list[strawberry.ID] = strawberry.field(description=_HUBS)
-    freshness: Freshness
-
-    @classmethod
-    def of(cls, found: answers.Impact) -> Self:
-        return cls(
-            record=MemoryRecord.of(found.record),
-            counts=[ImpactCount(hop=one.hop, type=one.type, count=one.count) for one in found.counts],
-            total=found.total,
-            nodes=[
-                ImpactedNode(
-                    record=MemoryRecord.of(one.record),
-                    hop=one.hop,
-                    strength=one.strength,
-                    via_id=strawberry.ID(str(one.via)),
-                )
-                for one in found.affected
-            ],
-            reached=list(found.reached),
-            hubs=[strawberry.ID(str(hub)) for hub in found.hubs],
-            freshness=_freshness(found.found),
-        )
+    answered_by: Freshness = strawberry.field(name="freshness", description=_FRESHNESS)
 
 
-@strawberry.type(description="A step of a plan that answers one of the ops asked for.")
-class MatchedStep:
-    id: strawberry.ID
-    op: str
+@strawberry.type(description="A step of a plan that matches one of the ops asked for.")
+class MatchedStep(_FromAnswer):
+    id: strawberry.ID = strawberry.field(description="Id of the step within its plan.")
+    op: str = strawberry.field(description="What the step does, as asked for.")
 
 
-@strawberry.type(description="A plan that does what was asked, in that order.")
-class MatchedPlan:
-    record: MemoryRecord
-    steps: list[MatchedStep] = strawberry.field(description="One for each op, in the order asked for.")
+@strawberry.type(description="A plan that has the asked steps in the asked order.")
+class MatchedPlan(_FromAnswer):
+    record: MemoryRecord = strawberry.field(description="The record of the plan.")
+    steps: list[MatchedStep] = strawberry.field(description="One step for each op, in the order asked for.")
 
 
-@strawberry.type(description="Plans with steps of some ops in some order, newest first.")
-class PlanMatches:
-    plans: list[MatchedPlan]
-    has_more: bool
-    reached: list[str] = strawberry.field(description="`plans` where there were more candidates than are looked at.")
-    freshness: Freshness
-
-    @classmethod
-    def of(cls, found: answers.Plans) -> Self:
-        return cls(
-            plans=[
-                MatchedPlan(
-                    record=MemoryRecord.of(plan.record),
-                    steps=[MatchedStep(id=strawberry.ID(step.id), op=step.op) for step in plan.steps],
-                )
-                for plan in found.plans
-            ],
-            has_more=found.has_more,
-            reached=list(found.reached),
-            freshness=_freshness(found.found),
-        )
+@strawberry.type(description="Plans that have some steps in some order.")
+class PlanMatches(_FromAnswer):
+    plans: list[MatchedPlan] = strawberry.field(description="The plans, newest first; at most `first`.")
+    has_more: bool = strawberry.field(description=_HAS_MORE)
+    reached: list[str] = strawberry.field(
+        description="`plans` where there were more candidates than one question reads (300); otherwise empty."
+    )
+    answered_by: Freshness = strawberry.field(name="freshness", description=_FRESHNESS)
 
 
-@strawberry.type(description="An entity that shares memories with another.")
-class RelatedEntity:
-    entity: MemoryRecord
-    shared: int = strawberry.field(description="How many memories are linked to both.")
-    weight: float = strawberry.field(description="The sum over these of the product of both weights.")
-    memory_ids: list[strawberry.ID] = strawberry.field(description="The heaviest of these, at most 5.")
+@strawberry.type(description="An entity that shares memories with the one asked about: records linked to both.")
+class RelatedEntity(_FromAnswer):
+    entity: MemoryRecord = strawberry.field(description="The entity that shares records with the one asked about.")
+    shared: int = strawberry.field(description="Number of memories linked to both, at least 1.")
+    weight: float = strawberry.field(
+        description="Sum over the shared memories of the product of both links' weights; 0 or more."
+    )
+    memory_ids: list[strawberry.ID] = strawberry.field(
+        description=f"Ids of the shared memories with the greatest products, heaviest first; at most {NAMED}."
+    )
 
 
-@strawberry.type(description="Entities that share memories with one, the heaviest first.")
-class RelatedEntities:
-    record: MemoryRecord
-    entities: list[RelatedEntity]
-    has_more: bool
-    reached: list[str] = strawberry.field(description="`hubs` where not all memories or entities were followed.")
+@strawberry.type(description="Entities that share memories with a record.")
+class RelatedEntities(_FromAnswer):
+    record: MemoryRecord = strawberry.field(description="The record asked about.")
+    entities: list[RelatedEntity] = strawberry.field(description="The entities, heaviest first; at most `first`.")
+    has_more: bool = strawberry.field(description=_HAS_MORE)
+    reached: list[str] = strawberry.field(
+        description="`hubs` where not all memories or entities were followed; otherwise empty."
+    )
     hubs: list[strawberry.ID] = strawberry.field(description=_HUBS)
-    freshness: Freshness
-
-    @classmethod
-    def of(cls, found: answers.Related) -> Self:
-        return cls(
-            record=MemoryRecord.of(found.record),
-            entities=[
-                RelatedEntity(
-                    entity=MemoryRecord.of(one.record),
-                    shared=one.shared,
-                    weight=one.weight,
-                    memory_ids=[strawberry.ID(str(id_)) for id_ in one.memories],
-                )
-                for one in found.entities
-            ],
-            has_more=found.has_more,
-            reached=list(found.reached),
-            hubs=[strawberry.ID(str(hub)) for hub in found.hubs],
-            freshness=_freshness(found.found),
-        )
+    answered_by: Freshness = strawberry.field(name="freshness", description=_FRESHNESS)
 
 
-@strawberry.type(description="A record next to another, with hints for a drawing.")
-class Neighbour:
-    record: MemoryRecord
-    weight: float = strawberry.field(description="Of the heaviest relation to it.")
-    degree: int = strawberry.field(description=f"Relations that could be followed from it, counted to {DEGREE_CAP}.")
-    more: int = strawberry.field(description="Those of them that are not in this answer.")
-    hub: bool = strawberry.field(description=f"It has {DEGREE_CAP} relations or more: ask before expanding it.")
+@strawberry.type(description="A neighbour of the record that is expanded, with hints for a drawing.")
+class Neighbour(_FromAnswer):
+    record: MemoryRecord = strawberry.field(description="The neighbour.")
+    weight: float = strawberry.field(description="Weight of the heaviest relation to it, from 0 to 1.")
+    degree: int = strawberry.field(
+        description=f"Number of relations that could be followed from it, counted up to {DEGREE_CAP}."
+    )
+    more: int = strawberry.field(
+        description=f"Number of these relations that are not in this answer, 0 to {DEGREE_CAP}."
+    )
+    hub: bool = strawberry.field(
+        description=f"Whether it has {DEGREE_CAP} relations or more; ask the user before expanding it."
+    )
 
 
 @strawberry.type(description="What a front end adds to its drawing when a record is expanded.")
-class Expansion:
-    record: MemoryRecord
-    neighbours: list[Neighbour] = strawberry.field(description="Those that are not loaded yet, best first.")
-    relations: list[Relation] = strawberry.field(description="From the record to these neighbours.")
-    between: list[Relation] = strawberry.field(
-        description="Between these neighbours, and from them to what is loaded; at most 500."
+class Expansion(_FromAnswer):
+    record: MemoryRecord = strawberry.field(description="The record that is expanded.")
+    neighbours: list[Neighbour] = strawberry.field(
+        description="Neighbours that are not among `loadedIds`, best first; at most `first`."
     )
-    has_more: bool = strawberry.field(description="Ask again, with these neighbours among `loadedIds`.")
-    freshness: Freshness
+    relations: list[Relation] = strawberry.field(description="Relations between the record and these neighbours.")
+    between: list[Relation] = strawberry.field(
+        description="Relations of these neighbours with each other and with the records of `loadedIds`, heaviest first;"
+        f" at most {BETWEEN}."
+    )
+    has_more: bool = strawberry.field(
+        description="Whether there may be more neighbours. For the next page, add these neighbours to `loadedIds`."
+    )
+    answered_by: Freshness = strawberry.field(name="freshness", description=_FRESHNESS)
 
-    @classmethod
-    def of(cls, found: answers.Expansion) -> Self:
-        return cls(
-            record=MemoryRecord.of(found.record),
-            neighbours=[
-                Neighbour(
-                    record=MemoryRecord.of(one.record),
-                    weight=one.weight,
-                    degree=one.degree,
-                    more=one.more,
-                    hub=one.hub,
-                )
-                for one in found.neighbours
-            ],
-            relations=[Relation.of(relation) for relation in found.relations],
-            between=[Relation.of(relation) for relation in found.between],
-            has_more=found.has_more,
-            freshness=_freshness(found.found),
-        )
+
+_CONVERTERS: dict[type, Callable[[Any], object]] = {
+    UUID: lambda id_: strawberry.ID(str(id_)),
+    domain.MemoryRecord: MemoryRecord.of,
+    domain.Relation: Relation.of,
+    AnsweredBy: _freshness,
+    answers.Path: GraphPath.of,
+    answers.ImpactCount: ImpactCount.of,
+    answers.AffectedRecord: ImpactedNode.of,
+    answers.MatchedStep: MatchedStep.of,
+    answers.MatchedPlan: MatchedPlan.of,
+    answers.RelatedEntity: RelatedEntity.of,
+    answers.NeighbourRecord: Neighbour.of,
+}

@@ -1,4 +1,4 @@
-"""What will be forgotten, and when."""
+"""The preview of pruning: which records will be pruned, and when."""
 
 from __future__ import annotations
 
@@ -7,21 +7,28 @@ from typing import Self
 
 import strawberry
 
-from stratagraph.graphql.types.records import MemoryRecord, PageInfo
+from stratagraph.graphql.types.pages import PageInfo
+from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.memory.forgetting import MAX_TOTAL, Preview
 
 
-@strawberry.type(description="A record that will be pruned, if nothing happens before.")
+@strawberry.type(description="A record that will be pruned unless something changes its salience before.")
 class ForgettableRecord:
-    record: MemoryRecord
-    due_at: datetime = strawberry.field(description="From when on it may be pruned.")
+    record: MemoryRecord = strawberry.field(description="The record as it is now.")
+    due_at: datetime = strawberry.field(
+        description="Instant in UTC from which the record may be pruned; never earlier than its salience allows."
+    )
 
 
-@strawberry.type(description="What would be pruned by an instant if nothing happened before it; oldest due first.")
+@strawberry.type(
+    description="Records that would be pruned by an instant if they were neither read nor changed before it."
+)
 class ForgetPreview:
-    nodes: list[ForgettableRecord]
-    total: int = strawberry.field(description=f"Of all pages; exact up to {MAX_TOTAL:,}, which may mean more.")
-    page_info: PageInfo
+    nodes: list[ForgettableRecord] = strawberry.field(description="The records of this page, earliest due first.")
+    total: int = strawberry.field(
+        description=f"Number of records on all pages, from 0 to {MAX_TOTAL:,}; {MAX_TOTAL:,} means that many or more."
+    )
+    page_info: PageInfo = strawberry.field(description="Position of this page in the list.")
 
     @classmethod
     def of(cls, preview: Preview) -> Self:

@@ -1,4 +1,4 @@
-"""What a record was, version by version."""
+"""The history of a record, version by version."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ from typing import Self
 import strawberry
 
 from stratagraph.graphql.context import Context
-from stratagraph.graphql.types.records import MemoryRecord, PageInfo, PastLoaders, Then
+from stratagraph.graphql.past import AsOf, PastLoaders
+from stratagraph.graphql.types.pages import PageInfo
+from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.memory.lookup import History
 from stratagraph.store.model.clock import RESOLUTION
 
 
-@strawberry.type(description="A record while it was so.")
+@strawberry.type(description="One version of a record and the time in which it was the current one.")
 class RecordVersion:
-    valid_from: datetime = strawberry.field(description="The instant from which it was so.")
+    valid_from: datetime = strawberry.field(description="Instant in UTC from which this version was current.")
     valid_to: datetime | None = strawberry.field(
-        description="The instant at which it changed; null for what it is now."
+        description="Instant in UTC at which the next version replaced this one; null for the current version."
     )
     record: MemoryRecord = strawberry.field(
-        description="As it was at the last instant of this version, salience and relations included; for what it is"
-        " now, at the present."
+        description="The record as of the last instant of this version, its salience and relations included; the"
+        " current version as of now."
     )
 
 
 @strawberry.type(description="A page of a record's versions, newest first.")
 class RecordHistory:
-    nodes: list[RecordVersion]
-    page_info: PageInfo
+    nodes: list[RecordVersion] = strawberry.field(description="The versions of this page, newest first.")
+    page_info: PageInfo = strawberry.field(description="Position of this page in the list.")
 
     @classmethod
     def of(cls, found: History, context: Context) -> Self:
@@ -40,7 +42,7 @@ class RecordHistory:
                     valid_to=version.valid_to,
                     record=MemoryRecord.of(
                         version.record,
-                        Then(version.valid_to - RESOLUTION, loaders) if version.valid_to is not None else None,
+                        AsOf(version.valid_to - RESOLUTION, loaders) if version.valid_to is not None else None,
                     ),
                 )
                 for version in found.versions

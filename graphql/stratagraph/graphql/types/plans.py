@@ -1,4 +1,4 @@
-"""Plans as graphs that any front end can draw without a layout of its own."""
+"""Plans as graphs, with a rank per step so that a front end needs no layout algorithm."""
 
 from __future__ import annotations
 
@@ -9,46 +9,56 @@ import strawberry
 
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import PlanLinkKind
-from stratagraph.memory import lookup
+from stratagraph.memory import plan_layout
 
 
-@strawberry.type(description="One action.")
+@strawberry.type(description="One action of a plan.")
 class PlanStep:
-    id: strawberry.ID
-    op: str
-    params: JSON | None
-    guards: JSON | None
-    rank: int = strawberry.field(description="Longest path from a source: its column in a drawing.")
+    id: strawberry.ID = strawberry.field(description="Identifier of the step, unique within the plan.")
+    op: str = strawberry.field(description="The operation that the step performs.")
+    params: JSON | None = strawberry.field(description="Parameters of the operation.")
+    guards: JSON | None = strawberry.field(description="Conditions that must hold before the step runs.")
+    rank: int = strawberry.field(
+        description="Length of the longest path from a source to the step, in links, from 0; its column in a drawing."
+    )
 
 
-@strawberry.type(description="One dependency.")
+@strawberry.type(description="A dependency between two steps of a plan.")
 class PlanLink:
-    source: strawberry.ID
-    target: strawberry.ID
-    kind: PlanLinkKind
+    source: strawberry.ID = strawberry.field(description="Identifier of the earlier step.")
+    target: strawberry.ID = strawberry.field(description="Identifier of the later step.")
+    kind: PlanLinkKind = strawberry.field(description="Whether the link orders the steps or passes data.")
 
 
-@strawberry.type(description="How the plan has done.")
+@strawberry.type(description="Results of the plan's past executions, as captured with the plan.")
 class PlanMetrics:
-    avg_latency_ms: float | None
-    failure_rate: float | None
-    execution_count: int
-    last_executed_at: datetime | None
+    avg_latency_ms: float | None = strawberry.field(
+        description="Average duration of an execution, in milliseconds; null where it was not captured."
+    )
+    failure_rate: float | None = strawberry.field(
+        description="Share of executions that failed, from 0 to 1; null where it was not captured."
+    )
+    execution_count: int = strawberry.field(description="Number of executions, 0 where it was not captured.")
+    last_executed_at: datetime | None = strawberry.field(
+        description="Instant of the last execution, in UTC; null where it was not captured."
+    )
 
 
-@strawberry.type(description="A reusable solution: a DAG of actions.")
+@strawberry.type(description="A plan that can be used again: a directed acyclic graph of actions.")
 class PlanGraph:
-    id: strawberry.ID = strawberry.field(description="Of the record.")
-    plan_id: str
-    version: str
-    intent: str | None
-    steps: list[PlanStep]
-    links: list[PlanLink]
-    metrics: PlanMetrics
-    critical_path: list[strawberry.ID] = strawberry.field(description="The longest chain of steps.")
+    id: strawberry.ID = strawberry.field(description="Id of the plan's record, a UUID.")
+    plan_id: str = strawberry.field(description="Name of the plan, shared by all its versions.")
+    version: str = strawberry.field(description="Version label of the plan's payload; not the record's version.")
+    intent: str | None = strawberry.field(description="What the plan is for, in words.")
+    steps: list[PlanStep] = strawberry.field(description="The steps in topological order.")
+    links: list[PlanLink] = strawberry.field(description="The dependencies between the steps.")
+    metrics: PlanMetrics = strawberry.field(description="Results of past executions.")
+    critical_path: list[strawberry.ID] = strawberry.field(
+        description="Identifiers of the steps on the longest path through the plan, in order."
+    )
 
     @classmethod
-    def of(cls, plan: lookup.PlanDrawing) -> Self:
+    def of(cls, plan: plan_layout.PlanLayout) -> Self:
         payload = plan.payload
         metrics = payload.get("metrics") or {}
         last = metrics.get("last_executed_at")
@@ -77,17 +87,3 @@ class PlanGraph:
             ),
             critical_path=[strawberry.ID(id_) for id_ in plan.critical_path],
         )
-
-
-@strawberry.type(description="The state of one part of the service.")
-class HealthCheck:
-    name: str
-    ok: bool
-    detail: str
-
-
-@strawberry.type(description="Whether the service is well.")
-class Health:
-    ok: bool = strawberry.field(description="It can read and write; a missing mirror does not count against it.")
-    version: str
-    checks: list[HealthCheck]

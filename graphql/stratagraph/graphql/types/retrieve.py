@@ -1,4 +1,4 @@
-"""Retrieval: what is asked, and the graph that answers."""
+"""Retrieval: its input, and the graph that it returns."""
 
 from __future__ import annotations
 
@@ -8,38 +8,69 @@ from typing import Annotated, Any, Self, cast
 import strawberry
 
 from stratagraph.graphql.context import Context
+from stratagraph.graphql.past import AsOf, PastLoaders
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import Engine, MemoryType, Sensitivity
 from stratagraph.graphql.types.errors import Forbidden, InvalidInput, Unavailable
-from stratagraph.graphql.types.records import MemoryRecord, PastLoaders, Relation, Then
+from stratagraph.graphql.types.freshness import Freshness
+from stratagraph.graphql.types.records import MemoryRecord
+from stratagraph.graphql.types.relations import Relation
 from stratagraph.memory.retrieve import selection as chosen
-from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.retrieve.service import Node, Retrieved
+from stratagraph.memory.retrieve.answer import Node, Retrieved
+from stratagraph.memory.retrieve.rank import RECENT
+from stratagraph.memory.retrieve.request import MAX_DESCRIPTOR, RetrieveRequest
+from stratagraph.memory.retrieve.selection import THRESHOLD, UNKNOWN_RATE
 
 
-@strawberry.input(description="A task in words, and how much of what surrounds it to return.")
+@strawberry.input(description="A task in words, and how many records around it to return.")
 class RetrieveGraphInput:
-    task_descriptor: str = strawberry.field(description="What is to be done or answered, in plain words.")
-    memory_types: list[MemoryType] | None = strawberry.field(default=None, description="Types of the roots.")
-    min_salience: float | None = None
-    root_limit: int | None = strawberry.field(default=10, description="1 to 100.")
-    node_limit: int | None = strawberry.field(default=25, description="Roots included; 1 to 1000.")
-    edge_limit: int | None = strawberry.field(default=100, description="0 to 5000.")
-    max_hops: int | None = strawberry.field(default=1, description="0 to 6.")
+    task_descriptor: str = strawberry.field(
+        description=f"The task or question in plain words, 1 to {MAX_DESCRIPTOR:,} characters."
+    )
+    memory_types: list[MemoryType] | None = strawberry.field(
+        default=None, description="Types that roots may have; null for any type. Other nodes may have any type."
+    )
+    min_salience: float | None = strawberry.field(
+        default=None, description="Salience that a returned record must have at least, from 0 to 1; null for any."
+    )
+    root_limit: int | None = strawberry.field(
+        default=10, description="Maximum number of roots to return, from 1 to 100; the default is 10."
+    )
+    node_limit: int | None = strawberry.field(
+        default=25, description="Maximum number of nodes to return, roots included, from 1 to 1,000; the default is 25."
+    )
+    edge_limit: int | None = strawberry.field(
+        default=100, description="Maximum number of relations to return, from 0 to 5,000; the default is 100."
+    )
+    max_hops: int | None = strawberry.field(
+        default=1,
+        description="Maximum distance of a node from its nearest root, in hops, from 0 to 6; the default is 1.",
+    )
     context: JSON | None = strawberry.field(
-        default=None, description="Conditions as an object; decides among procedures and plans."
+        default=None,
+        description="Conditions that hold, as a JSON object; `selection` compares them with those of procedures and"
+        " plans.",
     )
     as_of: datetime | None = strawberry.field(
         default=None,
-        description="A past instant: what would have been the answer then, salience and ranking included, among what"
-        " the caller may see now as well. Entities are found by the names they have now.",
+        description="A past instant. The answer is what it would have been then, salience and ranking included, as far"
+        " as the records are visible to the caller both then and now. Entities are found by the names they have now.",
     )
     at_least_sequence: str | None = strawberry.field(
-        default=None, description="A receipt's sequence: the answer reflects at least that write."
+        default=None, description="`sequence` of a receipt; the answer reflects at least that write."
     )
-    token_budget: int | None = strawberry.field(default=None, description="Adds `rendering` of at most this length.")
-    scopes: list[str] | None = strawberry.field(default=None, description="May only narrow the credential.")
-    max_sensitivity: Sensitivity | None = strawberry.field(default=None, description="May only narrow the credential.")
+    token_budget: int | None = strawberry.field(
+        default=None,
+        description="Maximum length of `rendering` in tokens, from 1 to 1,000,000; null for no rendering.",
+    )
+    scopes: list[str] | None = strawberry.field(
+        default=None,
+        description="Scopes to search, besides unscoped records; each must be one of the credential's. Null for all of"
+        " them.",
+    )
+    max_sensitivity: Sensitivity | None = strawberry.field(
+        default=None, description="Ceiling to apply; at most the credential's own. Null for the credential's own."
+    )
 
     def as_request(self) -> RetrieveRequest:
         return RetrieveRequest(
@@ -59,27 +90,36 @@ class RetrieveGraphInput:
         )
 
 
-@strawberry.type(description="What made a record part of the answer.")
+@strawberry.type(description="Why a record is part of the answer.")
 class Why:
-    words: float = strawberry.field(description="Match by words, relative to the best, in [0, 1].")
-    names: list[str] = strawberry.field(description="Names in the descriptor that mean this entity.")
-    recency: float
-    via_id: strawberry.ID | None = strawberry.field(description="The node that led to it.")
+    words: float = strawberry.field(
+        description="Match of the words, relative to the best match in the answer, from 0 to 1."
+    )
+    names: list[str] = strawberry.field(description="Names in the task that refer to this entity.")
+    recency: float = strawberry.field(
+        description=f"Share of the score that is due to being recent, from 0 to {RECENT}."
+    )
+    via_id: strawberry.ID | None = strawberry.field(
+        description="Id of the neighbour, one hop closer to a root, that contributed most to the score; null for a"
+        " root."
+    )
 
 
 @strawberry.type(description="A record of the answer.")
 class GraphNode:
-    record: MemoryRecord
-    root: bool
-    hop: int = strawberry.field(description="Steps from the nearest root.")
-    score: float
-    why: Why | None
+    record: MemoryRecord = strawberry.field(description="The record, redacted where the caller may not read it.")
+    root: bool = strawberry.field(description="Whether the record itself matches the task.")
+    hop: int = strawberry.field(description="Distance from the nearest root, in hops, from 0 to 6.")
+    score: float = strawberry.field(
+        description="Rank of the node, at least 0, without a unit; comparable only within one answer."
+    )
+    why: Why | None = strawberry.field(description="Why the record is part of the answer; null when redacted.")
 
     @classmethod
-    def of(cls, node: Node, then: Then | None, context: Context) -> Self:
+    def of(cls, node: Node, as_of: AsOf | None, context: Context) -> Self:
         via = node.why.via
         return cls(
-            record=MemoryRecord.of(node.record, then, context),
+            record=MemoryRecord.of(node.record, as_of, context),
             root=node.root,
             hop=node.hop,
             score=node.score,
@@ -94,28 +134,47 @@ class GraphNode:
         )
 
 
-@strawberry.type(description="What the limits cut off.")
+@strawberry.type(description="Limits that shortened the answer.")
 class Limits:
-    reached: list[str] = strawberry.field(description="Of roots, nodes, edges, hops: those that ended the search.")
-    hubs: list[strawberry.ID] = strawberry.field(description="Records with more edges than were followed.")
+    reached: list[str] = strawberry.field(
+        description="Names of the limits that left something out: roots, nodes, edges or hops."
+    )
+    hubs: list[strawberry.ID] = strawberry.field(
+        description="Ids of the records with more relations than were followed."
+    )
 
 
-@strawberry.type(description="A procedure or plan that might be followed.")
+@strawberry.type(description="A procedure or plan that could be followed, with its scores.")
 class SelectionCandidate:
-    record_id: strawberry.ID
-    score: float
-    applicability: float
-    success_rate: float
-    recency: float
+    record_id: strawberry.ID = strawberry.field(description="Id of the COMPETENCE or PLAN_GRAPH record.")
+    score: float = strawberry.field(description="Mean of applicability, success rate and recency, from 0 to 1.")
+    applicability: float = strawberry.field(
+        description="Share of the candidate's conditions that the given context meets, from 0 to 1; the record's"
+        " confidence where the context has none of their keys."
+    )
+    success_rate: float = strawberry.field(
+        description=f"Share of past executions that succeeded, from 0 to 1; {UNKNOWN_RATE} where none is known."
+    )
+    recency: float = strawberry.field(
+        description="From 0 to 1; halves with every 30 days since the last reinforcement or, before the first, since"
+        " the creation."
+    )
 
 
-@strawberry.type(description="Which procedure or plan to follow, when there are any.")
+@strawberry.type(description="Which of the retrieved procedures and plans to follow.")
 class Selection:
-    chosen_id: strawberry.ID | None
-    confidence: float
-    needs_more: bool = strawberry.field(description="Too close to call: give more context.")
-    ask_for: list[str] = strawberry.field(description="The condition keys that would decide.")
-    ranked: list[SelectionCandidate]
+    chosen_id: strawberry.ID | None = strawberry.field(description="Id of the candidate with the highest score.")
+    confidence: float = strawberry.field(
+        description="Lead of the first candidate over the second, as a share of the first score, from 0 to 1; the score"
+        " itself where there is one candidate."
+    )
+    needs_more: bool = strawberry.field(
+        description=f"Whether the confidence is below {THRESHOLD}; ask again with more context."
+    )
+    ask_for: list[str] = strawberry.field(
+        description="Keys of conditions that the given context lacks and that would help to decide."
+    )
+    ranked: list[SelectionCandidate] = strawberry.field(description="The candidates, highest score first.")
 
     @classmethod
     def of(cls, selection: chosen.Selection) -> Self:
@@ -137,30 +196,29 @@ class Selection:
         )
 
 
-@strawberry.type(description="How fresh the answer is.")
-class Freshness:
-    engine: Engine
-    fallback: str | None = strawberry.field(description="Why the preferred engine was not used.")
-    mirror_lag_seconds: float | None = strawberry.field(description="Null without a mirror.")
-
-
-@strawberry.type(description="Ranked memories and the neighbourhood that connects them.")
+@strawberry.type(description="Ranked records and the relations that connect them.")
 class RetrieveGraphSuccess:
-    roots: list[strawberry.ID]
-    nodes: list[GraphNode]
-    edges: list[Relation]
-    selection: Selection | None
-    limits: Limits
-    freshness: Freshness
-    retrieval_id: strawberry.ID
-    rendering: str | None = strawberry.field(description="For a prompt, with record ids as citations.")
+    roots: list[strawberry.ID] = strawberry.field(description="Ids of the records that match the task, best first.")
+    nodes: list[GraphNode] = strawberry.field(
+        description="The roots in their order, then the other records by hop and score."
+    )
+    edges: list[Relation] = strawberry.field(description="The relations between the returned nodes.")
+    selection: Selection | None = strawberry.field(
+        description="Which procedure or plan to follow; null where no root is one."
+    )
+    limits: Limits = strawberry.field(description="Limits that shortened the answer.")
+    freshness: Freshness = strawberry.field(description="Which engine answered, and how current its data was.")
+    retrieval_id: strawberry.ID = strawberry.field(description="Id of the retrieval in the server's log, a UUID.")
+    rendering: str | None = strawberry.field(
+        description="The nodes as text for a prompt, each line with its record's id; null without a `tokenBudget`."
+    )
 
     @classmethod
     def of(cls, found: Retrieved, context: Context) -> Self:
-        then = Then(found.at, PastLoaders(context)) if found.at is not None else None
+        as_of = AsOf(found.at, PastLoaders(context)) if found.at is not None else None
         return cls(
             roots=[strawberry.ID(str(id_)) for id_ in found.roots],
-            nodes=[GraphNode.of(node, then, context) for node in found.nodes],
+            nodes=[GraphNode.of(node, as_of, context) for node in found.nodes],
             edges=[Relation.of(edge) for edge in found.edges],
             selection=Selection.of(found.selection) if found.selection is not None else None,
             limits=Limits(reached=list(found.reached), hubs=[strawberry.ID(str(hub)) for hub in found.hubs]),
@@ -174,5 +232,5 @@ class RetrieveGraphSuccess:
 
 RetrieveGraphResult = Annotated[
     RetrieveGraphSuccess | InvalidInput | Forbidden | Unavailable,
-    strawberry.union("RetrieveGraphResult", description="The graph, or why there is none."),
+    strawberry.union("RetrieveGraphResult", description="Result of a retrieval, or the error that refused it."),
 ]

@@ -1,4 +1,6 @@
-"""Capture: stage, classify, apply policy, interpret, resolve, link, commit (SPEC §4).
+"""Capture (docs/specification.md, Capture).
 
-`classify`, `policy` and `interpret` are pure and run before the transaction; `writer` resolves, links and commits.
+Before the transaction, and without I/O: `request` checks, `classify` decides the type, `policy` the trust and the
+lifecycle, `caption` the text, `interpret` the names and references. Inside the transaction, `writer` finds or creates
+entities, settles facts, joins episodes and inserts the rows.
 """

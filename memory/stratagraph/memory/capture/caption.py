@@ -1,4 +1,4 @@
-"""How a record reads: a short caption and one paragraph. Both are shown to people, and words are found in them."""
+"""The name and the text of a record, shown to people and searched by words."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import orjson
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.store.model.enums import MemoryType, SourceKind
 
-NAME_LENGTH = 80  # letters
-RESULT_LENGTH = 4_000  # letters of a tool's result that are searchable
-_ROLES = frozenset({"user", "assistant", "system", "tool", "agent"})
+NAME_LENGTH = 80  # characters
+RESULT_LENGTH = 4_000  # characters of a tool's result that can be searched
 
 
 def caption(draft: Draft) -> None:
@@ -24,6 +23,7 @@ def caption(draft: Draft) -> None:
 
 
 def shortened(text: str) -> str:
+    """Return the text on one line of at most NAME_LENGTH characters."""
     line = " ".join(text.split())
     return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1].rstrip() + "…"
 
@@ -84,6 +84,7 @@ def _entity(draft: Draft) -> tuple[str, str]:
 
 
 def entity_caption(payload: dict[str, Any]) -> tuple[str, str]:
+    """Return the name and the text of an entity with this payload."""
     name = payload["canonical_name"]
     kind = payload.get("primary_type")
     aliases = ", ".join(alias["value"] for alias in payload.get("aliases") or ())
@@ -118,7 +119,7 @@ def _inline(value: Any) -> str:
 
 
 def _prose(value: Any) -> str:
-    """JSON as words rather than brackets, for reading and for finding."""
+    """Return a JSON value as words without brackets, for reading and for word search."""
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_prose(item)}" for key, item in value.items())
     if isinstance(value, list):

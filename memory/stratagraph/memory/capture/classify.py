@@ -1,7 +1,7 @@
-"""From a source kind to a typed payload (SPEC §4, step 2). Pure.
+"""The type and the payload of a capture, by its source kind (docs/specification.md, Capture). No I/O.
 
-What the caller sent beyond the keys we know is kept: in the timeline entry's `content` for what happened, as
-further payload keys otherwise.
+Unknown keys of the content are kept: in the `content` of the timeline entry for an episodic record, as further keys of
+the payload for any other.
 """
 
 from __future__ import annotations
@@ -18,20 +18,24 @@ from stratagraph.store.model.errors import EvidenceRequired, InvalidInput
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.payloads import parse_payload
 
-_WHOLE = (MemoryType.ENTITY, MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
+_GIVEN_PAYLOADS = (MemoryType.ENTITY, MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
 _EVIDENCE_KEYS = ("source_type", "source_id", "kind", "ref")
 
 
 def classify(request: CaptureRequest, position: int, now: datetime) -> Draft:
-    """A draft of the type that the source kind, or the caller's proposal, stands for. Raises InvalidInput."""
+    """Return a draft of the type that the source kind, or the proposed type, determines.
+
+    Raises InvalidInput for malformed content or a type that the source kind does not allow, EvidenceRequired for
+    evidence without a source.
+    """
     occurred_at = request.timestamp or now
     proposed = request.proposed_type
-    if proposed in _WHOLE and request.source_kind is SourceKind.OBSERVATION:
+    if proposed in _GIVEN_PAYLOADS and request.source_kind is SourceKind.OBSERVATION:
         assert proposed is not None
-        return _whole(request, position, proposed, occurred_at)
+        return _given_payload(request, position, proposed, occurred_at)
     draft = _CLASSIFIERS[request.source_kind](request, position, occurred_at)
     if proposed is not None and proposed is not draft.type:
-        allowed = " An OBSERVATION may propose ENTITY, COMPETENCE or PLAN_GRAPH, with that payload as its content."
+        allowed = " An OBSERVATION may propose ENTITY, COMPETENCE or PLAN_GRAPH and have such a payload as its content."
         raise InvalidInput(
             f"proposedType: {request.source_kind.value} becomes {draft.type.label}, not {proposed.label}.{allowed}",
             path=["proposedType"],
@@ -39,8 +43,8 @@ def classify(request: CaptureRequest, position: int, now: datetime) -> Draft:
     return draft
 
 
-def _whole(request: CaptureRequest, position: int, memory_type: MemoryType, occurred_at: datetime) -> Draft:
-    """Content that already is a payload of the proposed type."""
+def _given_payload(request: CaptureRequest, position: int, memory_type: MemoryType, occurred_at: datetime) -> Draft:
+    """Return a draft whose content is itself a payload of the proposed type."""
     payload = parse_payload(memory_type, request.content, path=["content"])
     handle = {
         MemoryType.COMPETENCE: payload.get("skill_name"),
@@ -77,7 +81,7 @@ def _tool_output(request: CaptureRequest, position: int, occurred_at: datetime) 
         raise InvalidInput("content.depends_on: must be a list of call_ids", path=["content", "depends_on"])
     if call is not None and call in depends_on:
         raise InvalidInput(
-            f"content.depends_on: the call {call!r} depends on itself; remove it from its own list",
+            f"content.depends_on: the call {call!r} depends on itself; remove it from the list",
             path=["content", "depends_on"],
         )
     failed = bool(content.get("error", False))
@@ -137,7 +141,7 @@ def _episodic(
 
 
 def _episode(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
-    """A whole episode at once. It is closed: its events are in it, not in records of their own."""
+    """Return a draft of a whole episode. It is closed, and its events have no records of their own."""
     content = {key: value for key, value in request.content.items() if key not in ("ref", "thread_id")}
     ref = request.content.get("ref", "")
     if not isinstance(ref, str):
@@ -160,7 +164,7 @@ def _episode(request: CaptureRequest, position: int, occurred_at: datetime) -> D
         payload=payload,
         occurred_at=request.timestamp or (datetime.fromisoformat(started) if started else occurred_at),
         thread=thread,
-        closes_itself=True,
+        is_whole_episode=True,
         outcome=Outcome[outcome.upper()] if outcome else None,
         handle=ref or None,
     )
@@ -176,13 +180,13 @@ def _observation(request: CaptureRequest, position: int, occurred_at: datetime) 
             raise InvalidInput("content.validity: must be a JSON object", path=["content", "validity"])
         content["validity"] = {**content["validity"], "conditions": conditions}
     payload = parse_payload(MemoryType.SEMANTIC, content, path=["content"])
-    for place, evidence in enumerate(payload.get("evidence") or ()):
+    for index, evidence in enumerate(payload.get("evidence") or ()):
         if not any(key in evidence for key in _EVIDENCE_KEYS):
             raise EvidenceRequired(
-                f"content.evidence.{place}: names no source; give {{source_type, source_id}} or {{kind, ref}}",
-                path=["content", "evidence", str(place)],
+                f"content.evidence.{index}: names no source; give {{source_type, source_id}} or {{kind, ref}}",
+                path=["content", "evidence", str(index)],
             )
-    payload.pop("revision", None)  # follows from the record's state, never from what a caller says of it
+    payload.pop("revision", None)  # derived from the record's state, so a caller's value is dropped
     return Draft(request=request, position=position, type=MemoryType.SEMANTIC, payload=payload, occurred_at=occurred_at)
 
 
@@ -207,7 +211,7 @@ def _outcome(request: CaptureRequest, position: int, occurred_at: datetime) -> D
         )
     thread, record = _thread(content), content.get("record_id")
     if (thread is None) == (record is None):
-        raise InvalidInput("content: an outcome names either thread_id or record_id", path=["content"])
+        raise InvalidInput("content: an outcome must name either thread_id or record_id", path=["content"])
     return Draft(
         request=request,
         position=position,
@@ -221,7 +225,7 @@ def _outcome(request: CaptureRequest, position: int, occurred_at: datetime) -> D
 
 
 def is_outcome(draft: Draft) -> bool:
-    """Whether the capture only sets an outcome, and so makes no record of its own."""
+    """Return whether the capture sets the outcome of an episode and creates no record."""
     return draft.request.source_kind is SourceKind.OUTCOME
 
 
@@ -235,7 +239,7 @@ def _text(content: dict[str, Any], key: str, *, default: str | None = None) -> s
 def _thread(content: dict[str, Any]) -> str | None:
     thread = content.get("thread_id")
     if thread is not None and (not isinstance(thread, str) or not thread or len(thread) > 512):
-        raise InvalidInput("content.thread_id: must be a string of 1 to 512 letters", path=["content", "thread_id"])
+        raise InvalidInput("content.thread_id: must be a string of 1 to 512 characters", path=["content", "thread_id"])
     return thread
 
 

@@ -1,4 +1,4 @@
-"""What a capture is going to become, decided step by step before the transaction opens."""
+"""The draft of a capture: what will be written, filled in step by step before the transaction."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Outcome, Sensitivity
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.salience import Decay
-from stratagraph.store.records.facts import FactKeys
+from stratagraph.store.records.fact_keys import FactKeys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """Something the capture names. `known_only`: link it if it is known, but make no entity of a guess."""
+    """An entity that the capture names. With `known_only` it is linked if it exists, but never created."""
 
     name: str
     predicate: str
@@ -29,7 +29,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """Another record the capture points to, by id or by the ref it was captured with."""
+    """Another record that the capture refers to, by id or by the ref it was captured with."""
 
     target: UUID | str
     predicate: str = "references_record"
@@ -38,7 +38,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedArtifact:
-    """An artifact the capture refers to, and where in the request it is named."""
+    """An artifact that the capture names, and the path in the request at which it does."""
 
     sha256: bytes
     path: tuple[str, ...]
@@ -46,7 +46,7 @@ class NamedArtifact:
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """A capture on its way. An outcome has no payload of its own: it belongs to its thread's episode."""
+    """A capture before it is written. An outcome has an empty payload: it is added to the episode of its thread."""
 
     request: CaptureRequest
     position: int
@@ -58,7 +58,7 @@ class Draft:
     depends_on: tuple[str, ...] = ()
     outcome: Outcome | None = None
     outcome_of: UUID | None = None
-    closes_itself: bool = False
+    is_whole_episode: bool = False
     id: UUID = field(default_factory=new_id)
     candidate: UUID = field(default_factory=new_id)
     name: str = ""
@@ -74,14 +74,14 @@ class Draft:
     artifacts: list[NamedArtifact] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     fact: FactKeys | None = None
-    carried: tuple[dict[str, Any], ...] = ()  # sources of the records it takes the place of
+    inherited_sources: tuple[dict[str, Any], ...] = ()  # of the records that this draft replaces
 
     @property
     def joins_thread(self) -> bool:
-        """Whether it becomes an event of its thread's open episode."""
+        """Whether the draft becomes an event of its thread's open episode."""
         return (
             self.thread is not None
             and self.type is MemoryType.EPISODIC
-            and not self.closes_itself
+            and not self.is_whole_episode
             and (self.outcome is None)
         )

@@ -1,4 +1,7 @@
-"""Facts meet what is already held true: repeated, conflicting, or new (SPEC §4, `revision_policy`)."""
+"""Facts of a group compared with the stored facts of their slots (docs/specification.md, Capture).
+
+A fact is a repetition of a stored one, in conflict with stored ones, or new; `revision_policy` decides a conflict.
+"""
 
 from __future__ import annotations
 
@@ -17,33 +20,28 @@ from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import ConditionsOverlap
 from stratagraph.store.model.salience import Salience, reinforced
 from stratagraph.store.postgres.database import elevated
-from stratagraph.store.records.facts import (
-    Fact,
-    Slot,
-    crowded,
-    disjoint,
-    fact_keys,
-    fetch_facts,
-    lock_slots,
-    make_single_valued,
-    slot_of,
-)
+from stratagraph.store.records.editing import Edit, update_records
+from stratagraph.store.records.fact_keys import Slot, disjoint, fact_keys, slot_of
+from stratagraph.store.records.facts import Fact, fetch_facts, lock_slots, make_single_valued, overlapping_facts
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.writing import Edit, update_records, write_salience
+from stratagraph.store.records.salience_rows import write_salience
 
-MAX_SOURCES = 200  # of evidence a fact keeps; more of the same adds nothing
+MAX_SOURCES = 200  # kept per fact, the newest; more sources of one fact add nothing
 
 
 @dataclass(slots=True)
-class HeldFacts:
-    """The slots of a round, locked, and the facts in them."""
+class StoredFacts:
+    """The locked slots of a group, by the drafts' positions, and the facts stored in them."""
 
     slots: dict[int, Slot] = field(default_factory=dict)
     single_valued: dict[Slot, bool] = field(default_factory=dict)
     facts: dict[Slot, list[Fact]] = field(default_factory=dict)
 
     def conflicts(self, draft: Draft) -> list[Fact]:
-        """Active facts that cannot hold together with the draft's, where its slot has room for one at a time."""
+        """Return the active facts that exclude the draft's fact.
+
+        Empty where the slot is not single-valued and the draft has no revision policy, and for a repeated fact.
+        """
         slot = self.slots[draft.position]
         if not self.single_valued[slot] and draft.payload.get("revision_policy") is None:
             return []
@@ -58,66 +56,76 @@ class HeldFacts:
         ]
 
     @property
-    def seen(self) -> list[datetime]:
+    def changed_at(self) -> list[datetime]:
+        """When each of the facts was last changed."""
         return [fact.updated_at for facts in self.facts.values() for fact in facts]
 
 
-async def lock(writes: WriteSet, *, also: Mapping[Slot, str] | None = None) -> HeldFacts:
-    """Lock the slots of the plan's facts, and those in `also`, given with their predicates."""
-    held = HeldFacts()
+async def lock_facts(writes: WriteSet, *, also: Mapping[Slot, str] | None = None) -> StoredFacts:
+    """Lock the slots of the write set's facts, and the slots in `also`, which maps slots to their predicates."""
+    stored = StoredFacts()
     predicates: dict[Slot, str] = dict(also or {})
     for draft in writes.drafts:
         if draft.type is not MemoryType.SEMANTIC:
             continue
         draft.fact = fact_keys(writes.caller.tenant, draft.payload)
         slot = slot_of(writes.scopes[draft.scope], draft.sensitivity, draft.fact)
-        held.slots[draft.position] = slot
+        stored.slots[draft.position] = slot
         predicates[slot] = draft.payload["predicate"]
-    held.single_valued = await lock_slots(writes.connection, writes.caller.tenant, predicates)
-    held.facts = await fetch_facts(writes.connection, writes.caller.tenant, list(predicates))
-    return held
+    stored.single_valued = await lock_slots(writes.connection, writes.caller.tenant, predicates)
+    stored.facts = await fetch_facts(writes.connection, writes.caller.tenant, list(predicates))
+    return stored
 
 
-async def settle(writes: WriteSet, held: HeldFacts) -> None:
-    """Decide for each fact of the round; what it displaces is written before it is."""
+async def settle_facts(writes: WriteSet, stored: StoredFacts) -> None:
+    """Repeat, contest, supersede or add each fact of the group.
+
+    Displaced facts are updated before the new ones are inserted, since a slot holds one active fact at a time.
+
+    Raises ConditionsOverlap where a fork overlaps a stored fact, or where a slot that becomes single-valued holds
+    overlapping facts.
+    """
     for draft in writes.drafts:
-        slot = held.slots.get(draft.position)
+        slot = stored.slots.get(draft.position)
         if slot is not None:
-            await _settle(writes, draft, slot, held)
+            await _settle_fact(writes, draft, slot, stored)
 
 
-async def _settle(writes: WriteSet, draft: Draft, slot: Slot, held: HeldFacts) -> None:
+async def _settle_fact(writes: WriteSet, draft: Draft, slot: Slot, stored: StoredFacts) -> None:
     assert draft.fact is not None
-    known = held.facts.get(slot, [])
+    known = stored.facts.get(slot, [])
     same = next((fact for fact in known if fact.fact_key == draft.fact.fact), None)
     if same is not None:
         await add_evidence(writes, draft, same)
         return
     policy = draft.payload.get("revision_policy")
-    single = held.single_valued[slot] or policy is not None
+    single = stored.single_valued[slot] or policy is not None
     draft.fact = replace(draft.fact, single_valued=single)
     if not single:
         return
-    conflicts = held.conflicts(draft)
+    conflicts = stored.conflicts(draft)
     if conflicts and policy == "fork":
         raise ConditionsOverlap(
-            f"content.validity: holds at the same time as fact {conflicts[0].id}; a fork needs conditions that"
-            " exclude each other: a shared key with other values, or separate times",
+            f"content.validity: holds at the same time as fact {conflicts[0].id}; a fork needs conditions that exclude"
+            " that fact's: a shared key with other values, or a separate time",
             path=[f"#{draft.position}", "content", "validity"],
         )
     if conflicts and policy == "contest":
         await _contest(writes, draft, conflicts)
     elif conflicts:
         await _supersede(writes, draft, conflicts)
-    if not held.single_valued[slot]:
+    if not stored.single_valued[slot]:
         require_one_value([fact for fact in known if fact not in conflicts], f"#{draft.position}", "content")
         await make_single_valued(writes.connection, writes.caller.tenant, slot)
-        held.single_valued[slot] = True
+        stored.single_valued[slot] = True
 
 
 def require_one_value(facts: Iterable[Fact], *path: str) -> None:
-    """Raises ConditionsOverlap where a slot about to have one value at a time has two."""
-    both = crowded(facts)
+    """Raise ConditionsOverlap where two of the facts hold at the same time, so that their slot cannot be single-valued.
+
+    `path` is the path of the error, to which `revision_policy` is added.
+    """
+    both = overlapping_facts(facts)
     if both is not None:
         raise ConditionsOverlap(
             f"content.revision_policy: facts {both[0]} and {both[1]} of this subject and predicate hold at the same"
@@ -127,9 +135,9 @@ def require_one_value(facts: Iterable[Fact], *path: str) -> None:
 
 
 async def add_evidence(writes: WriteSet, draft: Draft, fact: Fact) -> None:
-    """The same fact again: it matters more, and it has one more source."""
-    writes.stand_in(draft, fact.id)
-    if fact.state is RecordState.CONTESTED or draft.position in writes.rests_on:
+    """Add the draft's sources to the stored fact that it repeats, and reinforce that fact if it is active."""
+    writes.use_existing(draft, fact.id)
+    if fact.state is RecordState.CONTESTED or draft.position in writes.source_records:
         writes.doubtful.add(fact.id)
     added = [source for source in sources_of(writes, draft) if source["ref"] != str(fact.id)]
     known = {source["ref"]: source for source in [*fact.provenance.get("sources", []), *added]}
@@ -159,7 +167,7 @@ async def add_evidence(writes: WriteSet, draft: Draft, fact: Fact) -> None:
 
 
 async def _supersede(writes: WriteSet, draft: Draft, conflicts: list[Fact]) -> None:
-    """The new fact takes their place: they leave the current truth and stay as history."""
+    """Supersede the conflicting facts by the draft; they leave the current truth and are kept as history."""
     writes.withdrawn |= {fact.id for fact in conflicts}
     writes.changes += await withdraw(
         writes.connection,
@@ -177,8 +185,8 @@ async def _supersede(writes: WriteSet, draft: Draft, conflicts: list[Fact]) -> N
 
 
 async def _contest(writes: WriteSet, draft: Draft, conflicts: list[Fact]) -> None:
-    """Neither is believed until somebody resolves it; each points to the other."""
-    await _mark(writes, conflicts, RecordState.CONTESTED)
+    """Contest the conflicting facts and the draft until the contest is resolved, and relate them."""
+    await _set_state(writes, conflicts, RecordState.CONTESTED)
     writes.withdrawn |= {fact.id for fact in conflicts}
     await _audit(
         writes,
@@ -192,7 +200,7 @@ async def _contest(writes: WriteSet, draft: Draft, conflicts: list[Fact]) -> Non
         writes.relate(draft, fact.id, draft.id, "contested_by", 1.0)
 
 
-async def _mark(writes: WriteSet, facts: list[Fact], state: RecordState) -> None:
+async def _set_state(writes: WriteSet, facts: list[Fact], state: RecordState) -> None:
     writes.changes += await update_records(
         writes.connection,
         writes.directory,
@@ -203,12 +211,13 @@ async def _mark(writes: WriteSet, facts: list[Fact], state: RecordState) -> None
 
 
 async def _salience(writes: WriteSet, ids: list[UUID]) -> dict[UUID, Salience]:
-    """The lifecycles of facts in a slot that is written to."""
-    everything = writes.caller.everything()
-    async with elevated(
-        writes.connection, everything.bounds
-    ):  # a rule may have lifted a fact above its writer's ceiling
-        records = await Reader(writes.connection, writes.directory, everything, writes.at).records(ids)
+    """Return the salience of facts, read without trust restrictions.
+
+    A policy rule may have raised a fact above the ceiling of its writer.
+    """
+    unrestricted = writes.caller.unrestricted()
+    async with elevated(writes.connection, unrestricted.bounds):
+        records = await Reader(writes.connection, writes.directory, unrestricted, writes.at).records(ids)
     return {id_: record.lifecycle for id_, record in records.items() if record.lifecycle is not None}
 
 

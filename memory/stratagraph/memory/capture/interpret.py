@@ -1,7 +1,7 @@
-"""What a capture names and points to, found by its structure (SPEC §4, step 4). Pure; no language model.
+"""The entities, records and artifacts that a capture names (docs/specification.md, Capture). No I/O, no language model.
 
-Entities are made only of what is certain: what the caller lists in `context.mentions`, a fact's subject and short
-object, tools, addresses, and file paths. Capitalised words are looked up, but a guess never becomes an entity.
+Entities are created only for what is certain: names listed in `context.mentions`, a fact's subject and short object,
+tools, URLs, e-mail addresses and file paths. Capitalised words are looked up, but no entity is created for them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from stratagraph.memory.capture.draft import Draft, Named, NamedArtifact, Reference
-from stratagraph.store.artifacts.artifacts import hash_in
+from stratagraph.store.artifacts.objects import hash_in
 from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads import invalid
@@ -24,9 +24,9 @@ from stratagraph.store.model.predicates import check_predicate
 
 MAX_MENTIONS = 256  # listed by the caller
 MAX_ARTIFACTS = 256  # named by one capture
-MAX_FOUND = 12  # of each sort, found in the text
-OBJECT_NAME_LENGTH = 60  # letters; a longer object is a statement, not a name
-SCANNED = 20_000  # letters of the text that are searched for names
+MAX_FOUND = 12  # names of each kind found in the text
+OBJECT_NAME_LENGTH = 60  # characters; a longer object is taken for a statement, not a name
+SCANNED_CHARACTERS = 20_000  # of the text, searched for names
 
 _URL = re.compile(r"\bhttps?://[^\s<>\"')\]}]{3,200}")
 _EMAIL = re.compile(r"\b[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+\b")
@@ -49,16 +49,19 @@ class _Pointer(Part):
 
 
 def interpret(draft: Draft) -> None:
-    """Fill the draft's `named`, `references`, `artifacts`, `labels`. Raises InvalidInput for a malformed `context`."""
+    """Set the draft's `named`, `references`, `artifacts` and `labels`.
+
+    Raises InvalidInput for a malformed `context`.
+    """
     context = draft.request.context or {}
-    named = _of_fact(draft.payload) if draft.type is MemoryType.SEMANTIC else []
-    named += _listed(context)
+    named = _names_of_fact(draft.payload) if draft.type is MemoryType.SEMANTIC else []
+    named += _mentions(context)
     named += [
         Named(name=node["tool"], predicate="uses", weight=0.3, type="Tool", identifiers=(("tool", node["tool"]),))
         for node in draft.payload.get("tool_graph") or ()
     ]
     if draft.type is not MemoryType.ENTITY:
-        named += _in_text(draft)
+        named += _names_in_text(draft)
     draft.named = list({item.name.casefold(): item for item in reversed(named)}.values())[::-1]
     draft.references = _references(draft, context)
     draft.artifacts = _artifacts(draft, context)
@@ -68,7 +71,7 @@ def interpret(draft: Draft) -> None:
     draft.labels = labels[:MAX_FOUND]
 
 
-def _listed(context: dict[str, Any]) -> list[Named]:
+def _mentions(context: dict[str, Any]) -> list[Named]:
     mentions = context.get("mentions") or []
     if not isinstance(mentions, list) or len(mentions) > MAX_MENTIONS:
         raise InvalidInput(
@@ -77,11 +80,11 @@ def _listed(context: dict[str, Any]) -> list[Named]:
             path=["context", "mentions"],
         )
     found = []
-    for place, item in enumerate(mentions):
+    for index, item in enumerate(mentions):
         try:
             mention = _Mention.model_validate({"name": item} if isinstance(item, str) else item)
         except ValidationError as error:
-            raise invalid(error, ["context", "mentions", str(place)]) from error
+            raise invalid(error, ["context", "mentions", str(index)]) from error
         found.append(
             Named(
                 name=mention.name,
@@ -95,7 +98,7 @@ def _listed(context: dict[str, Any]) -> list[Named]:
     return found
 
 
-def _of_fact(payload: dict[str, Any]) -> list[Named]:
+def _names_of_fact(payload: dict[str, Any]) -> list[Named]:
     named = [Named(name=payload["subject"], predicate="subject_entity", weight=1.0)]
     value = payload["object"]
     if isinstance(value, str) and 0 < len(value.strip()) <= OBJECT_NAME_LENGTH and "\n" not in value:
@@ -103,8 +106,8 @@ def _of_fact(payload: dict[str, Any]) -> list[Named]:
     return named
 
 
-def _in_text(draft: Draft) -> list[Named]:
-    text = draft.text[:SCANNED]
+def _names_in_text(draft: Draft) -> list[Named]:
+    text = draft.text[:SCANNED_CHARACTERS]
     role = draft.request.content.get("role") if draft.request.source_kind is SourceKind.AGENT_TURN else None
     named = []
     if isinstance(role, str) and role.casefold() not in _ROLES:
@@ -138,8 +141,8 @@ def _references(draft: Draft, context: dict[str, Any]) -> list[Reference]:
             path=["context", "references"],
         )
     found = []
-    for place, item in enumerate(listed):
-        path = ["context", "references", str(place)]
+    for index, item in enumerate(listed):
+        path = ["context", "references", str(index)]
         try:
             pointer = _Pointer.model_validate({"ref": item} if isinstance(item, str) else item)
         except ValidationError as error:
@@ -151,44 +154,43 @@ def _references(draft: Draft, context: dict[str, Any]) -> list[Reference]:
         if isinstance(ref, str) and ref:
             found.append(Reference(target=reference_target(ref), predicate="derived_from"))
     found += [
-        Reference(target=UUID(value)) for value in list(dict.fromkeys(_UUID.findall(draft.text[:SCANNED])))[:MAX_FOUND]
+        Reference(target=UUID(value))
+        for value in list(dict.fromkeys(_UUID.findall(draft.text[:SCANNED_CHARACTERS])))[:MAX_FOUND]
     ]
     return list({reference.target: reference for reference in reversed(found)}.values())[::-1]
 
 
 def reference_target(ref: str) -> UUID | str:
-    """A record's id, or the ref it was captured with."""
+    """Return the record id that `ref` is, or `ref` itself where it is the ref of a capture."""
     return UUID(ref) if _UUID.fullmatch(ref) else ref
 
 
 def _artifacts(draft: Draft, context: dict[str, Any]) -> list[NamedArtifact]:
-    """By its form alone a string names an artifact where artifacts and hashes stand; any other is a plain word."""
+    """Return the artifacts named in the places that may name one. A string of another form there is ignored."""
     listed = context.get("artifacts") or []
     if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
         raise InvalidInput("context.artifacts: must be a list of strings", path=["context", "artifacts"])
     found: dict[bytes, NamedArtifact] = {}
-    for value, path in _where_artifacts_stand(draft, listed):
+    for value, path in _artifact_strings(draft, listed):
         digest = hash_in(value) if isinstance(value, str) else None
         if digest is not None:
             found.setdefault(digest, NamedArtifact(sha256=digest, path=path))
     named = list(found.values())
     if len(named) > MAX_ARTIFACTS:
         path = named[MAX_ARTIFACTS].path
-        raise InvalidInput(
-            f"{'.'.join(path)}: one more than the {MAX_ARTIFACTS} artifacts that a capture may name", path=path
-        )
+        raise InvalidInput(f"{'.'.join(path)}: a capture may name at most {MAX_ARTIFACTS} artifacts", path=path)
     return named
 
 
-def _where_artifacts_stand(draft: Draft, listed: list[str]) -> Iterator[tuple[object, tuple[str, ...]]]:
+def _artifact_strings(draft: Draft, listed: list[str]) -> Iterator[tuple[object, tuple[str, ...]]]:
     artifacts = draft.request.content.get("artifacts")
-    for place, value in enumerate(artifacts if isinstance(artifacts, list) else ()):
-        yield value, ("content", "artifacts", str(place))
-    for place, evidence in enumerate(draft.payload.get("evidence") or ()):
+    for index, value in enumerate(artifacts if isinstance(artifacts, list) else ()):
+        yield value, ("content", "artifacts", str(index))
+    for index, evidence in enumerate(draft.payload.get("evidence") or ()):
         if not isinstance(evidence, dict):
             continue
         is_artifact = "artifact" in (evidence.get("kind"), evidence.get("source_type"))
         for key in ("hash", "ref", "source_id") if is_artifact else ("hash",):
-            yield evidence.get(key), ("content", "evidence", str(place), key)
-    for place, value in enumerate(listed):
-        yield value, ("context", "artifacts", str(place))
+            yield evidence.get(key), ("content", "evidence", str(index), key)
+    for index, value in enumerate(listed):
+        yield value, ("context", "artifacts", str(index))

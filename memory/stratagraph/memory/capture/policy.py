@@ -1,7 +1,7 @@
-"""Policy: what sensitivity, confidence, lifecycle and scope a capture gets (SPEC §4, step 3). Pure.
+"""The policy: sensitivity, confidence, lifecycle and scope of a capture (docs/specification.md, Capture).
 
-Rules come from a JSON file, `{"rules": [{"when": {…}, "set": {…}}]}`, and are applied in order; a later rule
-wins. They override both the classifier and the caller, and may lift a record above its writer's ceiling.
+Rules are read from a JSON file, `{"rules": [{"when": {…}, "set": {…}}]}`, and applied in order; a later rule overrides
+an earlier one. Rules override the classifier and the caller, and may raise a record above the caller's ceiling.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CONFIDENCE: dict[SourceKind, float] = {
 
 
 class When(BaseModel):
-    """All that is given must match; a list matches any of its members."""
+    """The conditions of a rule: every given field must match; a list matches any of its members."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     source: list[str] | None = None
@@ -44,7 +44,9 @@ class When(BaseModel):
     tool: list[str] | None = None
 
 
-class Then(BaseModel):
+class Effect(BaseModel):
+    """What a rule sets; a field left out is not changed. Durations are in seconds."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
     sensitivity: str | None = Field(default=None, pattern="^(public|low|medium|high|hyper)$")
     confidence: float | None = Field(default=None, ge=0, le=1)
@@ -59,7 +61,7 @@ class Then(BaseModel):
     @model_validator(mode="after")
     def curve_and_params_fit(self) -> Self:
         if self.curve != "custom" and self.params is not None:
-            raise ValueError('params belong to "curve": "custom"; name it, or leave them out')
+            raise ValueError('params are only allowed with "curve": "custom"; set that curve, or remove params')
         if self.curve == "custom":
             try:
                 custom_curve(self.params, path=["set"])
@@ -69,9 +71,11 @@ class Then(BaseModel):
 
 
 class Rule(BaseModel):
+    """One rule of the policy file, where `effect` is named `set`."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
     when: When
-    then: Then = Field(alias="set")
+    effect: Effect = Field(alias="set")
 
 
 class _RuleFile(BaseModel):
@@ -81,13 +85,16 @@ class _RuleFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The defaults of SPEC §2 and §4, and the rules of this installation."""
+    """The default policy (docs/specification.md, Capture and Salience) with the rules of this installation."""
 
     rules: tuple[Rule, ...] = field(default=())
 
     @classmethod
     def load(cls, path: Path | None) -> Self:
-        """Raises Misconfigured naming the file and what is wrong in it."""
+        """Read the rules from a file; without a path, there are none.
+
+        Raises Misconfigured naming the file and the fault.
+        """
         if path is None:
             return cls()
         try:
@@ -98,7 +105,10 @@ class Policy:
             raise Misconfigured(f"STRATAGRAPH_POLICY_FILE: {path}: {invalid(error, ['file']).message}") from error
 
     def apply(self, draft: Draft, trust: Trust) -> None:
-        """Decide what the draft's record will be. Raises Forbidden where the caller asks beyond the credential."""
+        """Set the draft's scope, sensitivity, confidence and lifecycle.
+
+        Raises Forbidden where the request exceeds the credential, InvalidInput where it must name a scope and does not.
+        """
         request = draft.request
         draft.scope = trust.scope_for_write(request.scope)
         draft.sensitivity = trust.sensitivity_for_write(request.sensitivity)
@@ -109,10 +119,11 @@ class Policy:
             draft.deletion_policy = request.retention.deletion_policy
         for rule in self.rules:
             if _matches(rule.when, draft):
-                _enforce(rule.then, draft)
+                _apply_effect(rule.effect, draft)
 
 
 def entity_decay() -> Decay:
+    """Return the default decay of an entity."""
     return Decay(half_life_s=HALF_LIFE_S[MemoryType.ENTITY])
 
 
@@ -130,21 +141,21 @@ def _matches(when: When, draft: Draft) -> bool:
     return all(wanted is None or any(value in wanted for value in values) for wanted, values in facts)
 
 
-def _enforce(then: Then, draft: Draft) -> None:
-    if then.sensitivity is not None:
-        draft.sensitivity = Sensitivity[then.sensitivity.upper()]
-    if then.confidence is not None:
-        draft.confidence = then.confidence
-    if then.scope is not None:
-        draft.scope = then.scope
-    if then.deletion_policy is not None:
-        draft.deletion_policy = DeletionPolicy[then.deletion_policy.upper()]
+def _apply_effect(effect: Effect, draft: Draft) -> None:
+    if effect.sensitivity is not None:
+        draft.sensitivity = Sensitivity[effect.sensitivity.upper()]
+    if effect.confidence is not None:
+        draft.confidence = effect.confidence
+    if effect.scope is not None:
+        draft.scope = effect.scope
+    if effect.deletion_policy is not None:
+        draft.deletion_policy = DeletionPolicy[effect.deletion_policy.upper()]
     decay = draft.decay
     draft.decay = replace(
         decay,
-        curve=Curve[then.curve.upper()] if then.curve else decay.curve,
-        half_life_s=then.half_life_seconds or decay.half_life_s,
-        min_salience=decay.min_salience if then.min_salience is None else then.min_salience,
-        max_age_s=then.max_age_seconds or decay.max_age_s,
-        params=then.params if then.curve else decay.params,
+        curve=Curve[effect.curve.upper()] if effect.curve else decay.curve,
+        half_life_s=effect.half_life_seconds or decay.half_life_s,
+        min_salience=decay.min_salience if effect.min_salience is None else effect.min_salience,
+        max_age_s=effect.max_age_seconds or decay.max_age_s,
+        params=effect.params if effect.curve else decay.params,
     )

@@ -1,4 +1,4 @@
-"""What a caller hands in, checked before anything else looks at it."""
+"""The request of a capture, and its validation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from stratagraph.store.model.errors import InvalidInput
 
 MAX_CONTENT_BYTES = 1 << 20  # of content and context together, as JSON
 MAX_TAGS = 64
-MAX_LABEL = 256  # letters of a source, a scope, a tag, an idempotency key
-MAX_SUMMARY = 10_000  # letters
+MAX_LABEL = 256  # characters of a source, a scope, a tag, an idempotency key
+MAX_SUMMARY = 10_000  # characters
 MAX_BATCH = 1_000  # captures in one transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """How long an import keeps what it brings, instead of the policy's lifecycle."""
+    """The lifecycle of imported records, in place of the policy's default. A rule of the policy overrides it."""
 
     half_life_s: float
     deletion_policy: DeletionPolicy
@@ -30,7 +30,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureRequest:
-    """One thing to remember. `content` has the keys that the schema lists for its `source_kind`."""
+    """One capture. The keys of `content` for each `source_kind` are listed in `schema.graphql`."""
 
     source: str
     source_kind: SourceKind
@@ -47,7 +47,7 @@ class CaptureRequest:
     retention: Retention | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Everything that makes two requests the same, the idempotency key apart."""
+        """Return the fields that two requests must share to count as the same; the idempotency key is none of them."""
         return {
             "source": self.source,
             "source_kind": self.source_kind.value,
@@ -64,19 +64,19 @@ class CaptureRequest:
 
 
 def checked(request: CaptureRequest) -> CaptureRequest:
-    """The request with its time in UTC. Raises InvalidInput naming the field that cannot be stored."""
+    """Return the request with its time in UTC. Raises InvalidInput naming the field that cannot be stored."""
     _check_label(request.source, "source", required=True)
     _check_label(request.scope, "scope")
     _check_label(request.idempotency_key, "idempotencyKey")
     if len(request.tags) > MAX_TAGS:
-        raise InvalidInput(f"tags: {len(request.tags)} tags; at most {MAX_TAGS} are kept", path=["tags"])
+        raise InvalidInput(f"tags: {len(request.tags)} tags; at most {MAX_TAGS} are allowed", path=["tags"])
     for tag in request.tags:
         _check_label(tag, "tags", required=True)
     for text, name in ((request.summary, "summary"), (request.reason_to_remember, "reasonToRemember")):
         if text is not None:
             check_json(text, path=[name])
             if len(text) > MAX_SUMMARY:
-                raise InvalidInput(f"{name}: {len(text)} letters; at most {MAX_SUMMARY} are kept", path=[name])
+                raise InvalidInput(f"{name}: {len(text)} characters; at most {MAX_SUMMARY} are allowed", path=[name])
     for value, name in ((request.content, "content"), (request.context, "context")):
         if value is None and name == "context":
             continue
@@ -92,14 +92,14 @@ def checked(request: CaptureRequest) -> CaptureRequest:
 def _check_size(request: CaptureRequest) -> None:
     try:
         size = len(orjson.dumps(request.content)) + len(orjson.dumps(request.context))
-    except TypeError as error:  # an integer beyond 64 bits is JSON, but neither of ours nor of most readers'
+    except TypeError as error:  # an integer over 64 bits, which JSON allows but this store and most readers do not
         raise InvalidInput(
             f"content: cannot be stored: {error}; send such numbers as strings", path=["content"]
         ) from error
     if size > MAX_CONTENT_BYTES:
         raise InvalidInput(
-            f"content: {size} bytes with its context; at most {MAX_CONTENT_BYTES} are kept. Store the large part as"
-            " an artifact and refer to it, or capture it in pieces.",
+            f"content: {size} bytes with its context; at most {MAX_CONTENT_BYTES} are allowed. Store the large part as"
+            " an artifact and refer to it, or split the capture.",
             path=["content"],
         )
 
@@ -111,4 +111,4 @@ def _check_label(value: str | None, name: str, *, required: bool = False) -> Non
     if required and not value.strip():
         raise InvalidInput(f"{name}: must not be empty", path=[name])
     if len(value) > MAX_LABEL:
-        raise InvalidInput(f"{name}: {len(value)} letters; at most {MAX_LABEL} are kept", path=[name])
+        raise InvalidInput(f"{name}: {len(value)} characters; at most {MAX_LABEL} are allowed", path=[name])

@@ -1,4 +1,4 @@
-"""Capture, as callers use it: any number of requests, one transaction, one answer each."""
+"""The capture service: any number of captures in one transaction, with one answer each."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ import structlog
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.classify import classify, is_outcome
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.error_paths import at_item, refuse_repeated_keys, set_request_path
+from stratagraph.memory.capture.grouping import independent_groups
 from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, checked
-from stratagraph.memory.capture.writer import Written, write_round
+from stratagraph.memory.capture.writer import Written, write_group
 from stratagraph.memory.retrying import retried
+from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences
-from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access
 from stratagraph.store.model.errors import (
@@ -34,19 +38,18 @@ from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.candidates import (
     Committed,
     RequestKey,
-    find_keyed,
+    find_used_keys,
     insert_candidates,
-    insert_failed,
+    insert_failed_candidates,
 )
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.writing import finish
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captured:
-    """The answer to one request. `sequence` is the token for reading one's own write from the mirror."""
+    """The answer to one capture. `sequence` is the token for reading the write from the mirror."""
 
     primary: MemoryRecord
     created: tuple[MemoryRecord, ...]
@@ -57,7 +60,7 @@ class Captured:
 
 
 class Capture:
-    """Remembers. One per process; safe to call from many tasks."""
+    """Stores captures. One per process; safe to call from many tasks."""
 
     def __init__(self, database: Database, directory: Directory, clock: Clock, policy: Policy) -> None:
         self._database = database
@@ -67,22 +70,23 @@ class Capture:
         self._sequences = Sequences()
 
     async def capture(self, trust: Trust, requests: Sequence[CaptureRequest], *, batch: bool = False) -> list[Captured]:
-        """Remember all of `requests` in one transaction, or none of them; the answers are in their order.
+        """Store all of `requests` in one transaction, or none of them; return the answers in the same order.
 
-        A request whose idempotency key was used for the same request is answered with what that one left.
-        Raises InvalidInput, Forbidden, IdempotencyMismatch and the like, with nothing written; StoreUnavailable when
-        the database cannot be reached, or after an internal failure, whose input is then kept for a retry.
-        With `batch`, the path of an error begins with the item it concerns.
+        A request whose idempotency key was used for the same request writes nothing and gets the answer of the first.
+        Raises InvalidInput, Forbidden, RecordNotFound, IdempotencyMismatch, ConditionsOverlap, EvidenceRequired or
+        EpisodicImmutable, with nothing written; StoreUnavailable if the database cannot be reached, or after an
+        internal failure, in which case the input is stored for a retry. With `batch`, the path of an error begins with
+        the item that it concerns.
         """
         trust.require(Access.WRITE)
         if not requests:
-            raise InvalidInput("items: there is nothing to capture; give at least one", path=["items"])
+            raise InvalidInput("items: the list is empty; give at least one capture", path=["items"])
         if len(requests) > MAX_BATCH:
             raise InvalidInput(
-                f"items: {len(requests)} captures; at most {MAX_BATCH} go into one transaction, send them in parts",
+                f"items: {len(requests)} captures; at most {MAX_BATCH} fit one transaction, send them in several",
                 path=["items"],
             )
-        caller = await self._directory.caller(trust)
+        caller = await self._directory.resolve(trust)
         now = self._clock.now()
         drafts: list[Draft] = []
         for position, request in enumerate(requests):
@@ -94,13 +98,13 @@ class Capture:
                 interpret(draft)
             except StratagraphError as error:
                 if batch:
-                    raise _located(error, position) from error
+                    raise at_item(error, position) from error
                 raise
             drafts.append(draft)
         keys = [
             RequestKey.of(caller.tenant, draft.request.idempotency_key, draft.request.as_json()) for draft in drafts
         ]
-        _refuse_twice(keys)
+        refuse_repeated_keys(keys)
         await self._directory.scopes(caller.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
         return await self._persist(caller, drafts, keys, batch=batch)
 
@@ -108,36 +112,36 @@ class Capture:
         self, caller: Caller, drafts: list[Draft], keys: list[RequestKey], *, batch: bool
     ) -> list[Captured]:
         async def attempt() -> list[Captured]:
-            # Writing fills the drafts in, so each attempt begins with its own.
+            # Writing modifies the drafts, so each attempt gets copies.
             return await self._commit(caller, [replace(d, payload=dict(d.payload)) for d in drafts], keys)
 
         try:
             return await retried(attempt)
         except KeyCollision as error:
-            await self._keep(caller, drafts, error)
+            await self._store_failed(caller, drafts, error)
             raise self._unavailable(drafts) from error
         except StratagraphError as error:
-            if isinstance(error, ConditionsOverlap) and error.path is None:  # found by the database itself
+            if isinstance(error, ConditionsOverlap) and error.path is None:  # raised by a constraint of the database
                 raise ConditionsOverlap(
-                    "content: other active facts of this subject and predicate hold at the same time;"
-                    " retract or supersede them first"
+                    "content: another active fact of this subject and predicate holds at the same time; retract or"
+                    " supersede it first"
                 ) from error
-            _place_in_request(error, batch=batch)
+            set_request_path(error, batch=batch)
             raise
         except Exception as error:
-            await self._keep(caller, drafts, error)
+            await self._store_failed(caller, drafts, error)
             raise self._unavailable(drafts) from error
 
     @staticmethod
     def _unavailable(drafts: Sequence[Draft]) -> StoreUnavailable:
         return StoreUnavailable(
-            f"An internal failure kept this from being stored. It is kept as candidate {drafts[0].candidate}"
-            " and can be tried again."
+            f"The capture was not stored, because of an internal failure. Its input is kept as candidate"
+            f" {drafts[0].candidate} and can be tried again."
         )
 
     async def _commit(self, caller: Caller, drafts: list[Draft], keys: list[RequestKey]) -> list[Captured]:
         async with self._database.writing(caller.bounds) as connection:
-            used = await find_keyed(
+            used = await find_used_keys(
                 connection,
                 caller.tenant,
                 caller.trust.actor,
@@ -155,8 +159,8 @@ class Capture:
             if fresh:
                 sequence = await self._sequences.current(connection)
                 changes = []
-                for round_ in _rounds(fresh):
-                    done = await write_round(connection, self._directory, caller, round_, now=self._clock.now())
+                for group in independent_groups(fresh):
+                    done = await write_group(connection, self._directory, caller, group, now=self._clock.now())
                     written.update(done.written)
                     changes += done.changes
                 await insert_candidates(
@@ -166,7 +170,7 @@ class Capture:
                     actor=caller.trust.actor,
                     at=self._clock.now(),
                 )
-                await finish(connection, caller.tenant, changes)
+                await append_changes(connection, caller.tenant, changes)
             replayed = await self._replayed(Reader(connection, self._directory, caller, self._clock.now()), replays)
         answers = {
             draft.position: _answer(caller, draft, written[draft.position], sequence) for draft in fresh
@@ -186,7 +190,8 @@ class Capture:
         for position, committed in replays.items():
             if committed.record not in records:
                 raise IdempotencyMismatch(
-                    "idempotencyKey: the record this key stands for is gone or out of reach; choose a new key",
+                    "idempotencyKey: the record that this key refers to was deleted or is not visible to the caller;"
+                    " choose a new key",
                     path=[f"#{position}", "idempotencyKey"],
                 )
             answers[position] = Captured(
@@ -199,13 +204,13 @@ class Capture:
             )
         return answers
 
-    async def _keep(self, caller: Caller, drafts: Sequence[Draft], error: Exception) -> None:
-        """After an internal failure, store the input itself in a transaction of its own: nothing is lost silently."""
+    async def _store_failed(self, caller: Caller, drafts: Sequence[Draft], error: Exception) -> None:
+        """Store the input after an internal failure, in a transaction of its own, so that it can be retried."""
         sqlstate = getattr(error, "sqlstate", None)
-        # Neither message nor traceback: a driver's error quotes the row, and rows are memories.
+        # Neither message nor traceback is logged, since a driver's error may quote rows, and rows hold memories.
         _log.error("capture failed", error=type(error).__name__, sqlstate=sqlstate, candidate=str(drafts[0].candidate))
         async with self._database.writing(caller.bounds) as connection:
-            await insert_failed(
+            await insert_failed_candidates(
                 connection,
                 caller.tenant,
                 [
@@ -240,16 +245,19 @@ def _candidate_row(draft: Draft, key: RequestKey, written: Written) -> dict[str,
 
 
 def _answer(caller: Caller, draft: Draft, written: Written, sequence: str) -> Captured:
-    """What the writer sees of it. A rule may have lifted the record above its own writer, who then gets its head."""
-    sight = _visibility(caller, written.primary)
+    """Return the answer as visible to the caller.
+
+    A policy rule may have raised the record above the caller's ceiling; the caller then gets it redacted.
+    """
+    visibility = _visibility(caller, written.primary)
     return Captured(
-        primary=written.primary if sight is Visibility.FULL else written.primary.as_redacted(),
+        primary=written.primary if visibility is Visibility.FULL else written.primary.as_redacted(),
         created=tuple(
             record if _visibility(caller, record) is Visibility.FULL else record.as_redacted()
             for record in written.created
             if _visibility(caller, record) is not Visibility.NONE
         ),
-        edges=tuple(written.edges) if sight is Visibility.FULL else (),
+        edges=tuple(written.edges) if visibility is Visibility.FULL else (),
         candidate=draft.candidate,
         sequence=sequence,
     )
@@ -257,75 +265,3 @@ def _answer(caller: Caller, draft: Draft, written: Written, sequence: str) -> Ca
 
 def _visibility(caller: Caller, record: MemoryRecord) -> Visibility:
     return caller.trust.visibility(scope=record.scope, sensitivity=record.sensitivity)
-
-
-def _rounds(drafts: Sequence[Draft]) -> list[list[Draft]]:
-    """Consecutive drafts that may be written together: none depends on what another of them leaves.
-
-    A second fact for a slot must see the first, a second working state updates the first, and what follows an
-    outcome belongs to the next episode.
-    """
-    rounds: list[list[Draft]] = [[]]
-    taken: set[tuple[object, ...]] = set()
-    for draft in drafts:
-        marks = set(_marks(draft))
-        if marks & taken:
-            rounds.append([])
-            taken = set()
-        rounds[-1].append(draft)
-        taken |= set(_leaves(draft))
-    return rounds
-
-
-def _marks(draft: Draft) -> list[tuple[object, ...]]:
-    """What must not have been left earlier in the round."""
-    place = (draft.scope, draft.sensitivity)
-    marks: list[tuple[object, ...]] = list(_leaves(draft))
-    if draft.thread is not None:
-        marks.append(("closed", *place, draft.thread))
-    if draft.outcome_of is not None:
-        marks.append(("closed", draft.outcome_of))
-    return marks
-
-
-def _leaves(draft: Draft) -> list[tuple[object, ...]]:
-    place = (draft.scope, draft.sensitivity)
-    payload = draft.payload
-    leaves: list[tuple[object, ...]] = []
-    if "predicate" in payload:
-        leaves.append(("slot", *place, payload["subject"], payload["predicate"]))
-    if payload.get("kind") == "working":
-        leaves.append(("working", *place, payload["thread_id"]))
-    if is_outcome(draft):
-        leaves.append(("closed", *place, draft.thread) if draft.thread is not None else ("closed", draft.outcome_of))
-    elif draft.closes_itself and draft.thread is not None:
-        leaves.append(("closed", *place, draft.thread))
-    return leaves
-
-
-def _refuse_twice(keys: Sequence[RequestKey]) -> None:
-    seen: set[bytes] = set()
-    for position, key in enumerate(keys):
-        if key.key_hash is None:
-            continue
-        if key.key_hash in seen:
-            raise InvalidInput(
-                "idempotencyKey: the same key twice in one batch; give each item its own",
-                path=["items", str(position), "idempotencyKey"],
-            )
-        seen.add(key.key_hash)
-
-
-def _place_in_request(error: StratagraphError, *, batch: bool) -> None:
-    """Replace the mark in the error's path that says which draft it concerns: in a batch by the item's place."""
-    if error.path and error.path[0].startswith("#"):
-        position = int(error.path.pop(0)[1:])
-        if batch:
-            _located(error, position)
-
-
-def _located(error: StratagraphError, position: int) -> StratagraphError:
-    """The error with a path that begins at its item, and a message that says so."""
-    error.path = ["items", str(position), *(error.path or [])]
-    error.args = (f"items.{position}: {error.message}",)
-    return error

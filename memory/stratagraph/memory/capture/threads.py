@@ -1,4 +1,4 @@
-"""A thread's captures become its episode: opened, appended to, closed (SPEC §4; design decision 21)."""
+"""Episodes of threads: opened, appended to and closed by captures (docs/specification.md, Capture)."""
 
 from __future__ import annotations
 
@@ -13,27 +13,33 @@ from stratagraph.memory.episodes import lock_episodes, set_outcome
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import Forbidden, RecordNotFound
 from stratagraph.store.model.words import Terms
+from stratagraph.store.records.episode_endings import (
+    NewClosedEpisode,
+    insert_closed_episodes,
+    lock_episode_without_outcome,
+)
 from stratagraph.store.records.episodes import (
     Event,
     OpenEpisode,
     Thread,
-    WholeEpisode,
     append_events,
-    awaiting_outcome,
     call_key,
     find_calls,
-    insert_closed_episodes,
     thread_of,
 )
+from stratagraph.store.records.inserting import NewRecord
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.writing import NewRecord
 
-PART_OF, FOLLOWS, DEPENDS_ON = 0.6, 0.5, 0.8  # weights
+PART_OF, FOLLOWS, DEPENDS_ON = 0.6, 0.5, 0.8  # weights of these relations
 
 
 @dataclass(slots=True)
 class Threads:
-    """The episodes of a round, locked, and what joins them."""
+    """The locked episodes of a group of drafts.
+
+    `calls` maps an episode and a call's key to the record of that call. `awaiting` maps the position of an outcome to
+    the episode that it closes. `events` are the events to append.
+    """
 
     of_draft: dict[int, Thread]
     episodes: dict[Thread, OpenEpisode]
@@ -42,6 +48,7 @@ class Threads:
     events: dict[Thread, list[Event]] = field(default_factory=dict)
 
     async def append(self, writes: WriteSet) -> None:
+        """Append the events to their episodes, and insert the group's whole episodes as closed ones."""
         if self.events:
             joined = [(self.episodes[thread], events) for thread, events in self.events.items()]
             await append_events(writes.connection, writes.caller.tenant, joined, at=writes.at)
@@ -49,7 +56,10 @@ class Threads:
 
 
 async def lock_threads(writes: WriteSet) -> Threads:
-    """Lock, and open where need be, the episodes that drafts join or decide."""
+    """Lock the episodes that the drafts join or close, opening those that do not exist.
+
+    Raises RecordNotFound or Forbidden for an outcome whose episode does not exist for the caller.
+    """
     tenant = writes.caller.tenant
     of_draft = {
         draft.position: thread_of(tenant, draft.thread, writes.scopes[draft.scope], draft.sensitivity)
@@ -62,7 +72,7 @@ async def lock_threads(writes: WriteSet) -> Threads:
     awaiting = {}
     for draft in writes.drafts:
         if is_outcome(draft):
-            awaiting[draft.position] = await _decided(writes, draft, of_draft.get(draft.position), episodes)
+            awaiting[draft.position] = await _episode_of_outcome(writes, draft, of_draft.get(draft.position), episodes)
     wanted = {
         (episodes[of_draft[draft.position]].id, call_key(tenant, call))
         for draft in writes.drafts
@@ -73,19 +83,21 @@ async def lock_threads(writes: WriteSet) -> Threads:
     return Threads(of_draft, episodes, calls, awaiting)
 
 
-async def _decided(writes: WriteSet, draft: Draft, thread: Thread | None, episodes: dict[Thread, OpenEpisode]) -> UUID:
-    """The episode an outcome belongs to: the one its thread has open in this round, or the last without an outcome."""
+async def _episode_of_outcome(
+    writes: WriteSet, draft: Draft, thread: Thread | None, episodes: dict[Thread, OpenEpisode]
+) -> UUID:
+    """Return the episode that an outcome closes: the open one of its thread, or the last one without an outcome."""
     if thread is not None and thread in episodes:
         return episodes[thread].id
     if draft.outcome_of is not None:
-        await _may_decide(writes, draft, draft.outcome_of)
-        found = await awaiting_outcome(writes.connection, writes.caller.tenant, record=draft.outcome_of)
-        missing = f"There is no episode {draft.outcome_of} without an outcome that this credential may see."
+        await _check_episode(writes, draft, draft.outcome_of)
+        found = await lock_episode_without_outcome(writes.connection, writes.caller.tenant, record=draft.outcome_of)
+        missing = f"content.record_id: no episode {draft.outcome_of} without an outcome is visible to this credential."
     else:
-        found = await awaiting_outcome(writes.connection, writes.caller.tenant, thread=thread)
+        found = await lock_episode_without_outcome(writes.connection, writes.caller.tenant, thread=thread)
         missing = (
-            f"The thread {draft.thread!r} has no episode without an outcome; capture an event with this thread_id"
-            " (same scope and sensitivity) first."
+            f"content.thread_id: the thread {draft.thread!r} has no episode without an outcome; capture an event with"
+            " this thread_id, of the same scope and sensitivity, first."
         )
     if found is None:
         field = "record_id" if draft.outcome_of is not None else "thread_id"
@@ -93,20 +105,20 @@ async def _decided(writes: WriteSet, draft: Draft, thread: Thread | None, episod
     return found
 
 
-async def _may_decide(writes: WriteSet, draft: Draft, episode: UUID) -> None:
-    """An episode named by its id must be in full sight, and in a scope that the caller may write."""
+async def _check_episode(writes: WriteSet, draft: Draft, episode: UUID) -> None:
+    """Refuse an episode that is not fully visible to the caller, or in a scope that the caller may not write to."""
     reader = Reader(writes.connection, writes.directory, writes.caller, writes.at)
     record = (await reader.records([episode])).get(episode)
     path = [f"#{draft.position}", "content", "record_id"]
     if record is None:
         raise RecordNotFound(episode, path=path)
     if record.redacted:
-        raise Forbidden("content.record_id: this episode is above the credential's ceiling", path=path)
+        raise Forbidden("content.record_id: the episode is above the credential's ceiling", path=path)
     writes.caller.trust.scope_for_write(record.scope)
 
 
 def join_threads(writes: WriteSet, threads: Threads) -> None:
-    """Put the round's drafts into their episodes, in order of arrival, and draw the edges."""
+    """Add the drafts to their episodes in order, with the relations part_of, follows and depends_on."""
     tenant = writes.caller.tenant
     last: dict[Thread, UUID | None] = {thread: episode.last_record for thread, episode in threads.episodes.items()}
     opened: set[Thread] = set()
@@ -136,7 +148,7 @@ def join_threads(writes: WriteSet, threads: Threads) -> None:
 
 
 def _episode_record(draft: Draft, episode: OpenEpisode) -> NewRecord:
-    """The episode's own record. It can be found by its words once it is closed."""
+    """Return the record of a new episode. It has no search terms until the episode is closed."""
     return NewRecord(
         id=episode.id,
         type=MemoryType.EPISODIC,
@@ -156,14 +168,14 @@ def _episode_record(draft: Draft, episode: OpenEpisode) -> NewRecord:
 
 
 async def _insert_closed(writes: WriteSet) -> None:
-    """Whole episodes that were captured at once: closed from the start, so that an outcome can still find them."""
+    """Insert the episodes that were captured whole as closed ones, so that a later outcome finds them."""
     tenant = writes.caller.tenant
-    closed: Sequence[Draft] = [draft for draft in writes.drafts if draft.closes_itself and draft.thread is not None]
+    closed: Sequence[Draft] = [draft for draft in writes.drafts if draft.is_whole_episode and draft.thread is not None]
     await insert_closed_episodes(
         writes.connection,
         tenant,
         [
-            WholeEpisode(
+            NewClosedEpisode(
                 id=draft.id,
                 thread=thread_of(tenant, draft.thread or "", writes.scopes[draft.scope], draft.sensitivity),
                 outcome=draft.outcome,
@@ -175,7 +187,7 @@ async def _insert_closed(writes: WriteSet) -> None:
 
 
 async def close_with_outcomes(writes: WriteSet, threads: Threads) -> None:
-    """Set the outcomes of the round, after its events have joined."""
+    """Set the outcomes of the group, after its events were appended, and close the episodes."""
     for draft in writes.drafts:
         if not is_outcome(draft):
             continue

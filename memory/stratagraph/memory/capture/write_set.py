@@ -1,4 +1,4 @@
-"""What one round of drafts is going to write, gathered before it is written."""
+"""The write set: the rows that a group of drafts will insert, collected before they are written."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from uuid import UUID
 
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.interpret import reference_target
-from stratagraph.store.feed.consumer import Change
-from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.feed.changes import Change
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.postgres.database import Connection
-from stratagraph.store.records.writing import NewRecord, NewRelation
+from stratagraph.store.records.inserting import NewRecord, NewRelation
 
 INTERPRETER = "capture/structural"
 
 
 @dataclass(slots=True)
 class WriteSet:
-    """What a round is going to write. Relations and records are kept with the draft they belong to."""
+    """The rows that a group of drafts will insert. Records and relations are paired with the draft they belong to."""
 
     connection: Connection
     directory: Directory
@@ -33,21 +34,21 @@ class WriteSet:
     records: list[tuple[Draft, NewRecord]] = field(default_factory=list)
     relations: list[tuple[Draft, NewRelation]] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
-    primaries: dict[int, UUID] = field(default_factory=dict)  # drafts whose primary record existed before
+    primaries: dict[int, UUID] = field(default_factory=dict)  # existing primary records, by position of the draft
     interpretations: dict[int, dict[str, Any]] = field(default_factory=dict)
     contested: set[int] = field(default_factory=set)
-    rests_on: dict[int, dict[UUID | str, UUID]] = field(default_factory=dict)  # what drafts were derived from
-    withdrawn: set[UUID] = field(default_factory=set)  # records that this round took out of the current truth
-    doubtful: set[UUID] = field(default_factory=set)  # records whose support this round may have changed
+    source_records: dict[int, dict[UUID | str, UUID]] = field(default_factory=dict)  # by position and reference
+    withdrawn: set[UUID] = field(default_factory=set)  # records that this group took out of the current truth
+    doubtful: set[UUID] = field(default_factory=set)  # records whose support this group may have changed
     author: str = INTERPRETER
 
-    def stand_in(self, draft: Draft, record: UUID) -> None:
-        """The draft makes no record of its own: `record`, which was there before, takes its place and its edges."""
+    def use_existing(self, draft: Draft, record: UUID) -> None:
+        """Create no record for the draft; its relations are moved to `record`, which existed before."""
         self.primaries[draft.position] = record
         self._repoint(draft.id, record)
 
-    def known_as(self, draft: Draft, id_: UUID) -> None:
-        """The draft's record gets the id that its names were claimed for."""
+    def take_id(self, draft: Draft, id_: UUID) -> None:
+        """Give the draft's record the id under which its names were registered."""
         self._repoint(draft.id, id_)
         draft.id = id_
 
@@ -66,6 +67,7 @@ class WriteSet:
         self.relations = [(owner, relation) for owner, relation in repointed if relation.source != relation.target]
 
     def relate(self, draft: Draft, source: UUID, target: UUID, predicate: str, weight: float) -> None:
+        """Add a relation of the draft; one from a record to itself is dropped."""
         if source != target:
             self.relations.append(
                 (draft, NewRelation(source=source, target=target, predicate=predicate, weight=weight))
@@ -87,13 +89,14 @@ _EVIDENCE_KINDS = frozenset({"event", "artifact", "tool_call", "observation", "o
 
 
 def provenance(writes: WriteSet, draft: Draft) -> dict[str, Any]:
+    """Return the provenance of the draft's record."""
     return {"sources": sources_of(writes, draft), "created_by": writes.author}
 
 
 def sources_of(writes: WriteSet, draft: Draft) -> list[dict[str, Any]]:
-    """What a draft rests on: the evidence and the records it names; the capture itself where it names none."""
-    resolved = writes.rests_on.get(draft.position, {})
-    sources = {str(source["ref"]): source for source in draft.carried}
+    """Return the sources of a draft: the evidence and records that it names, or else the capture itself."""
+    resolved = writes.source_records.get(draft.position, {})
+    sources = {str(source["ref"]): source for source in draft.inherited_sources}
     for evidence in draft.payload.get("evidence") or ():
         ref = str(evidence.get("source_id") or evidence.get("ref") or evidence.get("source_type"))
         kind = evidence.get("kind") or evidence.get("source_type")
@@ -111,7 +114,7 @@ def sources_of(writes: WriteSet, draft: Draft) -> list[dict[str, Any]]:
 
 
 def _time_of(evidence: Mapping[str, Any]) -> str | None:
-    """When the evidence is from, where it says so in a form that can be read."""
+    """Return the time of the evidence; None where it has none, or one without an offset or that cannot be parsed."""
     said = evidence.get("timestamp")
     try:
         when = datetime.fromisoformat(said) if isinstance(said, str) else None
@@ -121,7 +124,7 @@ def _time_of(evidence: Mapping[str, Any]) -> str | None:
 
 
 def capture_source(draft: Draft) -> dict[str, Any]:
-    """The capture itself, as evidence."""
+    """Return the source that stands for the capture itself."""
     return {
         "kind": _SOURCE_KINDS[draft.request.source_kind],
         "ref": draft.handle or f"candidate:{draft.candidate}",

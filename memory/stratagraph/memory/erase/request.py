@@ -1,4 +1,4 @@
-"""What a caller asks to be erased, whether it may, and how the request is known again."""
+"""A request to erase: its checks, the rights it needs, and the hashes by which a retry is recognised."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from uuid import UUID
 
 import orjson
 
-from stratagraph.store.erasure.receipts import Erased, Receipt
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.erasure.receipts import ErasureKind, Receipt
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.canonical import check_json, keyed_hash
 from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.errors import Forbidden, InvalidInput
 from stratagraph.store.model.trust import UNSCOPED, Trust
-from stratagraph.store.records.candidates import hashed_request
+from stratagraph.store.records.candidates import hash_request
 
-MAX_RATIONALE = 10_000  # letters
-MAX_LABEL = 256  # letters of an idempotency key
+MAX_RATIONALE = 10_000  # characters
+MAX_LABEL = 256  # characters of an idempotency key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erase:
-    """What is to be erased: just one of the four. `rationale` stays in the receipt, so it must not tell what went."""
+    """What to erase: exactly one of a record, an entity, a scope and a tenant.
+
+    The receipt keeps `rationale`, so it must not repeat what is erased.
+    """
 
     record_id: UUID | None = None
     entity_id: UUID | None = None
@@ -33,82 +36,91 @@ class Erase:
     idempotency_key: str | None = None
 
     @property
-    def kind(self) -> Erased:
+    def kind(self) -> ErasureKind:
+        """What the request names. Raises InvalidInput unless it names exactly one thing."""
         return self._target[0]
 
     @property
     def target(self) -> str:
+        """The id or name of what is to be erased."""
         return self._target[1]
 
     @property
-    def _target(self) -> tuple[Erased, str]:
+    def _target(self) -> tuple[ErasureKind, str]:
         given = {
-            Erased.RECORD: self.record_id,
-            Erased.ENTITY: self.entity_id,
-            Erased.SCOPE: self.scope,
-            Erased.TENANT: self.tenant,
+            ErasureKind.RECORD: self.record_id,
+            ErasureKind.ENTITY: self.entity_id,
+            ErasureKind.SCOPE: self.scope,
+            ErasureKind.TENANT: self.tenant,
         }
         found = [(kind, str(value)) for kind, value in given.items() if value is not None]
         if len(found) != 1:
-            raise InvalidInput("input: give just one of recordId, entityId, scope and tenant", path=["input"])
+            raise InvalidInput("input: give exactly one of recordId, entityId, scope and tenant", path=["input"])
         return found[0]
 
     def check(self) -> None:
-        """Raises InvalidInput naming the field that is wrong."""
+        """Check the fields. Raises InvalidInput naming the field that is wrong."""
         check_json(self.target, path=[self.kind.label])
         check_json(self.rationale, path=["rationale"])
         if not self.rationale.strip():
-            raise InvalidInput("rationale: say why; it is kept in the receipt", path=["rationale"])
+            raise InvalidInput("rationale: give a reason; the receipt keeps it", path=["rationale"])
         if len(self.rationale) > MAX_RATIONALE:
             raise InvalidInput(
-                f"rationale: {len(self.rationale)} letters; at most {MAX_RATIONALE} are kept", path=["rationale"]
+                f"rationale: {len(self.rationale)} characters; at most {MAX_RATIONALE} are allowed", path=["rationale"]
             )
         if self.idempotency_key is not None and not 0 < len(self.idempotency_key) <= MAX_LABEL:
-            raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} letters", path=["idempotencyKey"])
+            raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} characters", path=["idempotencyKey"])
 
     def as_json(self) -> dict[str, Any]:
+        """Return what makes two requests the same."""
         return {"kind": self.kind.label, "target": self.target, "rationale": self.rationale}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erasing:
-    """An answer: the receipt, and whether it is that of an earlier request with the same key."""
+class ErasureResult:
+    """The receipt of an erasure. With `replayed` it is that of an earlier request with the same idempotency key."""
 
     receipt: Receipt
     replayed: bool = False
 
 
 def check_rights(trust: Trust, request: Erase) -> None:
-    """Whether the caller may ask for this. Raises Forbidden; nothing has been looked at, so nothing is told."""
-    if request.kind is Erased.RECORD:
+    """Check the rights that the request needs. Raises Forbidden.
+
+    Reads no data, so the error reveals nothing about what exists.
+    """
+    if request.kind is ErasureKind.RECORD:
         trust.require(Access.WRITE)
         return
     trust.require(Access.ADMIN)
     if trust.ceiling is not Sensitivity.HYPER:
         raise Forbidden(
-            f"Erasing {_A[request.kind]} takes what is most sensitive, too; this credential's ceiling is"
-            f" {trust.ceiling.label}, not hyper.",
+            f"Erasing {_NOUN[request.kind]} deletes records of every sensitivity, so it needs the ceiling hyper; this"
+            f" credential's ceiling is {trust.ceiling.label}.",
             path=[_FIELD[request.kind]],
         )
-    covered = request.kind is Erased.SCOPE and request.scope != UNSCOPED and request.scope in (trust.scopes or ())
+    covered = request.kind is ErasureKind.SCOPE and request.scope != UNSCOPED and request.scope in (trust.scopes or ())
     if trust.scopes is not None and not covered:
         raise Forbidden(
-            f"Erasing {_A[request.kind]} needs a credential for "
-            + ("that scope, or for all." if request.kind is Erased.SCOPE else "all scopes."),
+            f"Erasing {_NOUN[request.kind]} needs a credential for "
+            + ("that scope or for all scopes." if request.kind is ErasureKind.SCOPE else "all scopes."),
             path=[_FIELD[request.kind]],
         )
 
 
-_A = {Erased.ENTITY: "an entity", Erased.SCOPE: "a scope", Erased.TENANT: "a tenant"}
-_FIELD = {Erased.ENTITY: "entityId", Erased.SCOPE: "scope", Erased.TENANT: "tenant"}
+_NOUN = {ErasureKind.ENTITY: "an entity", ErasureKind.SCOPE: "a scope", ErasureKind.TENANT: "a tenant"}
+_FIELD = {ErasureKind.ENTITY: "entityId", ErasureKind.SCOPE: "scope", ErasureKind.TENANT: "tenant"}
 
 
 def request_hashes(tenant: Tenant | None, actor: str, request: Erase) -> tuple[bytes | None, bytes | None]:
-    """Hashes of the idempotency key and the request. Those of a tenant outlive its key, so they are plain."""
+    """Return the hashes of the idempotency key and of the request, or None for both without a key.
+
+    `tenant` is None if the tenant itself is erased: the hashes outlive its key, so they are not keyed.
+    """
     if request.idempotency_key is None:
         return None, None
     key = f"{actor}\x00{request.idempotency_key}".encode()
-    said = orjson.dumps(request.as_json(), option=orjson.OPT_SORT_KEYS)
+    body = orjson.dumps(request.as_json(), option=orjson.OPT_SORT_KEYS)
     if tenant is None:
-        return hashlib.sha256(f"{request.target}\x00".encode() + key).digest(), hashlib.sha256(said).digest()
-    return keyed_hash(tenant.index_key, "erasure", key), hashed_request(tenant, said)
+        return hashlib.sha256(f"{request.target}\x00".encode() + key).digest(), hashlib.sha256(body).digest()
+    return keyed_hash(tenant.index_key, "erasure", key), hash_request(tenant, body)

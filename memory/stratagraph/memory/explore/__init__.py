@@ -1,1 +1,1 @@
-"""Questions about structure: paths, impact, plans by their steps, what is shared, what is next to a record."""
+"""Questions about how memories are connected: paths, impact, plans by their steps, shared memories, neighbours."""

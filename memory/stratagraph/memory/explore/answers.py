@@ -1,45 +1,42 @@
-"""What the questions answer."""
+"""The answers of graph questions. The GraphQL types and the JSON of the commands take their fields from these."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from uuid import UUID
 
+from stratagraph.memory.engines.choice import AnsweredBy
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord, Relation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnsweredBy:
-    """Which engine found an answer, why it was not the preferred one, and how far the mirror is behind."""
-
-    engine: str
-    fallback: str | None
-    mirror_lag_seconds: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Path:
-    """A way between two records. `records` are one more than `relations`; `sentence` tells it in one line."""
+    """A path between two records: n + 1 `nodes`, and the n `relations` between them in order.
 
-    records: tuple[MemoryRecord, ...]
-    relations: tuple[Relation, ...]
-    weight: float
+    `weight` is the product of the relations' weights; `sentence` writes the path in one line.
+    """
+
     sentence: str
+    weight: float
+    nodes: tuple[MemoryRecord, ...]
+    relations: tuple[Relation, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paths:
-    """The best ways between two records; `reached` names what cut the search: hops, nodes, hubs, paths."""
+    """The best paths between two records. `reached` names the limits that cut the search: hops, hubs, nodes, paths."""
 
     paths: tuple[Path, ...]
     reached: tuple[str, ...]
     hubs: tuple[UUID, ...]
-    found: AnsweredBy
+    answered_by: AnsweredBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImpactCount:
+    """The number of affected records of one type at one distance."""
+
     hop: int
     type: MemoryType
     count: int
@@ -47,72 +44,96 @@ class ImpactCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AffectedRecord:
-    """A record that depends on the one asked about; `via` is what it does so by, itself for the first level."""
+    """A record that depends on the one asked about.
+
+    `strength` is the greatest product of weights along a path to it, and `via_id` the record before it on that path,
+    which at hop 1 is the record asked about.
+    """
 
     record: MemoryRecord
     hop: int
     strength: float
-    via: UUID
+    via_id: UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impact:
-    """What depends on a record: counted per hop and type, and the most important of it."""
+    """The dependents of a record: all counted by hop and type, and the most important ones as `nodes`.
+
+    `reached` names the limits that cut the search: hops, hubs, nodes.
+    """
 
     record: MemoryRecord
     counts: tuple[ImpactCount, ...]
     total: int
-    affected: tuple[AffectedRecord, ...]
+    nodes: tuple[AffectedRecord, ...]
     reached: tuple[str, ...]
     hubs: tuple[UUID, ...]
-    found: AnsweredBy
+    answered_by: AnsweredBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedStep:
+    """A step of a plan, by its id within the plan, and the op that it matches."""
+
     id: str
     op: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedPlan:
+    """A plan, and one step for each op asked for, in the order asked for."""
+
     record: MemoryRecord
     steps: tuple[MatchedStep, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plans:
-    """Plans that do these things in this order, newest first."""
+    """Plans with the asked steps in the asked order, newest first.
+
+    `reached` is `plans` where there were more candidates than are read.
+    """
 
     plans: tuple[MatchedPlan, ...]
     has_more: bool
     reached: tuple[str, ...]
-    found: AnsweredBy
+    answered_by: AnsweredBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelatedEntity:
-    """An entity that shares memories with the one asked about, and the strongest of these."""
+    """An entity that shares memories with the one asked about.
 
-    record: MemoryRecord
+    `shared` counts these memories, `weight` sums the products of both links' weights, and `memory_ids` are the
+    heaviest of them.
+    """
+
+    entity: MemoryRecord
     shared: int
     weight: float
-    memories: tuple[UUID, ...]
+    memory_ids: tuple[UUID, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:
+    """Entities that share memories with a record, heaviest first. `reached` is `hubs` where the search was cut."""
+
     record: MemoryRecord
     entities: tuple[RelatedEntity, ...]
     has_more: bool
     reached: tuple[str, ...]
     hubs: tuple[UUID, ...]
-    found: AnsweredBy
+    answered_by: AnsweredBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeighbourRecord:
-    """A neighbour with its hints: `degree` counted to 100, `more` of it not in the answer, `hub` from 100 on."""
+    """A record next to the one expanded, with the weight of the heaviest relation between them.
+
+    `degree` is the number of relations that could be followed from it, counted up to 100; `more` is how many of these
+    are not in the answer; `hub` is whether the count reached 100.
+    """
 
     record: MemoryRecord
     weight: float
@@ -123,12 +144,14 @@ class NeighbourRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expansion:
-    """What a front end adds to its drawing. `relations` lead from the record to its neighbours, `between` join these
-    with each other and with what was loaded."""
+    """What a front end adds to its drawing when a record is expanded.
+
+    `relations` lead from the record to its neighbours; `between` joins these with each other and with the loaded ones.
+    """
 
     record: MemoryRecord
     neighbours: tuple[NeighbourRecord, ...]
     relations: tuple[Relation, ...]
     between: tuple[Relation, ...]
     has_more: bool
-    found: AnsweredBy
+    answered_by: AnsweredBy

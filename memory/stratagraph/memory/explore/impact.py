@@ -3,78 +3,80 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from uuid import UUID
 
+from stratagraph.memory.explore.answers import AffectedRecord, Impact, ImpactCount
 from stratagraph.memory.explore.session import EXPANDED, LEVEL_LINKS, QuerySession, at_their_limit
-from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.traversal.links import Link
 
 FROM_ONE = 1_000  # links followed from a single record, so that its first level is counted well
-_SALIENCE_FLOOR = 0.3  # a bounded factor, as in retrieval: what has faded still counts a little
+_SALIENCE_FLOOR = 0.3  # share of the importance that no loss of salience takes
 
 
-@dataclass(frozen=True, slots=True)
-class Affected:
-    """A record that depends on the one asked about. `strength` is the heaviest product of weights that leads to it,
-    `via` the record before it on that way."""
+async def find_impact(session: QuerySession, id_: UUID, *, hops: int, first: int) -> Impact | None:
+    """Return the dependents of a record within `hops`, by hop and then the most important first; at most `first`.
 
-    id: UUID
-    hop: int
-    strength: float
-    importance: float
-    via: UUID
-
-
-@dataclass(slots=True)
-class Dependents:
-    """All that was found. `hubs` are records of which not all dependents were followed."""
-
-    affected: list[Affected]
-    counts: dict[tuple[int, MemoryType], int]
-    hubs: list[UUID]
-    reached: set[str]
-
-
-async def spread(session: QuerySession, root: UUID, *, hops: int) -> Dependents:
-    """Dependents within `hops`, by hop and then the most important first."""
-    strength = {root: 1.0}
-    found = Dependents([], {}, [], set())
-    frontier = [root]
+    None if the caller may not read the record in full, or if it does not exist.
+    """
+    root = (await session.in_full([id_])).get(id_)
+    if root is None:
+        return None
+    strength = {id_: 1.0}
+    found: list[AffectedRecord] = []  # with heads of the records; those of the answer are read in full at the end
+    hubs: list[UUID] = []
+    reached: set[str] = set()
+    frontier = [id_]
     for hop in range(1, hops + 1):
         most = max(1, min(FROM_ONE, LEVEL_LINKS // len(frontier)))
-        level, heads = await session.confirmed(await session.links(frontier, most=most, dependents=True))
-        found.hubs += at_their_limit(level, most)
-        via: dict[UUID, tuple[float, UUID]] = {}
-        for link in level:
-            if link.far not in strength:
-                passed = strength[link.near] * link.weight
-                if link.far not in via or (-passed, link.near.int) < (-via[link.far][0], via[link.far][1].int):
-                    via[link.far] = passed, link.near
-        strength.update((id_, passed) for id_, (passed, _) in via.items())
-        ranked = sorted(
-            (Affected(id_, hop, passed, passed * _lasting(heads[id_]), near) for id_, (passed, near) in via.items()),
-            key=lambda one: (-one.importance, one.id.int),
-        )
-        found.affected += ranked
-        found.counts.update(_by_type(hop, ranked, heads))
-        frontier = [one.id for one in ranked[:EXPANDED]]
+        links, heads = await session.confirmed(await session.links(frontier, most=most, dependents=True))
+        hubs += at_their_limit(links, most)
+        level = _next_level(hop, links, heads, strength)
+        strength.update((one.record.id, one.strength) for one in level)
+        found += level
+        frontier = [one.record.id for one in level[:EXPANDED]]
         if not frontier:
             break
-        if len(ranked) > EXPANDED and hop < hops:
-            found.reached.add("nodes")
+        if len(level) > EXPANDED and hop < hops:
+            reached.add("nodes")
     else:
-        found.reached.add("hops")
-    if found.hubs:
-        found.reached.add("hubs")
-    return found
+        reached.add("hops")
+    if hubs:
+        reached.add("hubs")
+    records = await session.shown({one.record.id for one in found[:first]})
+    counts = Counter((one.hop, one.record.type) for one in found)
+    return Impact(
+        record=root,
+        counts=tuple(ImpactCount(hop=hop, type=type_, count=counts[hop, type_]) for hop, type_ in sorted(counts)),
+        total=len(found),
+        nodes=tuple(replace(one, record=records[one.record.id]) for one in found[:first]),
+        reached=tuple(sorted(reached)),
+        hubs=tuple(dict.fromkeys(hubs)),
+        answered_by=session.answered_by,
+    )
+
+
+def _next_level(
+    hop: int, links: Iterable[Link], heads: Mapping[UUID, MemoryRecord], strength: Mapping[UUID, float]
+) -> list[AffectedRecord]:
+    """Return the records that `links` lead to for the first time, the most important first."""
+    best: dict[UUID, tuple[float, UUID]] = {}
+    for link in links:
+        if link.far not in strength:
+            passed = strength[link.near] * link.weight
+            if link.far not in best or (-passed, link.near.int) < (-best[link.far][0], best[link.far][1].int):
+                best[link.far] = passed, link.near
+    return sorted(
+        (
+            AffectedRecord(record=heads[id_], hop=hop, strength=passed, via_id=near)
+            for id_, (passed, near) in best.items()
+        ),
+        key=lambda one: (-one.strength * _lasting(one.record), one.record.id.int),
+    )
 
 
 def _lasting(head: MemoryRecord) -> float:
+    """How far a record matters now, in [0, 1]: bounded factors, as in retrieval."""
     return (_SALIENCE_FLOOR + (1 - _SALIENCE_FLOOR) * head.salience) * head.confidence
-
-
-def _by_type(hop: int, level: list[Affected], heads: Mapping[UUID, MemoryRecord]) -> dict[tuple[int, MemoryType], int]:
-    counted = Counter(heads[one.id].type for one in level)
-    return {(hop, memory_type): counted[memory_type] for memory_type in sorted(counted)}

@@ -1,4 +1,4 @@
-"""The bounds of asking. Every check raises InvalidInput naming the argument and what is in bounds."""
+"""The bounds of graph questions. Every check raises InvalidInput naming the argument and its bounds."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MAX_HOPS = 6
 MAX_PATHS = 10
 MAX_FIRST = 100
 MAX_OPS = 8
-MAX_OP = 200  # letters
-MAX_LOADED = 500  # records that a front end may say it has
+MAX_OP = 200  # characters
+MAX_LOADED = 500  # records that a front end may name as loaded
 
 
 def check_between(name: str, value: int, least: int, most: int) -> None:
@@ -27,19 +27,19 @@ def check_first(first: int) -> None:
 
 def check_ends(start: UUID, goal: UUID) -> None:
     if start == goal:
-        raise InvalidInput("to: is the record that `from` names; a path has two ends", path=["to"])
+        raise InvalidInput("to: names the same record as `from`; give two different records", path=["to"])
 
 
 def check_ops(ops: Sequence[str]) -> None:
     if not 1 <= len(ops) <= MAX_OPS:
-        raise InvalidInput(f"ops: {len(ops)} of them; give 1 to {MAX_OPS}, in order", path=["ops"])
+        raise InvalidInput(f"ops: {len(ops)} ops given; give 1 to {MAX_OPS}, in order", path=["ops"])
     for op in ops:
         if not op.strip() or len(op) > MAX_OP:
-            raise InvalidInput(f"ops: each names a step's op in 1 to {MAX_OP} letters", path=["ops"])
+            raise InvalidInput(f"ops: each must be 1 to {MAX_OP} characters long and not blank", path=["ops"])
     if not any(lexemes(op) for op in ops):
-        raise InvalidInput("ops: none of them has a word that plans are found by", path=["ops"])
+        raise InvalidInput("ops: at least one must contain a word that plans can be searched by", path=["ops"])
 
 
 def check_loaded(loaded: Sequence[UUID]) -> None:
     if len(loaded) > MAX_LOADED:
-        raise InvalidInput(f"loadedIds: {len(loaded)} of them; at most {MAX_LOADED}", path=["loadedIds"])
+        raise InvalidInput(f"loadedIds: {len(loaded)} ids given; give at most {MAX_LOADED}", path=["loadedIds"])

@@ -1,4 +1,4 @@
-"""What one question stands on: an engine that finds, and the truth that decides what of it is so."""
+"""The session of one graph question: an engine that finds links, and Postgres, which confirms them."""
 
 from __future__ import annotations
 
@@ -6,33 +6,35 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from stratagraph.store.keys.tenancy import Caller
+from stratagraph.memory.engines.choice import AnsweredBy
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.traversal.links import Explorer, Link, degrees, relations_between
 
-LEVEL_LINKS = 5_000  # followed in one statement and direction
-FAN_OUT = 100  # per record and direction, where few records are asked at once
-LEAST_FAN_OUT = 10
-EXPANDED = 200  # records expanded at once; the best of more
+LEVEL_LINKS = 5_000  # links followed in one statement and direction
+FAN_OUT = 100  # links followed per record and direction, where few records are expanded at once
+LEAST_FAN_OUT = 10  # the same where many are
+EXPANDED = 200  # records expanded per level; of more, the best
 _CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
 
 
 @dataclass(slots=True)
 class QuerySession:
-    """One question's engine and reader. What the truth has confirmed is remembered."""
+    """The engine and reader that serve one question. Records and relations that Postgres confirmed are remembered."""
 
     engine: Explorer
     caller: Caller
     reader: Reader
+    answered_by: AnsweredBy
     _heads: dict[UUID, MemoryRecord | None] = field(default_factory=dict)
     _relations: dict[UUID, Relation | None] = field(default_factory=dict)
 
     async def links(
         self, frontier: Sequence[UUID], *, most: int, dependents: bool = False, besides: Collection[UUID] = ()
     ) -> list[Link]:
-        """Heaviest first, as both engines order them."""
+        """Return the links of `frontier` as the engine has them, heaviest first; see `Explorer.links`."""
         if not frontier:
             return []
         found = await self.engine.links(self.caller, frontier, most=most, dependents=dependents, besides=besides)
@@ -40,14 +42,14 @@ class QuerySession:
         return found
 
     async def in_full(self, ids: Sequence[UUID]) -> dict[UUID, MemoryRecord]:
-        """Those of the records asked about that are in full sight, current or not."""
+        """Return the records of `ids` that the caller may read in full, current or not."""
         found = await self.reader.records(ids)
         full = {id_: record for id_, record in found.items() if not record.redacted}
         self._heads.update((id_, full.get(id_)) for id_ in ids)
         return full
 
     async def current(self, ids: Iterable[UUID]) -> dict[UUID, MemoryRecord]:
-        """Heads of those of `ids` that are in full sight and part of the current truth."""
+        """Return heads of the records of `ids` that are current and that the caller may read in full."""
         asked = list(dict.fromkeys(ids))
         unknown = [id_ for id_ in asked if id_ not in self._heads]
         if unknown:
@@ -57,7 +59,7 @@ class QuerySession:
         return {id_: head for id_, head in heads if head is not None and head.state in _CURRENT}
 
     async def relations(self, ids: Iterable[UUID]) -> dict[UUID, Relation]:
-        """Those of the relations `ids` that live and show."""
+        """Return the live relations of `ids` that are visible to the caller."""
         asked = list(dict.fromkeys(ids))
         unknown = [id_ for id_ in asked if id_ not in self._relations]
         if unknown:
@@ -67,7 +69,10 @@ class QuerySession:
         return {id_: relation for id_, relation in known if relation is not None}
 
     async def confirmed(self, links: Collection[Link]) -> tuple[list[Link], dict[UUID, MemoryRecord]]:
-        """The links that the truth has as well, and heads of their far ends. Their near ends are confirmed already."""
+        """Return the links that Postgres has as well, with its weights, and heads of their far ends.
+
+        Their near ends must be confirmed already.
+        """
         heads = await self.current(link.far for link in links)
         kept = [link for link in links if link.far in heads]
         relations = await self.relations(link.id for link in kept)
@@ -77,32 +82,34 @@ class QuerySession:
         return [replace(link, weight=relations[link.id].weight) for link in joined.values()], heads
 
     async def shown(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
-        """Whole records, for the answer."""
+        """Return the records of `ids` in full, for the answer."""
         found = await self.reader.records(ids, current=True)
         return {id_: record for id_, record in found.items() if not record.redacted}
 
     async def degrees(self, ids: Collection[UUID]) -> dict[UUID, int]:
+        """Return the number of relations the caller could follow from each of `ids`, counted up to DEGREE_CAP."""
         return await degrees(self.reader.connection, self.caller, ids)
 
     async def between(self, ids: Collection[UUID], others: Collection[UUID], *, most: int) -> list[Relation]:
+        """Return up to `most` relations between `ids`, or from these to `others`, heaviest first."""
         found = await relations_between(self.reader.connection, self.caller, ids, others, most=most)
         relations = await self.relations(found)
         return [relations[id_] for id_ in found if id_ in relations]
 
 
 def joins(relation: Relation, link: Link) -> bool:
-    """Whether the truth has the relation between the same two, as whoever can write to the mirror may forget."""
+    """Return whether Postgres has the relation between the same two records: the mirror may have been tampered with."""
     near, far = (relation.source, relation.target) if link.outgoing else (relation.target, relation.source)
     return (near, far) == (link.near, link.far)
 
 
 def fan_out(frontier: int) -> int:
-    """How many links are followed per record and direction when so many records are asked at once."""
+    """Return how many links are followed per record and direction when `frontier` records are expanded at once."""
     return max(LEAST_FAN_OUT, min(FAN_OUT, LEVEL_LINKS // max(1, frontier)))
 
 
 def at_their_limit(links: Iterable[Link], most: int) -> list[UUID]:
-    """Records that as many links were followed from as may be, in one direction: there may be more."""
+    """Return the records from which `most` links were followed in one direction, so that there may be more."""
     seen: dict[tuple[UUID, bool], int] = {}
     for link in links:
         key = (link.near, link.outgoing)

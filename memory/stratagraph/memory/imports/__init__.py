@@ -1,1 +1,1 @@
-"""Bringing in what already happened: a repository's history, an agent's conversations."""
+"""Imports of past events: the history of a git repository, and recorded conversations of agents."""

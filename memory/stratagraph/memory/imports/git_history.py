@@ -1,7 +1,7 @@
-"""A repository's history as memory: commits are episodes, their authors, files and issues entities.
+"""Import of a git repository's history: commits become episodes; their authors, files and issues become entities.
 
-Each commit `follows` its parents. The key of a commit is its repository's first commit and its own hash, so an
-import that was interrupted, or is run again next week, adds only what is new.
+Each commit `follows` its parents. The idempotency key of a commit is the hash of the repository's first commit and its
+own hash, so an import that is resumed or repeated stores only new commits.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import Any
 
 from stratagraph.memory.capture.request import CaptureRequest, Retention
 from stratagraph.memory.capture.service import Capture
-from stratagraph.memory.imports.progress import KEPT, Advance, ImportSummary
+from stratagraph.memory.imports.progress import IMPORT_RETENTION, Advance, ImportSummary
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import Trust
 
 BATCH = 100  # commits in one transaction
-MAX_FILES = 100  # of one commit that become entities; all are listed in its content, up to MAX_LISTED
+MAX_FILES = 100  # files of one commit that become entities; up to MAX_LISTED are listed in its content
 MAX_LISTED = 2_000
-MAX_BODY = 20_000  # letters
+MAX_BODY = 20_000  # characters
 _FIELDS = "%H%x1f%P%x1f%an%x1f%ae%x1f%aI%x1f%s%x1f%b%x1f"
 _ISSUE = re.compile(r"(?<![\w/&])#(\d{1,9})\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """A repository by its first commit, which stays the same wherever it is cloned."""
+    """A repository, identified by the hash of its first commit, which is the same in every clone."""
 
     path: Path
     name: str
@@ -52,7 +52,7 @@ class Commit:
 
 
 async def open_repository(path: Path) -> Repository:
-    """Raises InvalidInput where `path` is no repository, has no commit, or git is not installed."""
+    """Open the repository at `path`. Raises InvalidInput if it is none or has no commit, or git is not installed."""
     roots = (await _git(path, "rev-list", "--max-parents=0", "HEAD")).split()
     if not roots:
         raise InvalidInput(f"path: the repository {path} has no commits yet", path=["path"])
@@ -67,10 +67,13 @@ async def import_history(
     repository: Repository,
     *,
     scope: str | None = None,
-    retention: Retention = KEPT,
+    retention: Retention = IMPORT_RETENTION,
     advance: Advance = lambda _: None,
 ) -> ImportSummary:
-    """Capture every commit, oldest first, BATCH to a transaction. May be stopped at any time and run again."""
+    """Capture every commit, oldest first, BATCH per transaction.
+
+    May be stopped at any time and run again; commits that are stored are not stored twice.
+    """
     summary = ImportSummary(source=repository.name)
     batch: list[CaptureRequest] = []
     async for commit in _commits(repository):
@@ -154,7 +157,7 @@ async def _commits(repository: Repository) -> AsyncIterator[Commit]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )
-    assert process.stdout is not None  # asked for above
+    assert process.stdout is not None  # since stdout is PIPE
     rest = b""
     try:
         while chunk := await process.stdout.read(1 << 16):
@@ -172,7 +175,7 @@ async def _commits(repository: Repository) -> AsyncIterator[Commit]:
 
 
 def _parse(piece: bytes) -> Commit:
-    # Old histories hold bytes of any encoding, and a NUL cannot be stored.
+    # Old commits may have any encoding, and the database cannot store NUL.
     text = piece.decode("utf-8", errors="replace").replace("\x00", "�")
     sha, parents, author, email, at, subject, body, files = text.split("\x1f", 7)
     return Commit(
@@ -195,11 +198,11 @@ async def _git(path: Path, *arguments: str) -> str:
             stderr=asyncio.subprocess.PIPE,
         )
     except FileNotFoundError as error:
-        raise InvalidInput("git is not installed or not on the PATH", path=["path"]) from error
+        raise InvalidInput("git is not installed or not on the PATH; install git", path=["path"]) from error
     out, err = await process.communicate()
     if process.returncode:
-        said = err.decode(errors="replace").strip().splitlines()
+        lines = err.decode(errors="replace").strip().splitlines()
         raise InvalidInput(
-            f"path: {path} is not a git repository with commits: {said[0] if said else 'git failed'}", path=["path"]
+            f"path: {path} is not a git repository with commits: {lines[0] if lines else 'git failed'}", path=["path"]
         )
     return out.decode(errors="replace")

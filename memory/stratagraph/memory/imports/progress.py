@@ -1,4 +1,4 @@
-"""What an import tells while it runs, and what it has done in the end."""
+"""Progress and summary of an import, and the lifecycle of imported records."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from stratagraph.memory.capture.request import Retention
 from stratagraph.memory.capture.service import Captured
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType
 
-KEPT = Retention(half_life_s=timedelta(days=30).total_seconds(), deletion_policy=DeletionPolicy.MANUAL_ONLY)
+IMPORT_RETENTION = Retention(half_life_s=timedelta(days=30).total_seconds(), deletion_policy=DeletionPolicy.MANUAL_ONLY)
 
 Advance = Callable[[int], None]  # called with the number of items just stored
 
 
 @dataclass(slots=True)
 class ImportSummary:
-    """Counts of one import. `replayed` were there from an earlier run."""
+    """Counts of one import. `replayed` captures were stored by an earlier run."""
 
     source: str
     items: int = 0
@@ -28,6 +28,7 @@ class ImportSummary:
     skipped: dict[str, int] = field(default_factory=dict)
 
     def add(self, answers: Iterable[Captured]) -> None:
+        """Count the answers to captures."""
         for answer in answers:
             if answer.replayed:
                 self.replayed += 1
@@ -41,4 +42,5 @@ class ImportSummary:
         self.records[memory_type.label] = self.records.get(memory_type.label, 0) + 1
 
     def skip(self, reason: str) -> None:
+        """Count one item that was left out for `reason`."""
         self.skipped[reason] = self.skipped.get(reason, 0) + 1

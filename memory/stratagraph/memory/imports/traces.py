@@ -1,7 +1,9 @@
-"""Agent conversations in the chat-completions form as memory: one closed episode each, with its tool graph.
+"""Import of recorded agent conversations in the chat-completions format.
 
-A line of the file is one conversation: `messages` (role, content, tool_calls, tool_call_id), any other fields, and
-in a named one how it ended. The whole file is checked before the first line is stored.
+Each conversation becomes one closed episode with its tool graph.
+
+Each line of the file is one conversation: `messages` (role, content, tool_calls, tool_call_id), optionally a field with
+the outcome, and any other fields. The whole file is checked before the first line is stored.
 """
 
 from __future__ import annotations
@@ -17,22 +19,22 @@ import orjson
 
 from stratagraph.memory.capture.request import CaptureRequest, Retention
 from stratagraph.memory.capture.service import Capture
-from stratagraph.memory.imports.progress import KEPT, Advance, ImportSummary
+from stratagraph.memory.imports.progress import IMPORT_RETENTION, Advance, ImportSummary
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import Trust
 
-BATCH = 300  # captures in one transaction, about; a conversation is never split over two unless it is longer
+BATCH = 300  # captures per transaction, about; a conversation is only split if it has more than MAX_BATCH
 MAX_BATCH = 1_000
-OUTCOME_FIELDS = ("outcome", "reward", "success")  # looked at in this order where none is named
+OUTCOME_FIELDS = ("outcome", "reward", "success")  # read in this order where the caller names none
 ID_FIELDS = ("id", "trace_id", "conversation_id", "task_id")
-TELLING = 4  # letters from which an argument is telling enough to be traced to an earlier result
+MIN_TRACED = 4  # characters of an argument that is searched for in earlier results; shorter ones match by chance
 _OUTCOMES = {"success", "failure", "partial"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """One conversation, checked."""
+    """One valid conversation."""
 
     thread: str
     messages: Sequence[dict[str, Any]]
@@ -41,13 +43,13 @@ class Trace:
 
 
 def count_lines(path: Path) -> int:
-    """Conversations in the file. Raises InvalidInput where it cannot be read."""
+    """Return the number of conversations in the file. Raises InvalidInput if it cannot be read."""
     with _open(path) as lines:
         return sum(1 for line in lines if line.strip())
 
 
 def read_traces(path: Path, *, outcome_field: str | None = None) -> Iterator[Trace]:
-    """The conversations of a JSONL file. Raises InvalidInput naming line and field of the first that is malformed."""
+    """Yield the conversations of a JSONL file. Raises InvalidInput naming the line and field of a malformed one."""
     mark = hashlib.sha256(str(path.resolve().name).encode()).hexdigest()[:8]
     seen: set[str] = set()
     with _open(path) as lines:
@@ -73,12 +75,16 @@ async def import_traces(
     *,
     outcome_field: str | None = None,
     scope: str | None = None,
-    retention: Retention = KEPT,
+    retention: Retention = IMPORT_RETENTION,
     advance: Advance = lambda _: None,
 ) -> ImportSummary:
-    """Capture every conversation. May be stopped at any time and run again: what is there is not stored twice."""
+    """Capture every conversation.
+
+    May be stopped at any time and run again; captures that are stored are not stored twice. Raises InvalidInput for a
+    malformed file, with nothing stored.
+    """
     for _ in read_traces(path, outcome_field=outcome_field):
-        pass  # nothing is stored of a file that is malformed anywhere
+        pass  # checks the whole file, so that nothing is stored of a malformed one
     summary = ImportSummary(source=path.name)
     batch: list[CaptureRequest] = []
     traces = 0
@@ -124,13 +130,13 @@ def _requests(
             summary.skip("system prompts (instructions, not experience)")
             continue
         if role == "tool":
-            content = calls.answered(message, text)
+            content = calls.add_result(message, text)
             yield request(str(place), SourceKind.TOOL_OUTPUT, content, at)
             continue
         if text:
             content = {"role": role, "text": text, "ref": f"{trace.thread}:{place}"}
             yield request(str(place), SourceKind.AGENT_TURN, content, at)
-        calls.asked(message.get("tool_calls") or ())
+        calls.add_calls(message.get("tool_calls") or ())
     for call, content in calls.unanswered():
         summary.skip("tool calls without a result (kept, with an empty result)")
         yield request(f"call:{call}", SourceKind.TOOL_OUTPUT, content, None)
@@ -140,10 +146,10 @@ def _requests(
 
 
 class _Calls:
-    """The tool calls of a conversation, and which earlier ones each depends on.
+    """The tool calls of a conversation, and which earlier calls each one depends on.
 
-    A call depends on those earlier results that hold one of its arguments. Where none does, it depends on the calls
-    of the turn before: the model had seen their results when it made this one.
+    A call depends on the earlier calls whose results contain one of its arguments. If there are none, it depends on the
+    calls of the previous turn, whose results the model had seen.
     """
 
     def __init__(self) -> None:
@@ -151,26 +157,26 @@ class _Calls:
         self._seen: dict[str, int] = {}
         self._results: list[tuple[str, str]] = []
         self._turn: list[str] = []
-        self._turn_before: list[str] = []
+        self._previous_turn: list[str] = []
 
-    def asked(self, tool_calls: Sequence[dict[str, Any]]) -> None:
+    def add_calls(self, tool_calls: Sequence[dict[str, Any]]) -> None:
         if not tool_calls:
             return
-        self._turn_before, self._turn = self._turn, []
+        self._previous_turn, self._turn = self._turn, []
         for call in tool_calls:
             arguments = _arguments(call["function"].get("arguments"))
             id_ = str(call["id"])
             times = self._seen[id_] = self._seen.get(id_, 0) + 1
-            unique = id_ if times == 1 else f"{id_}#{times}"  # recorded agents do repeat the ids of their calls
+            unique = id_ if times == 1 else f"{id_}#{times}"  # recorded agents reuse the ids of their calls
             self._open[id_] = {
                 "tool_name": call["function"]["name"],
                 "args": arguments,
                 "call_id": unique,
-                "depends_on": self._needed(arguments),
+                "depends_on": self._dependencies(arguments),
             }
             self._turn.append(unique)
 
-    def answered(self, message: dict[str, Any], text: str) -> dict[str, Any]:
+    def add_result(self, message: dict[str, Any], text: str) -> dict[str, Any]:
         id_ = message["tool_call_id"]
         call = self._open.pop(id_, None) or {"tool_name": message.get("name", "tool"), "args": {}, "call_id": id_}
         self._results.append((call["call_id"], text))
@@ -181,11 +187,11 @@ class _Calls:
         for id_, call in self._open.items():
             yield id_, {**call, "result": None}
 
-    def _needed(self, arguments: Any) -> list[str]:
-        words = [value for value in _strings(arguments) if len(value) >= TELLING]
+    def _dependencies(self, arguments: Any) -> list[str]:
+        words = [value for value in _strings(arguments) if len(value) >= MIN_TRACED]
         used = [id_ for id_, result in self._results if any(word in result for word in words)]
         answered = {id_ for id_, _ in self._results}
-        return used or [id_ for id_ in self._turn_before if id_ in answered]
+        return used or [id_ for id_ in self._previous_turn if id_ in answered]
 
 
 def _trace(line: bytes, number: int, mark: str, outcome_field: str | None) -> Trace:
@@ -194,7 +200,7 @@ def _trace(line: bytes, number: int, mark: str, outcome_field: str | None) -> Tr
         data = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise InvalidInput(
-            f"line {number}: is not JSON ({error}); every line of the file is one JSON object. Nothing was imported.",
+            f"line {number}: is not JSON ({error}); every line must be one JSON object. Nothing was imported.",
             path=where,
         ) from error
     if not isinstance(data, dict) or not isinstance(data.get("messages"), list):
@@ -216,10 +222,10 @@ def _trace(line: bytes, number: int, mark: str, outcome_field: str | None) -> Tr
 def _check_message(message: Any, path: list[str]) -> None:
     where = ".".join(path)
     if not isinstance(message, dict) or not isinstance(message.get("role"), str) or not message["role"]:
-        raise InvalidInput(f"{where}: a message is an object with a `role`. Nothing was imported.", path=path)
+        raise InvalidInput(f"{where}: must be an object with a `role`. Nothing was imported.", path=path)
     if message["role"] == "tool" and not isinstance(message.get("tool_call_id"), str):
         raise InvalidInput(
-            f"{where}.tool_call_id: a tool's message names the call it answers. Nothing was imported.",
+            f"{where}.tool_call_id: must be the id of the call that the tool answers. Nothing was imported.",
             path=[*path, "tool_call_id"],
         )
     for place, call in enumerate(message.get("tool_calls") or ()):
@@ -258,7 +264,7 @@ def _outcome(data: dict[str, Any], named: str | None, where: list[str]) -> str |
     if isinstance(value, str) and value.casefold() in _OUTCOMES:
         return value.casefold()
     raise InvalidInput(
-        f"{where[0]}.{field}: {value!r} is no outcome; use success, failure, partial, a boolean, or a number from 0"
+        f"{where[0]}.{field}: {value!r} is not an outcome; use success, failure, partial, a boolean, or a number from 0"
         " to 1. Nothing was imported.",
         path=[*where, field],
     )
@@ -270,7 +276,7 @@ def _reason(data: dict[str, Any], named: str | None) -> str | None:
 
 
 def _text(content: Any) -> str:
-    """Content is a string, or a list of parts of which the text ones are kept."""
+    """Return the text of a message's content, which is a string or a list of parts; parts without text are dropped."""
     if isinstance(content, str):
         return content.replace("\x00", "�")
     if isinstance(content, list):

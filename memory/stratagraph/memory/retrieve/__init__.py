@@ -1,1 +1,1 @@
-"""Retrieval (SPEC §6): candidates from indexes, fused and weighted; expansion; what the caller may see; selection."""
+"""Retrieval (docs/specification.md, Retrieval): candidates, ranking, expansion, visibility, selection."""

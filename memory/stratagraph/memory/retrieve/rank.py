@@ -1,7 +1,8 @@
-"""How candidates are fused and weighted. Pure.
+"""Fusing and weighting candidates. Pure.
 
-Words say how well a record fits, names that it is about what was named, recency breaks ties. Salience and
-confidence weigh within bounds: multiplied in bare, they would bury every episode after a day (design decision 12).
+Words measure how well a record fits, names show that it is about an entity that was named, and recency breaks ties.
+Salience and confidence weigh within bounds: as plain factors they would push every episode out of the answer after a
+day (docs/specification.md, Retrieval).
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from uuid import UUID
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 
-NAMED = 0.9  # an entity named in the descriptor, against 1.0 for the best match by words
-RECENT = 0.05  # the newest record; the others fall off with their rank
+NAMED = 0.9  # score of an entity named in the descriptor; the best match by words has 1.0
+RECENT = 0.05  # score of the newest record; that of the others falls with their rank
 SALIENCE_FLOOR = 0.7  # share of the score that no loss of salience takes
 CONFIDENCE_FLOOR = 0.8
-HOP = 0.5  # what is left of a score one hop away, at weight 1
+HOP = 0.5  # share of a score that is passed on over one hop, at weight 1
 
-# Layers in the order in which an agent wants them where scores tie (SPEC §6).
+# Order of the layers where scores tie (docs/specification.md, Retrieval).
 _LAYERS = (
     MemoryType.WORKING,
     MemoryType.ENTITY,
@@ -32,7 +33,7 @@ _LAYERS = (
 
 @dataclass(slots=True, kw_only=True)
 class Why:
-    """What made a record a candidate; each part in [0, 1]."""
+    """What made a record a candidate, each part in [0, 1]; `via` is the record that led to it."""
 
     words: float = 0.0
     names: list[str] = field(default_factory=list)
@@ -47,9 +48,10 @@ class Why:
 def fuse(
     words: Sequence[tuple[UUID, float]], named: Iterable[tuple[UUID, str]], recent: Sequence[UUID]
 ) -> dict[UUID, Why]:
-    """One entry per candidate, whatever found it. Word scores are taken relative to the best.
+    """Return one entry per candidate. Word scores are relative to the best one.
 
-    Being recent lifts what was found otherwise; by itself it answers only where nothing else does.
+    Recency raises records that were found otherwise; recent records are candidates by themselves only where nothing
+    else was found.
     """
     found: dict[UUID, Why] = {}
     best = words[0][1] if words else 1.0
@@ -65,6 +67,7 @@ def fuse(
 
 
 def score(record: MemoryRecord, why: Why) -> float:
+    """Return the fused score, weighted by salience and confidence."""
     return (
         why.fused
         * (SALIENCE_FLOOR + (1 - SALIENCE_FLOOR) * record.salience)
@@ -73,7 +76,7 @@ def score(record: MemoryRecord, why: Why) -> float:
 
 
 def ranked(records: Mapping[UUID, MemoryRecord], why: Mapping[UUID, Why]) -> list[tuple[UUID, float]]:
-    """Candidates with their scores, best first; ties by layer, then newest, then id."""
+    """Return the candidates with their scores, best first; ties by layer, then newest first, then by id."""
     scored = [(id_, score(record, why[id_])) for id_, record in records.items()]
     return sorted(
         scored,

@@ -1,4 +1,4 @@
-"""What was retrieved as text for a prompt, within a budget of tokens, each line citing its record. Pure."""
+"""An answer as text for a prompt, within a budget of tokens; each line cites its record. Pure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from stratagraph.store.model.records import MemoryRecord
 
-LETTERS_PER_TOKEN = 4  # of English, on the common tokenizers; the budget is kept on the safe side by whole lines
-LINE = 600  # letters of one record
+CHARACTERS_PER_TOKEN = 4  # of English text, with the common tokenizers
+LINE = 600  # characters of one record's text
 
 
 def render(records: Iterable[MemoryRecord], *, token_budget: int) -> str:
-    """Best first, as many as fit. `[id]` at a line's end is the record it comes from."""
-    left = token_budget * LETTERS_PER_TOKEN
+    """Return a line for each record, in their order, as many as fit whole. `[id]` at the end cites the record."""
+    left = token_budget * CHARACTERS_PER_TOKEN
     lines = []
     for record in records:
         if record.redacted or record.text is None:

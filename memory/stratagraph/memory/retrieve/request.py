@@ -1,4 +1,4 @@
-"""What a caller asks, and the bounds of asking."""
+"""A retrieval request, and its bounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.errors import InvalidInput
 
-MAX_DESCRIPTOR = 20_000  # letters
+MAX_DESCRIPTOR = 20_000  # characters
 _BOUNDS = {
     "root_limit": ("rootLimit", 1, 100),
     "node_limit": ("nodeLimit", 1, 1_000),
@@ -21,9 +21,11 @@ _BOUNDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrieveRequest:
-    """A task in words, and how much of what surrounds it. `scopes` and `max_sensitivity` may only narrow.
+    """A task in words, and limits on the answer.
 
-    `as_of` asks for what would have been the answer at that instant, among what the caller may see now as well.
+    `scopes` and `max_sensitivity` can only narrow the caller's access. `as_of` asks for the answer of a past instant,
+    among records that the caller may also see now. `at_least_sequence` is the sequence of a receipt: the answer
+    reflects that write.
     """
 
     task_descriptor: str
@@ -42,12 +44,13 @@ class RetrieveRequest:
 
 
 def check(request: RetrieveRequest) -> None:
-    """Raises InvalidInput naming the field that is out of bounds and what is in them."""
+    """Raise InvalidInput naming the first field that is out of bounds, and its bounds."""
     if not request.task_descriptor.strip():
-        raise InvalidInput("taskDescriptor: say in a few words what the task is", path=["taskDescriptor"])
+        raise InvalidInput("taskDescriptor: is empty; describe the task in a few words", path=["taskDescriptor"])
     if len(request.task_descriptor) > MAX_DESCRIPTOR:
         raise InvalidInput(
-            f"taskDescriptor: {len(request.task_descriptor)} letters; at most {MAX_DESCRIPTOR}", path=["taskDescriptor"]
+            f"taskDescriptor: {len(request.task_descriptor)} characters; at most {MAX_DESCRIPTOR}",
+            path=["taskDescriptor"],
         )
     check_json(request.task_descriptor, path=["taskDescriptor"])
     for attribute, (name, least, most) in _BOUNDS.items():
@@ -57,7 +60,7 @@ def check(request: RetrieveRequest) -> None:
     if request.min_salience is not None and not 0 <= request.min_salience <= 1:
         raise InvalidInput(f"minSalience: {request.min_salience} is not between 0 and 1", path=["minSalience"])
     if request.token_budget is not None and not 1 <= request.token_budget <= 1_000_000:
-        raise InvalidInput("tokenBudget: must be between 1 and 1000000", path=["tokenBudget"])
+        raise InvalidInput(f"tokenBudget: {request.token_budget} is not between 1 and 1000000", path=["tokenBudget"])
     if request.context is not None:
         if not isinstance(request.context, dict):
             raise InvalidInput("context: must be a JSON object of conditions", path=["context"])

@@ -1,4 +1,4 @@
-"""Which of several procedures or plans to follow (SPEC §6; RFC 15A.11). Pure."""
+"""The choice among several procedures or plans (docs/specification.md, Retrieval). Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from uuid import UUID
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 
-THRESHOLD = 0.7  # of confidence; below it the caller is asked for more context
+THRESHOLD = 0.7  # least confidence of a choice; below it the caller is asked for more context
 RECENCY_HALF_LIFE_S = 30 * 86_400.0
-UNKNOWN_RATE = 0.5  # success rate of what has not been tried
+UNKNOWN_RATE = 0.5  # success rate of a candidate that was never tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The choice among procedures and plans. `ask_for`: condition keys that would decide."""
+    """The choice among procedures and plans. `ask_for` lists condition keys that would decide it."""
 
     chosen: UUID | None
     confidence: float
@@ -39,7 +39,7 @@ class Selection:
 
 
 def select(records: Iterable[MemoryRecord], context: Mapping[str, Any] | None, now: datetime) -> Selection | None:
-    """None where there is no competence and no plan to choose from."""
+    """Return the choice, or None where `records` has no competence and no plan."""
     candidates = [
         record
         for record in records
@@ -78,16 +78,16 @@ def _rank(record: MemoryRecord, context: Mapping[str, Any], now: datetime) -> Ra
 
 
 def _applicability(record: MemoryRecord, context: Mapping[str, Any]) -> float:
-    """The share of the conditions that the context meets; the record's confidence where it says nothing of them."""
+    """Return the share of the conditions that `context` meets; the record's confidence if it has none of their keys."""
     conditions = _conditions(record)
     known = conditions.keys() & context.keys()
     if not known:
         return record.confidence
-    met = sum(1 for key in known if _meets(context[key], conditions[key]))
+    met = sum(1 for key in known if _satisfies(context[key], conditions[key]))
     return met / len(conditions)
 
 
-def _meets(value: Any, wanted: Any) -> bool:
+def _satisfies(value: Any, wanted: Any) -> bool:
     return value in wanted if isinstance(wanted, list) else bool(value == wanted)
 
 

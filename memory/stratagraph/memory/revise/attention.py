@@ -1,4 +1,4 @@
-"""How much a record matters, as callers say it: reinforced, penalized, pinned. Content and version stay as they are."""
+"""Changes of salience by callers: reinforce, penalize and pin. Content and version do not change."""
 
 from __future__ import annotations
 
@@ -9,30 +9,34 @@ from stratagraph.memory.revise.unit_of_work import UnitOfWork, require_current, 
 from stratagraph.store.audit.events import AuditEvent
 from stratagraph.store.model.enums import AuditAction
 from stratagraph.store.model.salience import Salience, penalized, pinned, reinforced
-from stratagraph.store.records.lifecycles import keep_lifecycle
+from stratagraph.store.records.lifecycles import insert_lifecycle_history
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.writing import write_salience
+from stratagraph.store.records.salience_rows import write_salience
 
 
 async def reinforce(work: UnitOfWork, request: Reinforce) -> UUID:
-    """Raises VersionConflict for what was superseded or retracted: it stays at 0."""
+    """Raise the record's salience by its reinforcement gain, and return its id.
+
+    Raises VersionConflict for a superseded or retracted record, whose salience stays 0.
+    """
     before = await _lifecycle(work, request)
-    await _fix(work, request.record_id, reinforced(before, work.at), AuditAction.REINFORCE)
+    await _write(work, request.record_id, reinforced(before, work.at), AuditAction.REINFORCE)
     return request.record_id
 
 
 async def penalize(work: UnitOfWork, request: Penalize) -> UUID:
+    """Lower the record's salience by `amount`, but not below its minimum, and return its id."""
     before = await _lifecycle(work, request)
-    await _fix(work, request.record_id, penalized(before, request.amount, work.at), AuditAction.DECAY)
+    await _write(work, request.record_id, penalized(before, request.amount, work.at), AuditAction.DECAY)
     return request.record_id
 
 
 async def pin(work: UnitOfWork, request: Pin) -> UUID:
-    """A salience event: it fixes the value of this instant, whether decay ends or begins again."""
+    """Pin or unpin the record at its present salience, from which decay ends or starts again; return its id."""
     before = await _lifecycle(work, request)
     if before.pinned is not request.pinned:
-        await keep_lifecycle(work.connection, work.caller.tenant, request.record_id, before, until=work.at)
-        await _fix(work, request.record_id, pinned(before, request.pinned, work.at), AuditAction.REVISE)
+        await insert_lifecycle_history(work.connection, work.caller.tenant, request.record_id, before, until=work.at)
+        await _write(work, request.record_id, pinned(before, request.pinned, work.at), AuditAction.REVISE)
     return request.record_id
 
 
@@ -49,7 +53,7 @@ async def _lifecycle(work: UnitOfWork, request: Revise) -> Salience:
     return record.lifecycle
 
 
-async def _fix(work: UnitOfWork, id_: UUID, after: Salience, action: AuditAction) -> None:
+async def _write(work: UnitOfWork, id_: UUID, after: Salience, action: AuditAction) -> None:
     await write_salience(work.connection, work.caller.tenant, [(id_, after)])
     await work.audit([AuditEvent(record=id_, action=action, rationale=work.rationale, salience=after.s)])
     work.touched.append(id_)

@@ -1,4 +1,4 @@
-"""A record goes, with its history, its relations and its words; a tombstone and the audit log stay."""
+"""Deleting a record with its history, relations and search terms; a tombstone and the audit log stay."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ from stratagraph.store.records.tombstones import Cause
 
 
 async def delete(work: UnitOfWork, request: Delete) -> UUID:
-    """What rested on the record alone is contested. Raises DeletionForbidden for what is kept for ever."""
+    """Delete the record, contest the records that rested on it alone, and return its id.
+
+    Raises DeletionForbidden if the record's deletion policy is `never`.
+    """
     record = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([record])
     if record.lifecycle is not None and record.lifecycle.deletion_policy is DeletionPolicy.NEVER:
         raise DeletionForbidden(
-            f"Record {record.id} is kept for ever: its deletion policy is `never`. Retract it, or have it erased.",
+            f"Record {record.id} cannot be deleted: its deletion policy is `never`. Retract it, or have it erased.",
             path=["recordId"],
         )
     rows = await work.lock([record.id])
     require_version(rows[record.id], request.expected_version)
-    most, tenant = propagation.BUDGET, work.caller.tenant
-    rested = await direct_dependents(work.connection, tenant, [record.id], known=[], limit=most + 1)
-    if len(rested) > most:  # while the relations tell which they are
+    budget, tenant = propagation.BUDGET, work.caller.tenant
+    dependents = await direct_dependents(work.connection, tenant, [record.id], known=[], limit=budget + 1)
+    if len(dependents) > budget:  # queued before the deletion, which deletes the relations that identify them
         work.queued += await queue_dependents(work.connection, tenant, [record.id], known=[], at=work.at)
-        rested = []
+        dependents = []
     await work.end_disputes([record.id])
     removed = await remove_records(
         work.connection,
@@ -43,6 +46,6 @@ async def delete(work: UnitOfWork, request: Delete) -> UUID:
     )
     work.changes += removed.changes
     work.touched.append(record.id)
-    work.doubtful |= set(rested)
+    work.doubtful |= set(dependents)
     work.doubtful -= {record.id}
     return record.id

@@ -1,4 +1,4 @@
-"""What a caller asks to be changed, checked before anything else looks at it."""
+"""Requests to revise a record, and the checks that need no database."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from uuid import UUID
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.errors import InvalidInput
 
-MAX_RATIONALE = 10_000  # letters
-MAX_LABEL = 256  # letters of an idempotency key
-MAX_EVIDENCE = 200
+MAX_RATIONALE = 10_000  # characters
+MAX_LABEL = 256  # characters of an idempotency key
+MAX_EVIDENCE = 200  # entries of one request
 MAX_MERGED = 50  # records in one merge
 _EVIDENCE_KEYS = ("source_type", "source_id", "kind", "ref")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revise:
-    """One change. `expected_version` refuses it where the record has changed since the caller read it."""
+    """One change of one record.
+
+    With `expected_version`, the change is refused if the record's version is another one.
+    """
 
     kind: ClassVar[str] = "revise"
     record_id: UUID
@@ -28,14 +31,14 @@ class Revise:
     idempotency_key: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Everything that makes two requests the same, the idempotency key apart."""
-        said = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "idempotency_key"}
-        return {"kind": self.kind, **said}
+        """Return what makes two requests the same: all fields but the idempotency key."""
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "idempotency_key"}
+        return {"kind": self.kind, **values}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supersede(Revise):
-    """The payload takes the record's place. An entity or a working record is changed in place."""
+    """Replace the record by a new one with this payload. An entity or a working record is changed in place."""
 
     kind: ClassVar[str] = "supersede"
     payload: dict[str, Any]
@@ -44,7 +47,7 @@ class Supersede(Revise):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork(Revise):
-    """A variant beside the record, for conditions under which the record does not hold."""
+    """Add a variant of the record, for conditions under which the record does not hold."""
 
     kind: ClassVar[str] = "fork"
     payload: dict[str, Any]
@@ -54,7 +57,7 @@ class Fork(Revise):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest(Revise):
-    """The record is in doubt, because of another record or of evidence."""
+    """Put the record in doubt, because of another record or of evidence."""
 
     kind: ClassVar[str] = "contest"
     contesting_id: UUID | None = None
@@ -63,7 +66,10 @@ class Contest(Revise):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolveContest(Revise):
-    """The doubt is over: `winner_id` holds, be it the record or one that contests it; without one, none of them."""
+    """End the doubt about the record.
+
+    `winner_id` is the record or one that contests it, and holds; without it, none of them does.
+    """
 
     kind: ClassVar[str] = "resolve_contest"
     winner_id: UUID | None = None
@@ -71,14 +77,14 @@ class ResolveContest(Revise):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retract(Revise):
-    """The record was wrong and nothing takes its place."""
+    """Withdraw a record that was wrong, without a replacement."""
 
     kind: ClassVar[str] = "retract"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge(Revise):
-    """`others` say the same as the record: one of them, or a new one, speaks for all."""
+    """Merge the record and `others`, which state the same, into one of them or into a new record."""
 
     kind: ClassVar[str] = "merge"
     others: tuple[UUID, ...]
@@ -87,21 +93,21 @@ class Merge(Revise):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete(Revise):
-    """The record goes, with its history. Its audit log stays."""
+    """Delete the record and its history. Its audit log stays."""
 
     kind: ClassVar[str] = "delete"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reinforce(Revise):
-    """The record matters more: its salience rises by its gain."""
+    """Raise the record's salience by its reinforcement gain."""
 
     kind: ClassVar[str] = "reinforce"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Penalize(Revise):
-    """The record matters less, by `amount`, but never less than its floor."""
+    """Lower the record's salience by `amount`, but not below its minimum."""
 
     kind: ClassVar[str] = "penalize"
     amount: float
@@ -109,26 +115,29 @@ class Penalize(Revise):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin(Revise):
-    """The record's salience stays as it is, or decays again."""
+    """Keep the record's salience as it is or, with `pinned` False, let it decay again."""
 
     kind: ClassVar[str] = "pin"
     pinned: bool
 
 
 def check(request: Revise) -> None:
-    """Raises InvalidInput naming the field that is wrong."""
+    """Check the fields of a request. Raises InvalidInput naming the field that is wrong."""
     check_json(request.rationale, path=["rationale"])
     if not request.rationale.strip():
-        raise InvalidInput("rationale: say why; it is kept in the audit log", path=["rationale"])
+        raise InvalidInput("rationale: give a reason; the audit log keeps it", path=["rationale"])
     if len(request.rationale) > MAX_RATIONALE:
         raise InvalidInput(
-            f"rationale: {len(request.rationale)} letters; at most {MAX_RATIONALE} are kept", path=["rationale"]
+            f"rationale: {len(request.rationale)} characters; at most {MAX_RATIONALE} are allowed", path=["rationale"]
         )
     key = request.idempotency_key
     if key is not None and not 0 < len(key) <= MAX_LABEL:
-        raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} letters", path=["idempotencyKey"])
+        raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} characters", path=["idempotencyKey"])
     if request.expected_version is not None and request.expected_version < 1:
-        raise InvalidInput("expectedVersion: versions begin at 1", path=["expectedVersion"])
+        raise InvalidInput(
+            f"expectedVersion: {request.expected_version} is not a version; versions start at 1",
+            path=["expectedVersion"],
+        )
     for field in ("payload", "conditions"):
         value = getattr(request, field, None)
         if value is not None and not isinstance(value, dict):
@@ -143,12 +152,12 @@ def check(request: Revise) -> None:
 
 def _check_evidence(evidence: tuple[Any, ...]) -> None:
     if len(evidence) > MAX_EVIDENCE:
-        raise InvalidInput(f"evidence: {len(evidence)} entries; at most {MAX_EVIDENCE} are kept", path=["evidence"])
-    for place, item in enumerate(evidence):
-        path = ["evidence", str(place)]
+        raise InvalidInput(f"evidence: {len(evidence)} entries; at most {MAX_EVIDENCE} are allowed", path=["evidence"])
+    for index, item in enumerate(evidence):
+        path = ["evidence", str(index)]
         if not isinstance(item, dict) or not any(isinstance(item.get(key), str) for key in _EVIDENCE_KEYS):
             raise InvalidInput(
-                f"evidence.{place}: names no source; give {{source_type, source_id}} or {{kind, ref}}", path=path
+                f"evidence.{index}: names no source; give {{source_type, source_id}} or {{kind, ref}}", path=path
             )
         check_json(item, path=path)
 
@@ -156,8 +165,8 @@ def _check_evidence(evidence: tuple[Any, ...]) -> None:
 def _check_merge(request: Merge) -> None:
     ids = {request.record_id, *request.others}
     if len(ids) < 2 or len(ids) != len(request.others) + 1:
-        raise InvalidInput("recordIds: name at least two different records, each once", path=["recordIds"])
+        raise InvalidInput("recordIds: give at least two different records, each once", path=["recordIds"])
     if len(ids) > MAX_MERGED:
         raise InvalidInput(
-            f"recordIds: {len(ids)} records; at most {MAX_MERGED} are merged at once", path=["recordIds"]
+            f"recordIds: {len(ids)} records; at most {MAX_MERGED} can be merged at once", path=["recordIds"]
         )

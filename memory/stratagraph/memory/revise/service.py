@@ -1,4 +1,4 @@
-"""Revision, as callers use it: one change, one transaction, one answer (SPEC §5)."""
+"""Revision, as callers use it: one change in one transaction. See docs/specification.md, Revision."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from stratagraph.memory.propagation import BUDGET, RevisionImpact, impact, in_sight
+from stratagraph.memory.propagation import BUDGET
 from stratagraph.memory.retrying import retried
 from stratagraph.memory.revise.attention import penalize, pin, reinforce
-from stratagraph.memory.revise.contest import contest, resolve_contest, retract
+from stratagraph.memory.revise.contest import contest
 from stratagraph.memory.revise.delete import delete
+from stratagraph.memory.revise.fork import fork
 from stratagraph.memory.revise.merge import merge
 from stratagraph.memory.revise.request import (
     Contest,
@@ -28,10 +29,15 @@ from stratagraph.memory.revise.request import (
     Supersede,
     check,
 )
-from stratagraph.memory.revise.supersede import fork, supersede
+from stratagraph.memory.revise.resolve_contest import resolve_contest
+from stratagraph.memory.revise.retract import retract
+from stratagraph.memory.revise.supersede import supersede
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
+from stratagraph.memory.revision_impact import RevisionImpact, preview_impact, visible_impacts
+from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences
-from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access, RecordState, Sensitivity
 from stratagraph.store.model.errors import (
@@ -45,16 +51,10 @@ from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.trust import Trust, Visibility
 from stratagraph.store.postgres.database import Connection, Database, Role, elevated
-from stratagraph.store.records.candidates import (
-    Committed,
-    RequestKey,
-    find_keyed,
-    insert_candidates,
-)
+from stratagraph.store.records.candidates import Committed, RequestKey, find_used_keys, insert_candidates
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.reevaluations import Reevaluation, waiting_reevaluations
+from stratagraph.store.records.reevaluations import Reevaluation, list_reevaluations
 from stratagraph.store.records.tombstones import find_tombstones
-from stratagraph.store.records.writing import finish
 
 _APPLY: dict[type[Revise], Callable[[UnitOfWork, Any], Awaitable[UUID]]] = {
     Supersede: supersede,
@@ -68,13 +68,17 @@ _APPLY: dict[type[Revise], Callable[[UnitOfWork, Any], Awaitable[UUID]]] = {
     Penalize: penalize,
     Pin: pin,
 }
-MAX_WAITING = 200  # queued re-evaluations listed at once
+MAX_WAITING = 200  # queued re-evaluations in one answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revised:
-    """What a revision left. `record` is the one that is current afterwards, `records` all that it touched, `queued`
-    how many derived records are still to be looked at."""
+    """The result of a revision.
+
+    `record` is current after it, `records` are all that it changed or created, `edges` the new relations. `queued` is
+    the number of derived records still to be re-evaluated. With `replayed` it is the result of an earlier request with
+    the same idempotency key, as the caller may see it now.
+    """
 
     record: MemoryRecord
     records: tuple[MemoryRecord, ...]
@@ -86,7 +90,7 @@ class Revised:
 
 
 class Revision:
-    """Revises. One per process; safe to call from many tasks."""
+    """The service that revises records. One per process; safe to call from many tasks."""
 
     def __init__(self, database: Database, directory: Directory, clock: Clock) -> None:
         self._database = database
@@ -95,23 +99,24 @@ class Revision:
         self._sequences = Sequences()
 
     async def revise(self, trust: Trust, request: Revise) -> Revised:
-        """Make one change, or none. Whoever was in the way is stepped aside for; a caller never hears of a deadlock.
+        """Make one change in one transaction, retried if it conflicts with another writer, and return the result.
 
-        Raises InvalidInput, NotFound, Forbidden, VersionConflict, EpisodicImmutable, EvidenceRequired,
-        ConditionsOverlap, IdempotencyMismatch, DeletionForbidden, with nothing changed; or StoreUnavailable.
+        The same request with the same idempotency key returns the first one's result. Raises InvalidInput, NotFound,
+        Forbidden, VersionConflict, EpisodicImmutable, EvidenceRequired, ConditionsOverlap, IdempotencyMismatch,
+        DeletionForbidden or StoreUnavailable, with nothing changed.
         """
         trust.require(Access.WRITE)
         check(request)
-        caller = await self._directory.caller(trust)
+        caller = await self._directory.resolve(trust)
         try:
             return await retried(lambda: self._commit(caller, request))
         except StratagraphError as error:
-            if isinstance(error, ConditionsOverlap) and error.path is None:  # found by the database itself
+            if isinstance(error, ConditionsOverlap) and error.path is None:  # from the database's exclusion constraint
                 raise ConditionsOverlap(
                     "payload: another active fact of this subject and predicate holds at the same time; retract,"
                     " supersede or merge it"
                 ) from error
-            if error.path and error.path[0].startswith("#"):  # a capture's way of naming its item
+            if error.path and error.path[0].startswith("#"):  # a capture's path begins with the number of its item
                 error.path.pop(0)
             raise
 
@@ -119,7 +124,7 @@ class Revision:
         tenant, actor = caller.tenant, caller.trust.actor
         key = RequestKey.of(tenant, request.idempotency_key, request.as_json())
         async with self._transaction(caller, request) as connection:
-            used = await find_keyed(connection, tenant, actor, [key.key_hash] if key.key_hash is not None else [])
+            used = await find_used_keys(connection, tenant, actor, [key.key_hash] if key.key_hash is not None else [])
             known = key.replay(used, path=["idempotencyKey"])
             if known is not None:
                 return await self._replayed(connection, caller, known)
@@ -137,7 +142,7 @@ class Revision:
                         "id": candidate,
                         "source": actor,
                         "source_kind": request.kind,
-                        "sensitivity": Sensitivity.PUBLIC,  # of the source, who is the actor and in the audit log
+                        "sensitivity": Sensitivity.PUBLIC,  # its source is the actor, whom the audit log names too
                         "record": current,
                         "created": touched,
                         "edges": [edge.id for edge in work.edges],
@@ -148,11 +153,11 @@ class Revision:
                 actor=actor,
                 at=work.at,
             )
-            await finish(connection, tenant, work.changes)
+            await append_changes(connection, tenant, work.changes)
             reader = Reader(connection, self._directory, caller, work.at)
             records = await reader.records(touched)
             edges = await reader.relations([edge.id for edge in work.edges])
-        record = records.get(current) or work.known[current]  # what was deleted, as it was last
+        record = records.get(current) or work.known[current]  # a deleted record as it was before
         return Revised(
             record=record,
             records=tuple(records[id_] for id_ in touched if id_ in records),
@@ -164,7 +169,7 @@ class Revision:
 
     @asynccontextmanager
     async def _transaction(self, caller: Caller, request: Revise) -> AsyncIterator[Connection]:
-        """Deleting needs a role that may; everything else is done without it."""
+        """Open the transaction of a revision; only a deletion runs with the role that may delete."""
         if isinstance(request, Delete):
             async with self._database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
                 yield connection
@@ -173,13 +178,14 @@ class Revision:
                 yield connection
 
     async def _replayed(self, connection: Connection, caller: Caller, committed: Committed) -> Revised:
-        """What the first request left, as the caller may see it now."""
+        """Return the result of the first request with this key, as the caller may see it now."""
         reader = Reader(connection, self._directory, caller, self._clock.now())
         records = await reader.records(dict.fromkeys([*committed.created, committed.record]))
-        record = records.get(committed.record) or await self._buried(connection, caller, committed.record)
+        record = records.get(committed.record) or await self._deleted(connection, caller, committed.record)
         if record is None:
             raise IdempotencyMismatch(
-                "idempotencyKey: the record this key stands for is gone or out of reach; choose a new key",
+                "idempotencyKey: the record of this key was deleted or is not visible to this credential; choose a new"
+                " key",
                 path=["idempotencyKey"],
             )
         return Revised(
@@ -191,53 +197,56 @@ class Revision:
             replayed=True,
         )
 
-    async def _buried(self, connection: Connection, caller: Caller, id_: UUID) -> MemoryRecord | None:
-        """The head of a record that this very key deleted: so much its tombstone tells."""
-        grave = (await find_tombstones(connection, caller.tenant, [id_])).get(id_)
-        if grave is None:
+    async def _deleted(self, connection: Connection, caller: Caller, id_: UUID) -> MemoryRecord | None:
+        """Return the head of a record that the request of this key deleted, as its tombstone has it."""
+        tombstone = (await find_tombstones(connection, caller.tenant, [id_])).get(id_)
+        if tombstone is None:
             return None
-        scope = (await self._directory.scope_names([grave.scope]))[grave.scope]
-        if caller.trust.visibility(scope=scope, sensitivity=grave.sensitivity) is not Visibility.FULL:
+        scope = (await self._directory.scope_names([tombstone.scope]))[tombstone.scope]
+        if caller.trust.visibility(scope=scope, sensitivity=tombstone.sensitivity) is not Visibility.FULL:
             return None
         return MemoryRecord(
             id=id_,
             tenant=caller.tenant.name,
-            type=grave.type,
+            type=tombstone.type,
             scope=scope,
-            sensitivity=grave.sensitivity,
+            sensitivity=tombstone.sensitivity,
             state=RecordState.RETRACTED,
             confidence=0.0,
             salience=0.0,
             tags=(),
-            created_at=grave.at,
-            occurred_at=grave.at,
-            updated_at=grave.at,
+            created_at=tombstone.at,
+            occurred_at=tombstone.at,
+            updated_at=tombstone.at,
             version=0,
             redacted=True,
         )
 
     async def impact(self, trust: Trust, id_: UUID) -> tuple[list[RevisionImpact], bool]:
-        """What retracting or correcting a record would do to all that was derived from it, as far as the caller may
-        see it, and whether there is more than was looked at. Changes nothing. Raises NotFound or Forbidden."""
+        """Return the impact of retracting or correcting a record on the visible records derived from it.
+
+        The second value is True if there may be more than the BUDGET records considered. Changes nothing. Raises
+        NotFound, or Forbidden for a record that the caller sees redacted.
+        """
         trust.require(Access.READ)
-        caller = await self._directory.caller(trust)
-        async with self._database.writing(caller.bounds) as connection:  # support may lie beyond the caller's sight
+        caller = await self._directory.resolve(trust)
+        async with self._database.writing(caller.bounds) as connection:  # sources need not be visible to the caller
             reader = Reader(connection, self._directory, caller, self._clock.now())
             record = (await reader.records([id_])).get(id_)
             if record is None:
                 raise RecordNotFound(id_, path=["id"])
             if record.redacted:
                 raise Forbidden(f"id: record {id_} is above the credential's ceiling", path=["id"])
-            found = await impact(connection, self._directory, caller, id_, now=self._clock.now())
-            seen = await reader.records([one.record.id for one in found])
-        return in_sight(found, seen), len(found) >= BUDGET
+            found = await preview_impact(connection, self._directory, caller, id_, now=self._clock.now())
+            visible = await reader.records([one.record.id for one in found])
+        return visible_impacts(found, visible), len(found) >= BUDGET
 
     async def waiting(self, trust: Trust) -> list[Reevaluation]:
-        """The queue of re-evaluations, as far as the caller may see the records that wait in it."""
+        """Return the queued re-evaluations of records visible to the caller, at most MAX_WAITING."""
         trust.require(Access.READ)
-        caller = await self._directory.caller(trust)
+        caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
-            queue = await waiting_reevaluations(connection, caller.tenant, limit=MAX_WAITING)
+            queue = await list_reevaluations(connection, caller.tenant, limit=MAX_WAITING)
             reader = Reader(connection, self._directory, caller, self._clock.now())
-            seen = await reader.heads([entry.record for entry in queue])
-        return [entry for entry in queue if entry.record in seen]
+            visible = await reader.heads([entry.record for entry in queue])
+        return [entry for entry in queue if entry.record in visible]

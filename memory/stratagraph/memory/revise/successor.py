@@ -1,4 +1,4 @@
-"""The draft of a record that takes another's place, or stands beside it: what it says is new, the rest it inherits."""
+"""Drafts of records that replace another record or are variants of it, with its trust and its lifecycle."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def successor(
     rationale: str,
     now: datetime,
 ) -> Draft:
-    """A draft with `payload`, in the scope, at the sensitivity and with the lifecycle of `old`.
+    """Return a draft with `payload`, and with the scope, sensitivity, confidence and lifecycle of `old`.
 
-    Raises InvalidInput with paths that begin at `payload`, and EvidenceRequired for a fact that names no source.
+    Raises InvalidInput with paths that begin at `payload`, and EvidenceRequired for a fact without a source.
     """
     content = {key: value for key, value in payload.items() if key not in ("kind", "revision")}
     if old.type is MemoryType.SEMANTIC:
@@ -67,19 +67,20 @@ def successor(
 
 
 def inherit(draft: Draft, old: MemoryRecord) -> None:
-    """Trust and lifecycle come from what is revised: a revision is no way to lower or to move either."""
+    """Copy scope, sensitivity, confidence and lifecycle from the revised record; a revision cannot change them."""
     draft.scope, draft.sensitivity, draft.confidence = old.scope, old.sensitivity, old.confidence
     if old.lifecycle is not None:
         draft.decay, draft.deletion_policy = old.lifecycle.decay, old.lifecycle.deletion_policy
 
 
 def _next_version(old: MemoryRecord, content: dict[str, Any]) -> dict[str, Any]:
-    """A new version of the same skill or plan; numbered on where the caller does not name it."""
+    """Return the content of a new version of the same skill or plan, with the next version unless it names one."""
     known = old.payload or {}
     handle = _HANDLES[old.type]
     if content.setdefault(handle, known[handle]) != known[handle]:
         raise InvalidInput(
-            f"payload.{handle}: a new version is of the same {handle}, {known[handle]!r}; capture another one instead",
+            f"payload.{handle}: a new version must keep the {handle} {known[handle]!r}; for another one, capture a new"
+            " record",
             path=["payload", handle],
         )
     version = str(known.get("version") or "1")
@@ -89,7 +90,7 @@ def _next_version(old: MemoryRecord, content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _next(version: str) -> str:
-    """The version after it: its last number counted on.
+    """Return the next version: the last number in it incremented.
 
     >>> _next("3"), _next("v1.9"), _next("draft")
     ('4', 'v1.10', 'draft.2')
@@ -100,7 +101,7 @@ def _next(version: str) -> str:
 
 
 def _about_payload(error: StratagraphError) -> StratagraphError:
-    """A capture calls it content, a revision payload."""
+    """Return the error of a capture with `payload` in place of `content`, as a revision calls it."""
     if error.path and error.path[0] == "content":
         error.path = ["payload", *error.path[1:]]
         error.args = (error.message.replace("content.", "payload.").replace("content:", "payload:"),)

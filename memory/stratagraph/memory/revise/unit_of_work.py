@@ -1,4 +1,4 @@
-"""One revision under way: what it may touch, what it has locked, what it has changed."""
+"""The transaction of one revision: the records it may change, its locks, and its changes so far."""
 
 from __future__ import annotations
 
@@ -9,31 +9,37 @@ from uuid import UUID
 
 from stratagraph.memory.capture.attachments import attach
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.new_records import ids_with_record_sources, insert_write_set
 from stratagraph.memory.capture.write_set import WriteSet
-from stratagraph.memory.capture.writer import insert_write_set, resting
-from stratagraph.memory.propagation import reachable, reevaluate
+from stratagraph.memory.propagation import derived_records, reevaluate
 from stratagraph.memory.retrying import StaleRead
 from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
-from stratagraph.store.feed.consumer import Change
-from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.feed.changes import Change
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION
-from stratagraph.store.model.enums import MemoryType, RecordState
+from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import EpisodicImmutable, Forbidden, RecordNotFound, VersionConflict
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED
 from stratagraph.store.postgres.database import Connection
-from stratagraph.store.records.locking import Locked, lock_records
+from stratagraph.store.records.editing import Edit, update_records
+from stratagraph.store.records.inserting import NewRelation, insert_relations, relation_changes
+from stratagraph.store.records.locking import LockedRecord, lock_records
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.relations import disputes_of, end_relations
-from stratagraph.store.records.writing import NewRelation, insert_relations, relation_changes
 
-CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
+CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)  # the states of records that can be revised
 
 
 @dataclass(slots=True)
 class UnitOfWork:
-    """A revision's transaction. `at` is its one instant, taken after its locks."""
+    """The transaction of one revision.
+
+    `at` is the instant of all its writes, later than the previous write of every record it locks. `changes`, `touched`
+    and `edges` collect the changes for the feed, the ids of changed records, and the new relations.
+    """
 
     connection: Connection
     directory: Directory
@@ -44,13 +50,16 @@ class UnitOfWork:
     touched: list[UUID] = field(default_factory=list)
     edges: list[NewRelation] = field(default_factory=list)
     queued: int = 0
-    doubtful: set[UUID] = field(default_factory=set)  # looked at again at the end of this revision,
-    causes: set[UUID] = field(default_factory=set)  # and so is what rests on these
-    known: dict[UUID, MemoryRecord] = field(default_factory=dict)  # as they were before this revision
+    doubtful: set[UUID] = field(default_factory=set)  # records to re-evaluate at the end,
+    causes: set[UUID] = field(default_factory=set)  # and records whose dependents to re-evaluate
+    known: dict[UUID, MemoryRecord] = field(default_factory=dict)  # records as they were before this revision
 
     async def targets(self, ids: Sequence[UUID], *, path: list[str]) -> list[MemoryRecord]:
-        """The records to be revised, in the order of `ids`. Raises NotFound for what does not exist for the caller,
-        Forbidden for what the caller sees only the head of, or may not write."""
+        """Return the records to be revised, in the order of `ids`.
+
+        Raises NotFound for a record not visible to the caller, and Forbidden for one that the caller sees redacted or
+        may not write.
+        """
         found = await Reader(self.connection, self.directory, self.caller, self.at).records(ids)
         for id_ in ids:
             record = found.get(id_)
@@ -58,22 +67,22 @@ class UnitOfWork:
                 raise RecordNotFound(id_, path=path)
             if record.redacted:
                 raise Forbidden(f"{path[0]}: record {id_} is above the credential's ceiling", path=path)
-            self._may_write(record, path)
+            self._check_writable(record, path)
         self.known |= found
         return [found[id_] for id_ in ids]
 
-    def _may_write(self, record: MemoryRecord, path: list[str]) -> None:
+    def _check_writable(self, record: MemoryRecord, path: list[str]) -> None:
         scopes = self.caller.trust.scopes
         if scopes is not None and record.scope not in scopes:
             where = "unscoped" if record.scope == UNSCOPED else f"in the scope {record.scope!r}"
             raise Forbidden(f"{path[0]}: record {record.id} is {where}, which this credential may only read", path=path)
 
-    async def lock(self, ids: Collection[UUID], *, with_derived: bool = True) -> dict[UUID, Locked]:
-        """Lock records, and with them what was derived from them; then take the instant of this revision.
+    async def lock(self, ids: Collection[UUID], *, with_derived: bool = True) -> dict[UUID, LockedRecord]:
+        """Lock records and, with `with_derived`, the records derived from them; then set the instant of this revision.
 
-        Raises StaleRead where one of them has changed or gone since `targets` read it.
+        Raises StaleRead if one of `ids` has been changed or deleted since `targets` read it.
         """
-        derived = await reachable(self.connection, self.caller, ids) if with_derived else []
+        derived = await derived_records(self.connection, self.caller, ids) if with_derived else []
         rows = await lock_records(self.connection, self.caller.tenant, {*ids, *derived})
         self.after(*(row.updated_at for row in rows.values()))
         if any(id_ not in rows or rows[id_].updated_at != self.known[id_].updated_at for id_ in ids):
@@ -81,13 +90,24 @@ class UnitOfWork:
         return {id_: rows[id_] for id_ in ids}
 
     def after(self, *seen: datetime) -> None:
-        """This revision is later than all it touches (design decision 4)."""
+        """Make the instant of this revision later than the given instants of earlier writes.
+
+        As-of reads rely on it: of two writes to one record, the later one has the later instant.
+        """
         self.at = max([self.at, *(instant + RESOLUTION for instant in seen)])
+
+    async def set_state(self, ids: Collection[UUID], state: RecordState, *, action: AuditAction) -> None:
+        """Set the state of locked records, with an audit entry for each. To withdraw records, use `replace`."""
+        ordered = sorted(ids)
+        edits = [Edit(id=id_, state=int(state)) for id_ in ordered]
+        self.changes += await update_records(self.connection, self.directory, self.caller.tenant, edits, at=self.at)
+        await self.audit([AuditEvent(record=id_, action=action, rationale=self.rationale) for id_ in ordered])
+        self.touched += ordered
 
     async def replace(
         self, ids: Collection[UUID], state: RecordState, *, by: UUID | None = None, keep_disputes: bool = False
     ) -> None:
-        """Take locked records out of the current truth, and with them the disputes in which they stood."""
+        """Supersede or retract locked records and, unless `keep_disputes`, end their disputes."""
         if not keep_disputes:
             await self.end_disputes(ids)
         self.changes += await withdraw(
@@ -96,7 +116,7 @@ class UnitOfWork:
         self.touched += sorted(ids)
 
     async def end_disputes(self, ids: Collection[UUID]) -> None:
-        """Whoever was in doubt only because of one of `ids` is looked at again."""
+        """End the disputes of `ids`, and mark both parties of each for re-evaluation."""
         disputes = await disputes_of(self.connection, self.caller.tenant, ids)
         self.changes += await end_relations(
             self.connection, self.caller.tenant, [dispute.relation for dispute in disputes], at=self.at
@@ -104,16 +124,17 @@ class UnitOfWork:
         self.doubtful |= {end for dispute in disputes for end in (dispute.contested, dispute.by)}
 
     async def relate(self, relations: Sequence[NewRelation]) -> None:
-        """Write relations; those that are there already stay as they are."""
+        """Write relations; relations that exist already are not changed."""
         written = await insert_relations(self.connection, self.directory, self.caller.tenant, relations, at=self.at)
         self.changes += relation_changes(written)
         self.edges += written
 
     async def audit(self, events: Sequence[AuditEvent]) -> None:
+        """Write audit entries with the actor and the instant of this revision."""
         await write_audit(self.connection, self.caller.tenant, events, actor=self.caller.trust.actor, at=self.at)
 
     async def settle(self) -> None:
-        """Re-evaluate the records that are doubtful, and what rests on those that were changed."""
+        """Re-evaluate the doubtful records and those that rest on changed ones. Call it once, at the end."""
         if not self.doubtful and not self.causes:
             return
         done = await reevaluate(
@@ -126,49 +147,53 @@ class UnitOfWork:
             at=self.at,
         )
         self.changes += done.changes
-        self.touched += sorted(done.moved)
+        self.touched += sorted(done.states)
         self.queued += done.queued
 
     async def writes(self, draft: Draft) -> WriteSet:
-        """The draft as capture would write it, in this transaction."""
+        """Return a write set for the draft, as a capture would write it, in this transaction."""
         names = {UNSCOPED, draft.scope}
         scopes = await self.directory.scopes(self.caller.tenant, names, create=True)
         return WriteSet(self.connection, self.directory, self.caller, [draft], scopes, self.at, author="revision")
 
     async def write(self, writes: WriteSet) -> None:
-        """Write what the plan has gathered, link the artifacts it names, and count it as part of this revision."""
+        """Write a write set, link the artifacts that its drafts name, and add its changes to this revision."""
         await insert_write_set(writes)
         if any(draft.artifacts for draft in writes.drafts):
             current = {draft.position: writes.primaries.get(draft.position, draft.id) for draft in writes.drafts}
             records = await Reader(self.connection, self.directory, self.caller, writes.at).records(current.values())
             await attach(writes, {position: records[id_] for position, id_ in current.items()})
         self.changes += writes.changes
-        self.doubtful |= writes.doubtful | resting(writes.records)
+        self.doubtful |= writes.doubtful | ids_with_record_sources(writes.records)
         self.touched += [record.id for _, record in writes.records]
         self.edges += [relation for _, relation in writes.relations]
 
 
 def refuse_episodes(records: Sequence[MemoryRecord]) -> None:
+    """Raise EpisodicImmutable if one of the records is an episode."""
     for record in records:
         if record.type is MemoryType.EPISODIC:
             raise EpisodicImmutable(
-                f"Record {record.id} is an episode: what happened is never edited. Revise what was learned from it,"
-                " or erase it where it must not be kept.",
+                f"Record {record.id} is an episode, and episodes are never changed. Revise the records learned from it,"
+                " or erase it.",
                 path=["recordId"],
             )
 
 
-def require_version(row: Locked, expected: int | None) -> None:
+def require_version(row: LockedRecord, expected: int | None) -> None:
     if expected is not None and row.version != expected:
         raise VersionConflict(row.version)
 
 
-def require_current(rows: Mapping[UUID, Locked]) -> None:
-    """Only what is part of the current truth is revised: else two corrections of one record would both stand."""
+def require_current(rows: Mapping[UUID, LockedRecord]) -> None:
+    """Raise VersionConflict if one of the records is superseded or retracted.
+
+    Otherwise two corrections of one record could both be in force.
+    """
     for row in rows.values():
         if row.state not in CURRENT:
             raise VersionConflict(
                 row.version,
-                f"Record {row.id} was {row.state.label} meanwhile (its version is now {row.version}). Read it again,"
-                " and revise the record that took its place.",
+                f"Record {row.id} is already {row.state.label} (its version is now {row.version}). Read it again, and"
+                " revise the record that replaced it.",
             )

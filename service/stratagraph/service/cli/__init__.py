@@ -13,6 +13,7 @@ from stratagraph.service.cli import (
     erase,
     explore,
     imports,
+    jobs,
     keys,
     neo4j,
     past,
@@ -45,6 +46,7 @@ app.add_typer(explore.app, name="explore")
 app.add_typer(revise.app, name="revise")
 app.add_typer(erase.app, name="erase")
 app.add_typer(sync.app, name="sync")
+app.add_typer(jobs.app, name="jobs")
 app.add_typer(token.app, name="token")
 app.add_typer(keys.app, name="keys")
 app.add_typer(audit.app, name="audit")

@@ -15,7 +15,7 @@ import typer
 from stratagraph.memory.artifacts import Fetched, Uploaded
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
-from stratagraph.store.artifacts.artifacts import uri_of
+from stratagraph.store.artifacts.objects import uri_of
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import SINGLE_USER, Trust
 

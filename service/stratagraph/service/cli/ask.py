@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.text import Text
 from rich.tree import Tree
 
+from stratagraph.memory.retrieve.answer import Node, Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.retrieve.service import Node, Retrieved
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.past import instant
 from stratagraph.service.runtime import Runtime

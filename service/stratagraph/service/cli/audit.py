@@ -12,7 +12,8 @@ from rich.table import Table
 
 from stratagraph.service.cli.output import errors, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
-from stratagraph.store.audit.chain import Verification, estimate_entries, verify_chains
+from stratagraph.store.audit.faults import Verification
+from stratagraph.store.audit.verification import estimate_entries, verify_chains
 from stratagraph.store.model.ids import parse_id
 
 app = typer.Typer(help="The audit: who did what to which record, linked by hashes.", no_args_is_help=True)

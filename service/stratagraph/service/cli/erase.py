@@ -10,10 +10,10 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from stratagraph.memory.erase.request import Erase, Erasing
+from stratagraph.memory.erase.request import Erase, ErasureResult
 from stratagraph.service.cli.output import errors, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
-from stratagraph.store.erasure.receipts import Erased, Receipt
+from stratagraph.store.erasure.receipts import ErasureKind, Receipt
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import parse_id
@@ -110,11 +110,11 @@ def _erase(request: Erase, tenant: str, yes: bool, json: bool) -> None:
     if not yes:
         typer.confirm("Nothing brings them back. Erase them?", abort=True)
 
-    async def work(runtime: Runtime) -> Erasing:
+    async def work(runtime: Runtime) -> ErasureResult:
         return await _with_progress(
             _records(found),
             lambda advance: runtime.erasure.erase(trust, request, advance=advance),
-            quiet=json or request.kind in (Erased.RECORD, Erased.ENTITY),
+            quiet=json or request.kind in (ErasureKind.RECORD, ErasureKind.ENTITY),
         )
 
     receipt = with_runtime(work).receipt
@@ -129,8 +129,8 @@ def _erase(request: Erase, tenant: str, yes: bool, json: bool) -> None:
 
 
 async def _with_progress(
-    total: int, run: Callable[[Callable[[int], None]], Awaitable[Erasing]], *, quiet: bool
-) -> Erasing:
+    total: int, run: Callable[[Callable[[int], None]], Awaitable[ErasureResult]], *, quiet: bool
+) -> ErasureResult:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=errors, disable=quiet) as progress:
         task = progress.add_task("records", total=total)

@@ -43,7 +43,7 @@ def list_(json: Json = False) -> None:
     """List every tenant's data keys: their age, the master key that wraps them, and how much each seals."""
 
     async def work(runtime: Runtime) -> list[KeyUse]:
-        return await _rotation(runtime).uses()
+        return await _rotation(runtime).list_keys()
 
     uses = with_runtime(work)
     if json:
@@ -125,7 +125,7 @@ async def _rotate(runtime: Runtime, name: str | None, *, quiet: bool) -> list[Ro
         raise InvalidInput(f"--tenant: there is no tenant {name!r}", path=["--tenant"])
     if runtime.directory.vault.master is None:
         raise _no_master_key()
-    waiting = [(tenant, await rotation.waiting(tenant)) for tenant in tenants]
+    waiting = [(tenant, await rotation.count_rows_to_seal(tenant)) for tenant in tenants]
     done = []
     with _progress(quiet) as progress:
         for tenant, rows in waiting:

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from stratagraph.memory.propagation import RevisionImpact
 from stratagraph.memory.revise.request import (
     Contest,
     Delete,
@@ -25,6 +24,7 @@ from stratagraph.memory.revise.request import (
     Supersede,
 )
 from stratagraph.memory.revise.service import Revised
+from stratagraph.memory.revision_impact import RevisionImpact
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.show import as_json, line, revised_json, tell
 from stratagraph.service.runtime import Runtime

@@ -34,7 +34,7 @@ def serve(
 
 def schema() -> None:
     """Print the GraphQL schema."""
-    from stratagraph.graphql.app import sdl
+    from stratagraph.graphql.schema import sdl
 
     typer.echo(sdl(), nl=False)
 

@@ -1,16 +1,16 @@
 """A Neo4j Community server on this machine, without Docker and without an installer.
 
-Maven fetches the jars once per version into a cache that every home shares; the server is an ordinary Java
-process that listens on loopback only, on ports the kernel picks, without authentication. It outlives the
-process that started it, and what it stores lies under its home:
+Maven downloads the jars once per version into a cache that all homes share. The server is an ordinary Java
+process. It listens on loopback only, on ports that the kernel picks, without authentication. It keeps running
+when the process that started it ends. Its files are under its home:
 
-    <home>/data-5.26, data-2026      one store per line: a store once opened by a newer line cannot go back
-    <home>/conf/neo4j.conf           written anew at each start
-    <home>/logs/console.log          what the server printed (console.1.log: the run before)
-    <home>/run/server.json           the process, its addresses, its version
+    <home>/data-5.26, data-2026      one store per release line: an older line cannot open a newer line's store
+    <home>/conf/neo4j.conf           rewritten at each start
+    <home>/logs/console.log          the server's output (console.1.log: that of the previous run)
+    <home>/run/server.json           process id, addresses and version
 
-Everybody who may open a socket on this machine may read and write this server. It mirrors what Postgres
-holds, so it suits a machine with one user; elsewhere set STRATAGRAPH_NEO4J_URI to a server with credentials.
+Every user who can open a socket on this machine can read and write this server, and it mirrors the records in
+Postgres. Use it on a machine with one user; elsewhere set STRATAGRAPH_NEO4J_URI to a server with credentials.
 """
 
 from __future__ import annotations

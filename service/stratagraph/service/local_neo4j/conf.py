@@ -1,4 +1,4 @@
-"""How the server is set up: neo4j.conf, the flags of its JVM, and the folder of each line's data."""
+"""The server's configuration: neo4j.conf, JVM flags, and the data folder of each release line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final
 from stratagraph.service.local_neo4j.java import LINES, Line, line_of
 from stratagraph.store.model.errors import Misconfigured
 
-# What the shipped neo4j.conf gives the server's JVM. Without the opened java.nio, vector indexes stall while
-# they are filled. A server out of memory ends at once rather than limp on, so that a restart is possible.
+# The JVM flags of Neo4j's own neo4j.conf. Without the opened java.nio, vector indexes stall while they are
+# filled. ExitOnOutOfMemoryError ends a server that is out of memory, so that it can be restarted.
 JVM_FLAGS: Final = (
     "-XX:+UseG1GC",
     "-XX:-OmitStackTraceInFastThrow",
@@ -30,23 +30,26 @@ JVM_FLAGS: Final = (
 
 
 def write_conf(home: Path, version: str, *, browser: bool, heap: str, page_cache: str) -> Path:
-    """Write conf/neo4j.conf anew and return its folder; no transaction may take more than half the heap."""
+    """Rewrite conf/neo4j.conf and return its folder. A transaction may use at most half the heap.
+
+    `heap` and `page_cache` are sizes such as 512m or 1g.
+    """
     line = line_of(version)
     on = "true" if browser else "false"
     settings = [
-        "# Written by `stratagraph neo4j start`, anew each time.",
+        "# Written by `stratagraph neo4j start`, which overwrites it at each start.",
         _data_setting(line),
         "server.default_listen_address=127.0.0.1",
-        # Port 0: the kernel picks a free one, so nothing can take it in between. The server tells clients
-        # and the Browser the port it got.
+        # Port 0: the kernel picks a free port, so no other process can take it before the server does. The
+        # server advertises the port it got to clients and to the Browser.
         "server.bolt.listen_address=127.0.0.1:0",
         "server.bolt.advertised_address=127.0.0.1:0",
         f"server.http.enabled={on}",
         "server.http.listen_address=127.0.0.1:0",
         "server.http.advertised_address=127.0.0.1:0",
         "server.https.enabled=false",
-        # Without authentication, a web page elsewhere must not be able to query by HTTP: only the
-        # Browser's own pages are served, and no other origin may read them.
+        # There is no authentication, so a web page of another origin must not be able to query over HTTP:
+        # the server serves the Browser's pages only, and no other origin may read them.
         "server.http_enabled_modules=BROWSER",
         "dbms.security.http_access_control_allow_origin=http://127.0.0.1",
         "dbms.security.auth_enabled=false",
@@ -59,7 +62,7 @@ def write_conf(home: Path, version: str, *, browser: bool, heap: str, page_cache
         f"db.memory.transaction.max={megabytes('heap', heap) // 2}m",
         "db.transaction.timeout=30s",
         "db.lock.acquisition.timeout=10s",
-        # 512 MB of empty log files otherwise, for a mirror that may hold a few thousand nodes.
+        # Preallocation would write 512 MB of empty log files, even for a mirror of a few thousand nodes.
         "db.tx_log.preallocate=false",
     ]
     if version == line.version:
@@ -70,19 +73,20 @@ def write_conf(home: Path, version: str, *, browser: bool, heap: str, page_cache
     return conf.parent
 
 
-def kept_line(home: Path) -> Line | None:
-    """The line that a home has data of; of several the one started last."""
-    kept = [line for line in LINES if (home / _data_folder(line) / "databases").is_dir()]
-    if len(kept) > 1 and _conf_file(home).exists():
+def line_with_data(home: Path) -> Line | None:
+    """Return the release line that a home has data of; of several, the one started last; None without data."""
+    found = [line for line in LINES if (home / _data_folder(line) / "databases").is_dir()]
+    if len(found) > 1 and _conf_file(home).exists():
         settings = _conf_file(home).read_text(encoding="utf-8").splitlines()
-        kept.sort(key=lambda line: _data_setting(line) not in settings)
-    return kept[0] if kept else None
+        found.sort(key=lambda line: _data_setting(line) not in settings)
+    return found[0] if found else None
 
 
 def megabytes(name: str, size: str) -> int:
+    """Parse a size such as 512m or 2g into megabytes. Raises Misconfigured, which names the setting `name`."""
     match = re.fullmatch(r"([1-9]\d{0,6})([mMgG])", size)
     if match is None:
-        raise Misconfigured(f"{name} is a size such as 512m or 2g, not {size!r}.")
+        raise Misconfigured(f"{name}: {size!r} is not a size such as 512m or 2g.")
     return int(match[1]) * (1024 if match[2] in "gG" else 1)
 
 

@@ -1,4 +1,4 @@
-"""The Javas of this machine, the lines of Neo4j, and which of either is taken."""
+"""Find the Java installations of this machine, and choose a Neo4j version and a Java that runs it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Final
 from stratagraph.store.model.errors import Misconfigured
 
 THREE_WAYS: Final = (
-    "There are three ways to get a Neo4j: install a JDK (17 or newer) and Maven, then run this again; "
-    "set STRATAGRAPH_NEO4J_URI to a server you have; or run `docker compose up neo4j`."
+    "To get a Neo4j: install a JDK (17 or newer) and Maven and run this again; "
+    "or set STRATAGRAPH_NEO4J_URI to a server of your own; or run `docker compose up neo4j`."
 )
 JVM_FOLDERS: Final = (
     "/usr/lib/jvm/*",
@@ -24,12 +24,12 @@ JVM_FOLDERS: Final = (
     "/Library/Java/JavaVirtualMachines/*/Contents/Home",
     "~/.sdkman/candidates/java/*",
 )
-JAVA_ANSWERS_S: Final = 10
+JAVA_TIMEOUT_S: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Java:
-    """A Java found on this machine."""
+    """A Java installation of this machine; `major` is its feature release, such as 17."""
 
     executable: Path
     major: int
@@ -37,16 +37,16 @@ class Java:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line of Neo4j releases that share a store format and a range of Javas."""
+    """A line of Neo4j releases that share a store format and a range of Java versions."""
 
     name: str
     version: str
     pattern: str
     java_min: int
     java_max: int | None
-    # Netty waits 5 s twice for late requests before it closes; without the wait a stop takes 0.5 s rather
-    # than 10.5 s. The setting is internal and renamed at times, and a name the server does not know keeps it
-    # from starting: so only the version it was tried with gets it.
+    # Netty waits twice 5 s for late requests before it closes; without the wait, a stop takes 0.5 s instead of
+    # 10.5 s. The setting is internal and its name changes between versions, and a server refuses to start with
+    # an unknown name. So only `version`, which it was tested with, gets it.
     quick_stop: str
 
     def fits(self, java: Java) -> bool:
@@ -78,19 +78,19 @@ LINES: Final = (  # newest first
 
 
 def line_of(version: str) -> Line:
-    """The line a version belongs to. Raises Misconfigured for one that Stratagraph does not know."""
+    """Return the release line of a version. Raises Misconfigured for a version of another line."""
     for line in LINES:
         if re.fullmatch(line.pattern, version):
             return line
-    known = " or ".join(f"{line.name}.x (say, {line.version})" for line in LINES)
-    raise Misconfigured(f"Stratagraph does not know Neo4j {version!r}. Ask for {known}.")
+    known = " or ".join(f"{line.name}.x (such as {line.version})" for line in LINES)
+    raise Misconfigured(f"Neo4j {version!r} is not supported. Choose {known}.")
 
 
 def choose_version(version: str | None, javas: Sequence[Java]) -> tuple[str, Java]:
-    """The version to run and the Java to run it on; without a wish, the newest that some Java can run.
+    """Return the version to run and the Java to run it on; without `version`, the newest that a Java here can run.
 
-    Among Javas that fit, the first wins, so JAVA_HOME beats PATH and PATH beats the usual folders.
-    Raises Misconfigured, naming what was found, where nothing fits.
+    Of several suitable Javas the first of `javas` is chosen: JAVA_HOME before PATH before the usual folders.
+    Raises Misconfigured, naming the Javas found, where none is suitable.
     """
     for line in LINES if version is None else (line_of(version),):
         if (java := _java_for(line, javas)) is not None:
@@ -100,25 +100,25 @@ def choose_version(version: str | None, javas: Sequence[Java]) -> tuple[str, Jav
 
 
 def keep_line(line: Line, javas: Sequence[Java]) -> tuple[str, Java]:
-    """The version to run, and the Java to run it on, for a home that has data of this line.
+    """Return the version to run and the Java to run it on, for a home that has data of `line`.
 
-    Another line would silently begin with an empty store: so where no Java runs this one, Misconfigured is
-    raised, and says how to ask for another.
+    Raises Misconfigured where no Java can run this line. Falling back to another line would silently start with
+    an empty store; the error says how to ask for that.
     """
     if (java := _java_for(line, javas)) is not None:
         return line.version, java
-    why = f"The data here are of Neo4j {line.name}, which needs {line.java_range}; found: {_majors(javas)}."
+    why = f"The data here belong to Neo4j {line.name}, which needs {line.java_range}; found: {_majors(javas)}."
     for other in LINES:
         if _java_for(other, javas) is not None:
             raise Misconfigured(
-                f"{why} Install such a JDK; or pass --version {other.version}, which your Java runs: it begins with "
-                f"an empty store, into which the mirror is read afresh, and the data of {line.name} stay."
+                f"{why} Install such a JDK; or pass --version {other.version}, which your Java can run. That version "
+                f"starts with an empty store, and the worker rebuilds the mirror in it; the data of {line.name} remain."
             )
     raise Misconfigured(f"{why} {THREE_WAYS}")
 
 
 def find_javas(environ: Mapping[str, str] = os.environ, folders: Sequence[str] = JVM_FOLDERS) -> list[Java]:
-    """Every Java of this machine that answers `java -version`: JAVA_HOME, PATH, then the usual folders."""
+    """Return each Java of this machine for which `java -version` works: JAVA_HOME, PATH, then the usual folders."""
     candidates: list[Path] = []
     if environ.get("JAVA_HOME"):
         candidates.append(Path(environ["JAVA_HOME"], "bin", "java"))
@@ -127,7 +127,7 @@ def find_javas(environ: Mapping[str, str] = os.environ, folders: Sequence[str] =
     for pattern in folders:
         homes = sorted(glob(os.path.expanduser(pattern)))
         candidates += [Path(home, "bin", "java") for home in homes]
-    found: dict[Path, Java] = {}  # distributions link one JDK under several names
+    found: dict[Path, Java] = {}  # by real path, since distributions link one JDK under several names
     for candidate in candidates:
         real = candidate.resolve()
         if real not in found and os.access(real, os.X_OK) and (major := _java_major(candidate)):
@@ -136,7 +136,7 @@ def find_javas(environ: Mapping[str, str] = os.environ, folders: Sequence[str] =
 
 
 def parse_java_version(text: str) -> int | None:
-    """The feature release in what `java -version` prints: 17 for "17.0.15", 25 for "25-ea", 8 for "1.8.0"."""
+    """Return the feature release from the output of `java -version`: 17 for "17.0.15", 25 for "25-ea", 8 for "1.8.0"."""
     match = re.search(r'version "(?:1\.)?(\d+)', text)
     return int(match[1]) if match else None
 
@@ -156,9 +156,9 @@ def _java_major(executable: Path) -> int | None:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=JAVA_ANSWERS_S,
+            timeout=JAVA_TIMEOUT_S,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return None  # a broken link or a stub that wants to be installed; the next one may do
+        return None  # a broken link, or a stub that only offers to install Java
     return parse_java_version(answer.stderr + answer.stdout) if answer.returncode == 0 else None

@@ -1,4 +1,4 @@
-"""Waiting until a server answers, and what is said when it never does."""
+"""Wait until a server answers, and report why it does not."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ import psutil
 
 from stratagraph.store.model.errors import MirrorUnavailable, Misconfigured
 
-READY_WITHIN_S: Final = 60  # 7-12 s were measured on two cores
-LOOK_EVERY_S: Final = 0.1
+READY_WITHIN_S: Final = 60  # measured: 7-12 s on two cores
+POLL_S: Final = 0.1
 
 
 def await_ready(
     process: subprocess.Popen[bytes], log_file: Path, version: str, *, browser: bool
 ) -> tuple[str, str | None]:
-    """The Bolt address, and the browser's if it is to have one, once the server answers.
+    """Wait until the server answers; return its Bolt address and, with `browser`, the address of Neo4j Browser.
 
-    Raises MirrorUnavailable with the end of its log where it ends or a minute passes; the process is left as it is.
+    Raises MirrorUnavailable, with the end of the server's log, where the process ends or does not answer within
+    60 s. A process that is still running is left running.
     """
     deadline = time.monotonic() + READY_WITHIN_S
     while True:
@@ -34,21 +35,21 @@ def await_ready(
             why = f"Neo4j {version} did not answer within {READY_WITHIN_S} s."
             break
         try:
-            code = process.wait(LOOK_EVERY_S)
+            code = process.wait(POLL_S)
         except subprocess.TimeoutExpired:
             continue
-        why = f"Neo4j {version} ended while it started (exit code {code})."
+        why = f"Neo4j {version} ended during its start (exit code {code})."
         break
     raise MirrorUnavailable(
         f"{why} The last lines of {log_file}:\n{_log_tail(log_file)}\n"
-        "Mend what they name and start again, or set STRATAGRAPH_NEO4J_URI to a server you have."
+        "Fix the problem that they name and start again, or set STRATAGRAPH_NEO4J_URI to a server of your own."
     )
 
 
 def answers(bolt: str, *, auth: tuple[str, str] | None = None, within_s: float) -> bool:
-    """Whether a Neo4j accepts a connection there; a wrong password counts as no.
+    """Return whether a Neo4j at `bolt` accepts a connection and the credentials within `within_s` (at most 10 s).
 
-    Raises Misconfigured for what is not the address of a Neo4j at all.
+    Raises Misconfigured where `bolt` is not a valid address of a Neo4j.
     """
     timeout_s = max(0.1, min(within_s, 10))
     try:
@@ -57,21 +58,21 @@ def answers(bolt: str, *, auth: tuple[str, str] | None = None, within_s: float) 
         ) as driver:
             driver.verify_connectivity()
     except neo4j.exceptions.ConfigurationError as e:
-        raise Misconfigured(f"{bolt!r} is not the address of a Neo4j, such as bolt://localhost:7687: {e}") from e
+        raise Misconfigured(f"{bolt!r} is not the address of a Neo4j. Write one such as bolt://localhost:7687. ({e})") from e
     except (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError, OSError):
         return False
     return True
 
 
-def _addresses(pid: int, announcing: Path | None) -> tuple[str | None, str | None]:
-    """The Bolt and browser addresses once all of them are bound, else None twice.
+def _addresses(pid: int, http_log: Path | None) -> tuple[str | None, str | None]:
+    """Return the Bolt and Browser addresses once all ports are bound, and (None, None) before that.
 
-    The server logs the port it got for HTTP but not the one for Bolt; that is the other open socket.
-    `announcing` is the log, or None for a server without HTTP.
+    The server logs its HTTP port but not its Bolt port, which is the other port that it listens on. `http_log` is
+    the server's log, or None for a server without HTTP.
     """
     page = None
-    if announcing is not None:
-        log = announcing.read_text(encoding="utf-8", errors="replace")
+    if http_log is not None:
+        log = http_log.read_text(encoding="utf-8", errors="replace")
         announced = re.search(r"Remote interface available at (http://127\.0\.0\.1:(\d+)/)\s", log)
         if announced is None:
             return None, None
@@ -83,7 +84,7 @@ def _addresses(pid: int, announcing: Path | None) -> tuple[str | None, str | Non
             if connection.status == psutil.CONN_LISTEN
         }
     except psutil.Error:
-        return None, None  # it has just ended, which the caller sees next
+        return None, None  # the process has just ended; the caller checks that next
     if page is not None:
         ports.discard(int(page[2]))
     if len(ports) != 1:

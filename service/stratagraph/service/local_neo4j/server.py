@@ -1,4 +1,4 @@
-"""The server of a home: started, stopped, found again by any process."""
+"""Start, stop and find the server of a home, from any process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Final
 
 import psutil
 
-from stratagraph.service.local_neo4j.conf import JVM_FLAGS, kept_line, megabytes, write_conf
+from stratagraph.service.local_neo4j.conf import JVM_FLAGS, line_with_data, megabytes, write_conf
 from stratagraph.service.local_neo4j.files import browser_jars, entry_point, locked, server_jars
 from stratagraph.service.local_neo4j.java import choose_version, find_javas, keep_line
 from stratagraph.service.local_neo4j.ready import await_ready
@@ -32,7 +32,7 @@ STOPS_WITHIN_S: Final = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalServer:
-    """A running server: where it answers, what it is, and where its data lie."""
+    """A running server: its addresses, version, process id and home directory. `browser` is None without Neo4j Browser."""
 
     bolt: str
     browser: str | None
@@ -42,14 +42,14 @@ class LocalServer:
 
 
 def _no_step(_: str) -> None:
-    """Nobody watches."""
+    """Ignore a progress message."""
 
 
 class LocalNeo4j:
-    """The one server of a home. Calls block; several processes may make them at once."""
+    """The single server of a home. Methods block; several processes may call them at the same time."""
 
     def __init__(self, home: Path, cache: Path) -> None:
-        """Keep data, logs and state in `home`, jars in `cache`; nothing is written before `start`."""
+        """Use `home` for data, logs and state, and `cache` for jars. Writes no file before `start`."""
         self.home = home.absolute()
         self.cache = cache.absolute()
 
@@ -62,37 +62,37 @@ class LocalNeo4j:
         page_cache: str = "256m",
         on_step: Callable[[str], None] = _no_step,
     ) -> LocalServer:
-        """Start the server if it does not run, and return it once it answers over Bolt.
+        """Start the server unless it is running, and return it once it answers over Bolt.
 
-        Without `version` it is of the line that the home has data of; for a home without data, of the newest
-        that a Java here can run. A running server is returned as it is, unless it is of another version than
-        asked for or lacks the browser that is asked for: then it is restarted. `heap` and `page_cache` are
-        sizes such as 512m or 1g; no transaction may take more than half the heap or 30 s. The first start of a
-        version downloads about 120 MB. Each step is told to `on_step` as a sentence.
+        Without `version`, the release line is that of the home's data; for a home without data, the newest that
+        a Java here can run. A running server is returned as it is, or restarted where `version` names another
+        version or `browser` is true and it runs without Neo4j Browser. `heap` and `page_cache` are sizes such as
+        512m or 1g; a transaction may use at most half the heap and 30 s. The first start of a version downloads
+        about 120 MB. `on_step` receives a sentence for each step.
 
-        Raises Misconfigured where Java or Maven is missing or the download fails, and MirrorUnavailable
-        where the server does not come up within a minute; then nothing is left running.
+        Raises Misconfigured where Java or Maven is missing or the download fails, and MirrorUnavailable where the
+        server does not answer within 60 s; in both cases no server is left running.
         """
         megabytes("heap", heap)
         megabytes("page_cache", page_cache)
-        with self._lock("Another process starts or stops it; waiting.", on_step):
+        with self._lock("Another process is starting or stopping the server; waiting for it.", on_step):
             if found := self.running():
                 same = version in (None, found.version)
                 if same and (found.browser or not browser):
-                    on_step(f"Neo4j {found.version} runs already (process {found.pid}).")
+                    on_step(f"Neo4j {found.version} is already running (process {found.pid}).")
                     return found
                 version = version or found.version
                 why = "with Neo4j Browser" if same else f"as {version}"
-                on_step(f"Neo4j {found.version} runs already; restarting it {why}.")
+                on_step(f"Neo4j {found.version} is already running; restarting it {why}.")
                 browser = browser or found.browser is not None
-            kept = kept_line(self.home) if version is None else None
+            line = line_with_data(self.home) if version is None else None
             javas = find_javas()
-            version, java = choose_version(version, javas) if kept is None else keep_line(kept, javas)
+            version, java = choose_version(version, javas) if line is None else keep_line(line, javas)
             jars = server_jars(self.cache, version, java, on_step)
             classpath = [jars / "*"]
             if browser:
                 classpath.append(browser_jars(self.cache, java, on_step) / "*")
-            self._stop()  # also what a killed starter left half-started
+            self._stop()  # also ends a server whose starting process was killed
             on_step(f"Starting Neo4j {version} on Java {java.major}.")
             conf = write_conf(self.home, version, browser=browser, heap=heap, page_cache=page_cache)
             command = [
@@ -110,14 +110,14 @@ class LocalNeo4j:
             return self._launch(version, browser, command)
 
     def stop(self) -> bool:
-        """End the server, by force after 30 s; true if there was one."""
+        """Stop the server, with SIGKILL after 30 s. Return whether one was running."""
         if not state_file(self.home).exists():
             return False
         with self._lock("", _no_step):
             return self._stop()
 
     def running(self) -> LocalServer | None:
-        """The server of this home if its process lives; whether it answers is not tried."""
+        """Return the server of this home if its process is alive. Does not test whether it answers."""
         state = read_state(self.home)
         if state is None or state.bolt is None or process_of(self.home, state) is None:
             return None
@@ -137,7 +137,7 @@ class LocalNeo4j:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # else Ctrl-C in this terminal would end it too
+                start_new_session=True,  # otherwise Ctrl-C in this terminal would end the server too
             )
         try:
             state = RunState(
@@ -148,7 +148,7 @@ class LocalNeo4j:
                 version=version,
                 started_at=datetime.now(UTC).isoformat(timespec="seconds"),
             )
-            write_state(self.home, state)  # before it is ready: should this process be killed, the next start cleans up
+            write_state(self.home, state)  # before it is ready, so that the next start can end it if this process is killed
             bolt, page = await_ready(process, log_file, version, browser=browser)
         except BaseException:
             process.kill()
@@ -156,7 +156,7 @@ class LocalNeo4j:
             state_file(self.home).unlink(missing_ok=True)
             raise
         write_state(self.home, replace(state, bolt=bolt, browser=page))
-        # A parent that lives on (the service, the tests) must collect the process when it ends one day.
+        # A long-lived parent (the service, the tests) must wait for the process, or it stays a zombie when it ends.
         threading.Thread(target=process.wait, name=f"neo4j-{process.pid}", daemon=True).start()
         return LocalServer(bolt=bolt, browser=page, version=version, pid=process.pid, home=self.home)
 
@@ -171,6 +171,6 @@ class LocalNeo4j:
                 process.kill()
                 process.wait(STOPS_WITHIN_S)
             except psutil.NoSuchProcess:
-                pass  # it ended by itself just now
+                pass  # it ended in the meantime
         state_file(self.home).unlink(missing_ok=True)
         return process is not None

@@ -1,4 +1,4 @@
-"""run/server.json: which process is the server of a home, so that any process can find it and end it."""
+"""run/server.json records which process is the server of a home, so that any process can find and stop it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import psutil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunState:
-    """What run/server.json holds; without `bolt` while the server starts."""
+    """The content of run/server.json. `bolt` is None during the start of the server."""
 
     pid: int
-    process_started: float  # seconds since 1970, as psutil tells it
+    process_started: float  # seconds since 1970, as psutil reports it
     bolt: str | None
     browser: str | None
     version: str
@@ -22,7 +22,7 @@ class RunState:
 
 
 def home_flag(home: Path) -> str:
-    """The argument that tells the server its home, and tells its process from others."""
+    """Return the server's argument for its home, which also identifies its process."""
     return f"--home-dir={home}"
 
 
@@ -34,7 +34,7 @@ def read_state(home: Path) -> RunState | None:
     try:
         return RunState(**json.loads(state_file(home).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
-        return None  # none yet, or of another version of Stratagraph
+        return None  # no file, or the file of another version of Stratagraph
 
 
 def write_state(home: Path, state: RunState) -> None:
@@ -44,12 +44,12 @@ def write_state(home: Path, state: RunState) -> None:
 
 
 def process_of(home: Path, state: RunState) -> psutil.Process | None:
-    """The process that the state speaks of, unless it is gone and its number belongs to another now."""
+    """Return the process of `state` if it is alive; None if it ended, also where its id was reused."""
     try:
         process = psutil.Process(state.pid)
         if process.status() == psutil.STATUS_ZOMBIE:
             return None
-        # The start time moves when the machine's clock is set; the command line still names the home.
+        # Setting the machine's clock changes the reported start time; the command line still names the home.
         if abs(process.create_time() - state.process_started) < 1 or home_flag(home) in process.cmdline():
             return process
     except psutil.Error:

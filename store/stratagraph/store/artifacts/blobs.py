@@ -1,6 +1,6 @@
-"""Where large bytes lie: files below a directory, or a bucket at S3, Google or Azure, all through obstore.
+"""The object store: files in a directory, or a bucket at S3, Google or Azure, accessed through obstore.
 
-It keeps bytes under a key and knows nothing of hashes, tenants or who may read; `artifacts.py` keeps account of that.
+It stores bytes under a key. Hashes, tenants and access are the subject of the other modules of this package.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from obstore.store import LocalStore, ObjectStore, from_url
 from stratagraph.store.model.errors import Misconfigured, StoreUnavailable
 
 _SCHEMES = ("file", "s3", "gs", "az")
-_STAGED = "#1"  # what the local store appends while it writes; a crash leaves it behind
+_STAGED = "#1"  # suffix of a file that the local store is writing; a crash leaves such a file behind
 
 
 class Blobs:
-    """Bytes by key in one object store. Raises StoreUnavailable when that cannot be reached or refuses."""
+    """One object store. Every method raises StoreUnavailable if the store cannot be reached or refuses the request."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
@@ -29,9 +29,9 @@ class Blobs:
 
     @classmethod
     def open(cls, url: str) -> Blobs:
-        """The store that a URL names: file:///path, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix.
+        """Open the store at a URL: file:///path, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix.
 
-        Credentials of the clouds come from their usual environment variables. Raises Misconfigured.
+        Credentials are read from the usual environment variables of each cloud. Raises Misconfigured.
         """
         scheme = urlsplit(url).scheme
         if scheme not in _SCHEMES:
@@ -50,7 +50,7 @@ class Blobs:
 
     @classmethod
     def below(cls, directory: Path) -> Blobs:
-        """Files below a directory that only this user can enter; made if it is not there. Raises Misconfigured."""
+        """Open a store of files in a directory, creating it with access for this user only. Raises Misconfigured."""
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             return cls(LocalStore(directory))
@@ -61,7 +61,7 @@ class Blobs:
             ) from error
 
     async def put(self, key: str, data: bytes) -> None:
-        """Keep `data`, whole or not at all, and on disk before this returns."""
+        """Write `data` under `key`, atomically. A local file is flushed to disk before this returns."""
         try:
             await obstore.put_async(self._store, key, data)
             if self._files is not None:
@@ -70,7 +70,7 @@ class Blobs:
             raise _unavailable() from error
 
     async def get(self, key: str, *, limit: int) -> bytes | None:
-        """The bytes, or None where there are none or they are more than `limit`."""
+        """Return the bytes under `key`; None if there are none or more than `limit` bytes."""
         try:
             found = await obstore.get_async(self._store, key)
             return bytes(await found.bytes_async()) if found.meta["size"] <= limit else None
@@ -80,7 +80,7 @@ class Blobs:
             raise _unavailable() from error
 
     async def remove(self, key: str) -> None:
-        """Leave nothing under `key`, also where a writer was cut off; removing what is gone is no error."""
+        """Remove the object under `key` and what an interrupted write left. A missing object is not an error."""
         try:
             await obstore.delete_async(self._store, key)
         except FileNotFoundError:
@@ -95,17 +95,17 @@ class Blobs:
 
 
 def _flush(root: Path, key: str) -> None:
-    """The file's bytes, then its name and those of the directories that were made for it."""
+    """Flush the file, then the directories that contain it, whose entries may be new."""
     path = root / key
-    for place in (path, *path.parents):
-        handle = os.open(place, os.O_RDONLY)
+    for one in (path, *path.parents):
+        handle = os.open(one, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
-        if place == root:
+        if one == root:
             return
 
 
 def _unavailable() -> StoreUnavailable:
-    return StoreUnavailable("The artifacts' store cannot be reached or refuses to work; try again shortly.")
+    return StoreUnavailable("The object store of artifacts cannot be reached or refuses the request; retry shortly.")

@@ -1,1 +1,1 @@
-"""Who did what, when and why: the insert-only, hash-chained log, and its verification."""
+"""The audit log: who changed a record, when and why. It is insert-only and hash-chained, and can be verified."""

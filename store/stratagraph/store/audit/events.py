@@ -1,4 +1,8 @@
-"""The audit chain: insert-only, salted, linked by hashes, complete even when the rationale's text is erased."""
+"""The audit log: writing and reading it. It is insert-only, and the entries of a record are chained by hashes.
+
+Rationales are in notes beside the entries, which hold only a salted hash of them. So a rationale can be erased and the
+chain stays valid. See docs/data-model.md, Audit.
+"""
 
 from __future__ import annotations
 
@@ -13,41 +17,24 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.sealing.contents import note, seal_rationale
+from stratagraph.store.audit.chain import GENESIS, link
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.sealing.contents import note_purpose, seal_rationale
 from stratagraph.store.keys.sealing.vault import Sealed, Sealer
-from stratagraph.store.keys.tenancy import Tenant
-from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import AuditAction
 from stratagraph.store.model.records import AuditEntry
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 
-GENESIS = bytes(32)  # what the first entry of every record links to
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
-    """One thing done to one record. `salience` is the value it left, for salience events."""
+    """One change of one record. `salience` is the value after it, for events that change the salience."""
 
     record: UUID
     action: AuditAction
     rationale: str | None = None
     salience: float | None = None
-
-
-def link(
-    previous: bytes,
-    *,
-    tenant: int,
-    record: UUID,
-    seq: int,
-    event: tuple[str, str, datetime, float | None, bytes | None],
-) -> bytes:
-    """The hash of an entry: SHA-256 over the one before it and all that the entry says."""
-    action, actor, at, salience, note_hash = event
-    value = "" if salience is None else repr(float(salience))
-    said = "\x1f".join((str(tenant), record.hex, str(seq), action, actor, rfc3339(at), value))
-    return hashlib.sha256(previous + (note_hash or b"") + said.encode()).digest()
 
 
 async def write_audit(
@@ -60,9 +47,10 @@ async def write_audit(
     new: Iterable[UUID] = (),
     sealed: Collection[UUID] = (),
 ) -> None:
-    """Append `deeds` to the chains of their records. Records in `new` have no chain yet, so none is looked up.
+    """Append `events`, all by `actor` and at `at`, to the chains of their records.
 
-    The rationale is sealed where its record is: `sealed` names those of the new ones.
+    Locks the heads of existing chains in id order. `new` are records that have no chain yet, so that no head is read
+    for them. A rationale is sealed if its record is; `sealed` are the sealed records among the new ones.
     """
     if not events:
         return
@@ -127,35 +115,35 @@ async def write_audit(
 async def _heads(
     connection: AsyncConnection, tenant: Tenant, ids: set[UUID]
 ) -> tuple[dict[UUID, tuple[int, bytes]], set[UUID]]:
-    """The ends of the chains, locked, and which of the records are sealed.
+    """Lock the heads of the chains; return their (seq, hash) by record, and the records whose rationale is sealed.
 
-    A record that is gone cannot tell any more, so what is said of it is sealed wherever anything is.
+    For a deleted record it is unknown whether it was sealed, so its rationale is sealed if the tenant seals anything.
     """
     if not ids:
         return {}, set()
     table, record = tables.audit_head, tables.record
-    closed = (
+    is_sealed = (
         select(record.c.sealed.is_not(None))
         .where(record.c.tenant == table.c.tenant, record.c.id == table.c.id)
         .scalar_subquery()
     )
     rows = (
         await connection.execute(
-            select(table.c.id, table.c.seq, table.c.hash, closed.label("closed"))
+            select(table.c.id, table.c.seq, table.c.hash, is_sealed.label("is_sealed"))
             .where(table.c.tenant == tenant.id, table.c.id.in_(ids))
             .order_by(table.c.id)
             .with_for_update(of=table)
         )
     ).all()
-    unknown = tenant.keyring.seal_from is not None
-    closed_ids = {row.id for row in rows if (unknown if row.closed is None else row.closed)}
-    return {row.id: (row.seq, bytes(row.hash)) for row in rows}, closed_ids
+    seals_any = tenant.keyring.seal_from is not None
+    sealed_ids = {row.id for row in rows if (seals_any if row.is_sealed is None else row.is_sealed)}
+    return {row.id: (row.seq, bytes(row.hash)) for row in rows}, sealed_ids
 
 
 async def fetch_audit(
     connection: AsyncConnection, tenant: Tenant, ids: Iterable[UUID]
 ) -> Mapping[UUID, list[AuditEntry]]:
-    """The log of each record, oldest first. The caller has checked that they may be seen in full."""
+    """Return the audit entries of each record, oldest first. The caller has checked that they may be read in full."""
     entries, notes = tables.audit, tables.audit_note
     result = await connection.execute(
         select(
@@ -177,7 +165,11 @@ async def fetch_audit(
         .order_by(entries.c.id, entries.c.seq)
     )
     rows = result.all()
-    blobs = [Sealed(id=row.id, purpose=note(row.seq), blob=bytes(row.sealed)) for row in rows if row.sealed is not None]
+    blobs = [
+        Sealed(id=row.id, purpose=note_purpose(row.seq), blob=bytes(row.sealed))
+        for row in rows
+        if row.sealed is not None
+    ]
     contents = iter(await tenant.keyring.open(blobs)) if blobs else iter(())
     found: dict[UUID, list[AuditEntry]] = {}
     for row in rows:

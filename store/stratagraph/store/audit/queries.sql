@@ -1,5 +1,5 @@
 -- audit_entries --
--- A page of one tenant's entries in key order, each with its note where that still exists.
+-- Return a page of one tenant's entries in key order, each with its note if that still exists.
 SELECT a.id, a.seq, a.action, a.actor, a.at, a.salience, a.note_hash, a.hash, n.salt, n.rationale, n.sealed
 FROM audit a LEFT JOIN audit_note n ON n.tenant = a.tenant AND n.id = a.id AND n.seq = a.seq
 WHERE a.tenant = :tenant AND (a.id, a.seq) > (CAST(:id AS uuid), CAST(:seq AS integer))
@@ -7,20 +7,20 @@ WHERE a.tenant = :tenant AND (a.id, a.seq) > (CAST(:id AS uuid), CAST(:seq AS in
 ORDER BY a.id, a.seq LIMIT :page
 
 -- audit_heads --
--- A page of one tenant's chain heads in key order.
+-- Return a page of one tenant's chain heads in key order.
 SELECT id, seq, hash FROM audit_head
 WHERE tenant = :tenant AND (CAST(:after AS uuid) IS NULL OR id > CAST(:after AS uuid))
   AND (CAST(:record AS uuid) IS NULL OR id = CAST(:record AS uuid))
 ORDER BY id LIMIT :page
 
 -- estimate_entries --
--- About how many entries there are, as the planner thinks: costs the same however many.
+-- Return the planner's estimate of the number of entries, which costs the same for any number.
 EXPLAIN (FORMAT JSON) SELECT FROM audit
 WHERE (CAST(:tenant AS bigint) IS NULL OR tenant = CAST(:tenant AS bigint))
   AND (CAST(:record AS uuid) IS NULL OR id = CAST(:record AS uuid))
 
 -- next_audited_tenant --
--- The next tenant that has entries, heads or records; it may be gone itself.
+-- Return the next tenant that has entries, heads or records; the tenant itself may have been erased.
 SELECT least(
   (SELECT min(tenant) FROM audit WHERE tenant > :after),
   (SELECT min(tenant) FROM audit_head WHERE tenant > :after),
@@ -28,7 +28,7 @@ SELECT least(
 ) AS tenant
 
 -- unaudited_records --
--- A page of one tenant's records of whose making the audit says nothing.
+-- Return a page of one tenant's records that have neither entries nor a head.
 SELECT r.id FROM record r
 WHERE r.tenant = :tenant AND (CAST(:after AS uuid) IS NULL OR r.id > CAST(:after AS uuid))
   AND (CAST(:record AS uuid) IS NULL OR r.id = CAST(:record AS uuid))

@@ -1,16 +1,20 @@
-"""Forgetting: which records fall due, what may go of them, and how it goes (SPEC §2).
+"""Pruning: which records are due, which of them may be deleted, and deleting them.
 
-Records carry the instant from which they may be pruned, so a pass reads what is due, not what is stored. Some of that
-may not go yet, and is put off so that the next pass does not read it again:
+See docs/specification.md, Forgetting and erasing. A record carries the instant from which it may be pruned, so a pass
+reads the records that are due, not all that are stored. Some due records may not be pruned yet, and are postponed so
+that the next pass does not read them again:
 
-- An episode, and the records that are members of one, wait until learning has read the episode (`learned_at`). They
-  lose their due instant and get it back from `mark_learned`, however long that takes. An event that belongs to no
-  thread is no episode and nothing that learning would read: it goes when it is due.
-- An entity waits while a live relation joins it to a current record. Nobody says when the last of those ends, so it is
-  looked at again after about as long as it has been overdue: a few times in its life, whatever the store holds.
-- A superseded or retracted record is history. It is kept as long as a new record would take to fade.
+- An episode and its members wait until learning has read the episode (`learned_at`). Their due instant is cleared, and
+  `mark_learned` sets it again, however much later. An event that belongs to no thread is not an episode and is not read
+  by learning, so it is pruned when it is due.
+- An entity waits while a live relation joins it to a current record. No event marks the end of the last such relation,
+  so the entity is checked again after about as long as it has been overdue: a few times in its life, whatever the size
+  of the store.
+- A superseded or retracted record is history. It is kept as long as a new record would take to decay.
 
-Two that prune at once take what the other does not hold, and wait for nobody: what is locked is left for later.
+A record that cannot be pruned, for example because its curve is unknown, is set aside
+(`stratagraph.store.jobs.set_aside`), so that it does not hold up others. Concurrent passes skip each other's locked rows
+and never wait; a locked record stays due for a later pass.
 """
 
 from __future__ import annotations
@@ -21,87 +25,122 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import update
+from sqlalchemy import RowMapping, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.erasure.removal import remove_records
-from stratagraph.store.feed.consumer import Change, Kind
-from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.feed.changes import Change, Kind, append_changes
+from stratagraph.store.jobs.isolation import process_isolated
+from stratagraph.store.jobs.set_aside import clear_set_aside, set_aside
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.salience import PRUNE_BELOW
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch, run
 from stratagraph.store.records.reading import salience_of
 from stratagraph.store.records.tombstones import Cause
-from stratagraph.store.records.writing import finish
 
+JOB = "prune"
 ACTOR = "housekeeping"
 RATIONALE = f"pruned: salience fell below {PRUNE_BELOW}"
-RELATIONS = 10_000  # deleted in one transaction; a record with more goes once its relations have, some batches later
+RELATIONS = 10_000  # deleted in one transaction; a record with more is pruned some batches later, after its relations
 _DAY = timedelta(days=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LONGEST = 6  # powers of two of days: an entity is looked at again within 64 days
+_LONGEST_WAIT = 6  # as a power of two of days: an entity is checked again within 64 days
 
-Key = tuple[int, UUID]  # tenant and record: a pass crosses tenants
+Key = tuple[int, UUID]  # tenant and record; one pass prunes records of all tenants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
-    """What one batch did to the records that were due: some went, some may go later. `relations` went with them."""
+    """The number of records that one batch pruned, postponed and set aside, and of relations that it deleted."""
 
     pruned: int = 0
-    put_off: int = 0
+    postponed: int = 0
     relations: int = 0
+    set_aside: int = 0
 
     @property
     def is_done(self) -> bool:
-        """Nothing more can be done just now."""
-        return not (self.pruned or self.put_off or self.relations)
+        """Whether no record was left that could be pruned or postponed."""
+        return not (self.pruned or self.postponed or self.relations or self.set_aside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """A record locked because its due instant has come. `due_at` is computed anew and may say otherwise."""
+    """A locked record whose stored due instant has passed. `due_at` is computed anew, and may be later or None."""
 
     key: Key
     type: MemoryType
     due_at: datetime | None
+    error: InvalidInput | None = None  # why the due instant cannot be computed, if so
 
 
 async def prune_due(connection: AsyncConnection, directory: Directory, *, now: datetime, limit: int) -> Pruned:
-    """Prune one batch of at most `limit` records that are due, the longest due first. The last statements of a
-    transaction: tombstones, audit and feed are written with it. Repeat until `is_done`.
+    """Prune one batch of at most `limit` due records, the longest due first. Repeat until `is_done`.
+
+    A record that cannot be pruned is set aside and counts as postponed. Writes tombstones, audit entries and the feed,
+    so it must be the last call of its transaction.
     """
     due = await lock_due(connection, now=now, limit=limit)
-    put_off: dict[Key, datetime | None] = {one.key: one.due_at for one in due if one.due_at is None or one.due_at > now}
-    going = {one.key: one for one in due if one.key not in put_off}
-    unread, busy = await _unlearned(connection, [one.key for one in going.values() if one.type is MemoryType.EPISODIC])
-    put_off |= dict.fromkeys(unread, None)
-    going = {key: one for key, one in going.items() if key not in unread | busy}
-    for key in await _held(connection, going):
-        put_off[key] = _looked_at_again(going.pop(key).due_at or now, now)
-    await _put_off(connection, put_off)
-    pruned, relations = await _remove(connection, directory, sorted(going), now)
-    return Pruned(pruned=pruned, put_off=len(put_off), relations=relations)
+
+    async def prune(part: Sequence[Due]) -> Pruned:
+        return await _prune(connection, directory, part, now)
+
+    done, failed = await process_isolated(connection, [one for one in due if one.error is None], prune)
+    errors = {one.key: error for one, error in failed.items()}
+    errors |= {one.key: one.error for one in due if one.error is not None}
+    until: dict[Key, datetime | None] = {key: await set_aside(connection, JOB, key, error, at=now) for key, error in sorted(errors.items())}
+    await _postpone(connection, until)
+    await clear_set_aside(connection, JOB, [one.key for one in due if one.key not in errors])
+    return Pruned(
+        pruned=sum(one.pruned for one in done),
+        postponed=sum(one.postponed for one in done),
+        relations=sum(one.relations for one in done),
+        set_aside=len(errors),
+    )
+
+
+async def _prune(connection: AsyncConnection, directory: Directory, due: Sequence[Due], now: datetime) -> Pruned:
+    postponed: dict[Key, datetime | None] = {
+        one.key: one.due_at for one in due if one.due_at is None or one.due_at > now
+    }
+    to_prune = {one.key: one for one in due if one.key not in postponed}
+    episodic = [one.key for one in to_prune.values() if one.type is MemoryType.EPISODIC]
+    unread, busy = await _awaiting_learning(connection, episodic)
+    postponed |= dict.fromkeys(unread, None)
+    to_prune = {key: one for key, one in to_prune.items() if key not in unread | busy}
+    for key in await _referenced_entities(connection, to_prune):
+        postponed[key] = _next_check(to_prune.pop(key).due_at or now, now)
+    await _postpone(connection, postponed)
+    pruned, relations = await _delete(connection, directory, sorted(to_prune), now)
+    return Pruned(pruned=pruned, postponed=len(postponed), relations=relations)
 
 
 async def lock_due(connection: AsyncConnection, *, now: datetime, limit: int) -> list[Due]:
-    """Records whose due instant has come, the longest due first; what others hold is left to them."""
-    return [
-        Due(key=(row["tenant"], row["id"]), type=MemoryType(row["type"]), due_at=salience_of(row).due_at())
-        for row in await fetch(connection, "lock_due", now=now, limit=limit)
-    ]
+    """Lock at most `limit` records whose due instant has passed, the longest due first, skipping locked ones."""
+    return [_due(row) for row in await fetch(connection, "lock_due", now=now, limit=limit)]
 
 
-async def _unlearned(connection: AsyncConnection, keys: Sequence[Key]) -> tuple[set[Key], set[Key]]:
-    """Those whose episode learning has not read, and those whose episode somebody holds just now."""
+def _due(row: RowMapping) -> Due:
+    key, memory_type = (row["tenant"], row["id"]), MemoryType(row["type"])
+    try:
+        return Due(key=key, type=memory_type, due_at=salience_of(row).due_at())
+    except InvalidInput as error:  # a curve that this version does not know, or whose parameters it refuses
+        return Due(key=key, type=memory_type, due_at=None, error=error)
+
+
+async def _awaiting_learning(connection: AsyncConnection, keys: Sequence[Key]) -> tuple[set[Key], set[Key]]:
+    """Return the records whose episode learning has not read, and those whose episode is locked elsewhere."""
     if not keys:
         return set(), set()
     episodes: dict[Key, list[Key]] = defaultdict(list)
     for row in await fetch(connection, "episodes_of", **_arrays(keys)):
         episodes[row["tenant"], row["id"]].append((row["tenant"], row["episode"]))
     wanted = {episode for of_record in episodes.values() for episode in of_record}
-    # Locked, so that learning does not say in between that it has read one, to nobody who waits.
+    # Locked, because a record postponed after `mark_learned` had run on its episode would never become due again.
     rows = await fetch(connection, "lock_episodes_learned", **_arrays(sorted(wanted))) if wanted else ()
     learned = {(row["tenant"], row["id"]): row["is_learned"] for row in rows}
     unread = {key for key, of_record in episodes.items() if any(learned.get(one) is False for one in of_record)}
@@ -109,45 +148,52 @@ async def _unlearned(connection: AsyncConnection, keys: Sequence[Key]) -> tuple[
     return unread - busy, busy
 
 
-async def _held(connection: AsyncConnection, going: dict[Key, Due]) -> set[Key]:
-    """Entities that something which stays refers to. One that stays may hold another, so until no more are found."""
-    held: set[Key] = set()
+async def _referenced_entities(connection: AsyncConnection, to_prune: dict[Key, Due]) -> set[Key]:
+    """Return the entities to which a record that stays refers.
+
+    An entity that stays may refer to another, so this repeats until no more are found.
+    """
+    referenced: set[Key] = set()
     while True:
-        staying = going.keys() - held
-        entities = [key for key in staying if going[key].type is MemoryType.ENTITY]
+        remaining = to_prune.keys() - referenced
+        entities = [key for key in remaining if to_prune[key].type is MemoryType.ENTITY]
         if not entities:
-            return held
+            return referenced
         rows = await fetch(
             connection,
-            "held_entities",
+            "fetch_referenced_entities",
             **_arrays(entities),
-            going_tenants=[tenant for tenant, _ in staying],
-            going_ids=[id_ for _, id_ in staying],
+            pruned_tenants=[tenant for tenant, _ in remaining],
+            pruned_ids=[id_ for _, id_ in remaining],
         )
         if not rows:
-            return held
-        held |= {(row["tenant"], row["id"]) for row in rows}
+            return referenced
+        referenced |= {(row["tenant"], row["id"]) for row in rows}
 
 
-def _looked_at_again(due_at: datetime, now: datetime) -> datetime:
-    """The next multiple of about as many days as the entity has been overdue, a power of two. Multiples, so that
-    entities which only refer to each other are looked at together, and go together."""
+def _next_check(due_at: datetime, now: datetime) -> datetime:
+    """Return the next multiple of a power of two of days, about as many as the entity has been overdue.
+
+    Multiples of one length coincide, so entities that refer only to each other are checked, and pruned, together.
+    """
     overdue = max(1, (now - due_at) // _DAY)
-    days = timedelta(days=1 << min(_LONGEST, overdue.bit_length() - 1))
+    days = timedelta(days=1 << min(_LONGEST_WAIT, overdue.bit_length() - 1))
     return _EPOCH + ((now - _EPOCH) // days + 1) * days
 
 
-async def _put_off(connection: AsyncConnection, until: dict[Key, datetime | None]) -> None:
+async def _postpone(connection: AsyncConnection, until: dict[Key, datetime | None]) -> None:
     if until:
         keys = sorted(until)
         await run(connection, "postpone_pruning", **_arrays(keys), due_at=[until[key] for key in keys])
 
 
-async def _remove(
+async def _delete(
     connection: AsyncConnection, directory: Directory, keys: Sequence[Key], now: datetime
 ) -> tuple[int, int]:
-    """Delete locked records and their relations; returns how many of each. A record with relations that others hold,
-    or with too many, stays due."""
+    """Delete locked records and their relations; return the number of each.
+
+    A record stays due if another transaction has locked one of its relations, or if it has too many.
+    """
     if not keys:
         return 0, 0
     relations = await fetch(connection, "delete_relations_of", **_arrays(keys), limit=RELATIONS)
@@ -156,24 +202,24 @@ async def _remove(
     for row in relations:
         version = row["row_version"] + 1
         changes[row["tenant"]].append(Change(kind=Kind.RELATION, id=row["id"], version=version, op="D"))
-    gone: dict[int, list[UUID]] = defaultdict(list)
+    ids_of_tenant: dict[int, list[UUID]] = defaultdict(list)
     for row in records:
-        gone[row["tenant"]].append(row["id"])
-    for number in sorted(gone):
+        ids_of_tenant[row["tenant"]].append(row["id"])
+    for number in sorted(ids_of_tenant):
         tenant = await directory.tenant_by_id(number)
         removed = await remove_records(
-            connection, tenant, gone[number], Cause.PRUNED, actor=ACTOR, rationale=RATIONALE, at=now
+            connection, tenant, ids_of_tenant[number], Cause.PRUNED, actor=ACTOR, rationale=RATIONALE, at=now
         )
         changes[number] += removed.changes
     for number in sorted(changes):
-        await finish(connection, await directory.tenant_by_id(number), changes[number])
+        await append_changes(connection, await directory.tenant_by_id(number), changes[number])
     return len(records), len(relations)
 
 
 async def mark_learned(connection: AsyncConnection, tenant: int, episodes: Collection[UUID], *, at: datetime) -> int:
-    """Learning has read these closed episodes: what of them fell due meanwhile may go. Returns how many it newly was.
+    """Mark closed episodes as read by learning, and return the number newly marked.
 
-    An open episode stays as it is.
+    The episodes and their members that fell due while they waited become due at `at`. Open episodes are not marked.
     """
     table = tables.episode
     rows = await connection.execute(
@@ -196,9 +242,10 @@ async def mark_learned(connection: AsyncConnection, tenant: int, episodes: Colle
 async def preview(
     connection: AsyncConnection, caller: Caller, *, until: datetime, first: int, after: tuple[datetime, UUID] | None
 ) -> list[tuple[UUID, datetime]]:
-    """What a pass at `until` would prune if nothing happened before it, with the due instants, oldest due first.
+    """Return the ids and due instants of records that a pass at `until` would prune, oldest due first, `first` at most.
 
-    Only records in full sight, at most `first` of them, and only what is in full sight can hold them back.
+    Assumes that nothing changes before `until`. Considers only records fully visible to the caller, and only such
+    records can hold an entity back.
     """
     rows = await fetch(
         connection,

@@ -1,7 +1,7 @@
 -- delete_relations_of --
--- Delete relations at records that go, at most :limit.
--- In key order, and without those that somebody else holds: two that delete the ends of one relation never wait for
--- each other.
+-- Delete at most :limit relations of the given records.
+-- In key order, skipping locked rows: two transactions that delete the two ends of one relation never wait for each
+-- other.
 WITH ends AS (
   SELECT * FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
 ), found AS (
@@ -17,7 +17,7 @@ DELETE FROM relation e USING held h WHERE e.tenant = h.tenant AND e.id = h.id
 RETURNING e.tenant, e.id, e.row_version
 
 -- episodes_of --
--- The episodes that records are or belong to.
+-- Fetch the episodes that the given records are or belong to.
 SELECT a.tenant, a.id, e.id AS episode
 FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
 JOIN episode e ON e.tenant = a.tenant AND e.id = a.id
@@ -26,24 +26,24 @@ SELECT a.tenant, a.id, v.episode
 FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
 JOIN episode_event v ON v.tenant = a.tenant AND v.record = a.id
 
--- held_entities --
--- Entities with a live relation to a current record that is not itself among those that go.
+-- fetch_referenced_entities --
+-- Fetch which of the given entities have a live relation to a current record that will not be pruned with them.
 SELECT a.tenant, a.id
 FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
 WHERE EXISTS (
   SELECT FROM relation e JOIN record r ON r.tenant = e.tenant AND r.id = e.source
   WHERE e.tenant = a.tenant AND e.target = a.id AND e.ended_at IS NULL AND r.state <= 2
-    AND (r.tenant, r.id) NOT IN (SELECT * FROM unnest(CAST(:going_tenants AS bigint[]), CAST(:going_ids AS uuid[])))
+    AND (r.tenant, r.id) NOT IN (SELECT * FROM unnest(CAST(:pruned_tenants AS bigint[]), CAST(:pruned_ids AS uuid[])))
 ) OR EXISTS (
   SELECT FROM relation e JOIN record r ON r.tenant = e.tenant AND r.id = e.target
   WHERE e.tenant = a.tenant AND e.source = a.id AND e.ended_at IS NULL AND r.state <= 2
-    AND (r.tenant, r.id) NOT IN (SELECT * FROM unnest(CAST(:going_tenants AS bigint[]), CAST(:going_ids AS uuid[])))
+    AND (r.tenant, r.id) NOT IN (SELECT * FROM unnest(CAST(:pruned_tenants AS bigint[]), CAST(:pruned_ids AS uuid[])))
 )
 
 -- lock_due --
--- The longest due records, with what decides whether they go.
--- Rows that somebody else holds are left to them; the batch is cut before the join, so that a pass reads what is due
--- and nothing else.
+-- Lock the records that have been due longest, with the columns that decide whether they may be pruned.
+-- Rows locked by other transactions are skipped. The batch is limited before the join, so that a pass reads only rows
+-- that are due.
 WITH due AS MATERIALIZED (
   SELECT s.* FROM salience s WHERE s.due_at <= :now ORDER BY s.due_at LIMIT :limit FOR UPDATE SKIP LOCKED
 )
@@ -53,22 +53,22 @@ FROM due s JOIN record r ON r.tenant = s.tenant AND r.id = s.id
 FOR UPDATE OF r SKIP LOCKED
 
 -- lock_episodes_learned --
--- Lock episodes that nobody else holds, and say which of them learning has read.
+-- Lock the given episodes, skipping locked ones, with whether learning has read them.
 SELECT e.tenant, e.id, e.learned_at IS NOT NULL AS is_learned
 FROM episode e
 JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id) ON e.tenant = a.tenant AND e.id = a.id
 FOR UPDATE OF e SKIP LOCKED
 
 -- postpone_pruning --
--- When records that are due, but may not go yet, are to be looked at again; NULL is when somebody says so.
+-- Set the due instants of records that may not be pruned yet; NULL means not until the due instant is set again.
 UPDATE salience s SET due_at = a.due_at
 FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[]), CAST(:due_at AS timestamptz[])) AS a(tenant, id, due_at)
 WHERE s.tenant = a.tenant AND s.id = a.id
 
 -- preview_pruning --
--- What would be pruned by :until, in order of its due instant.
--- Held back are members of episodes that learning has not read, and entities with a relation to a current record that
--- would not be gone by then.
+-- Fetch the records that would be pruned by :until, in the order of their due instants.
+-- Members of episodes that learning has not read are left out, and entities with a relation to a current record that
+-- would not have been pruned by :until.
 SELECT s.id, s.due_at
 FROM salience s JOIN record r ON r.tenant = s.tenant AND r.id = s.id
 WHERE s.tenant = :tenant AND s.due_at <= :until
@@ -93,12 +93,8 @@ WHERE s.tenant = :tenant AND s.due_at <= :until
           OR u.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = n.id))))))
 ORDER BY s.due_at, s.id LIMIT :first
 
--- remove_records --
--- The rows go, and by the foreign keys all that belongs to them.
-DELETE FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) RETURNING id, row_version
-
 -- schedule_learned --
--- What fell due while it waited for learning may go now: the episodes and their members.
+-- Make the given episodes and their members due now if they fell due while they waited for learning.
 WITH waiting AS (
   SELECT s.tenant, s.id FROM salience s JOIN record r ON r.tenant = s.tenant AND r.id = s.id
   WHERE s.tenant = :tenant AND s.due_at IS NULL AND s.deletion_policy = 1 AND NOT s.pinned
@@ -112,7 +108,8 @@ WITH waiting AS (
 UPDATE salience s SET due_at = :at FROM waiting w WHERE s.tenant = w.tenant AND s.id = w.id
 
 -- unrelated_records --
--- Which of some locked records no relation is left at; none can come, because it would have to lock the record.
+-- Fetch which of the given locked records have no relations left.
+-- None can be added until the transaction ends, because its writer would have to lock the record.
 SELECT r.tenant, r.id
 FROM record r
 JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id) ON r.tenant = a.tenant AND r.id = a.id

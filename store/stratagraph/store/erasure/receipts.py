@@ -1,10 +1,10 @@
-"""Receipts of what was erased: who, when, how much, and keyed hashes; never what it was."""
+"""Receipts of erasures: who erased, when, how many rows, and keyed hashes of the ids; never any content."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
 from typing import Any
@@ -13,13 +13,15 @@ from uuid import UUID
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 
 
-class Erased(IntEnum):
+class ErasureKind(IntEnum):
+    """What an erasure is asked for: a record, an entity, a scope or a tenant."""
+
     RECORD = 1
     ENTITY = 2
     SCOPE = 3
@@ -32,15 +34,16 @@ class Erased(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What went. `counts` has `records.<type>` and what went with them; `hashes` names the first of them, `digest` all.
+    """The receipt of one erasure; one without `finished_at` has not finished.
 
-    `elsewhere` are records that stay and still say the name of an erased entity; `elsewhere_complete` tells whether
-    these are all that the index of words knows. Without `finished_at` it was interrupted.
+    `counts` has the number of records as `records.<type>`, and of the rows deleted with them. `hashes` are the hashes
+    of the first records, and `digest` covers all of them. `elsewhere` lists records that stay and still contain a name
+    of an erased entity; `elsewhere_complete` is False if the index of words may have more of them.
     """
 
     id: UUID
     tenant: int
-    kind: Erased
+    kind: ErasureKind
     actor: str
     rationale: str
     started_at: datetime
@@ -55,37 +58,68 @@ class Receipt:
     request_hash: bytes | None = None
 
 
-def target_hash(tenant: Tenant, kind: Erased, target: str) -> bytes:
-    """By what a receipt names its target. A tenant's key goes with it, so its own is a plain hash of its name."""
-    if kind is Erased.TENANT:
+@dataclass(slots=True)
+class Tally:
+    """The counts and hashes of an erasure so far."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    hashes: list[bytes] = field(default_factory=list)
+    digest: bytes = bytes(32)
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Add counts to those of the same name, leaving out zeros."""
+        for name, number in counts.items():
+            if number:
+                self.counts[name] = self.counts.get(name, 0) + number
+
+    def add_hashes(self, hashes: Collection[bytes], *, limit: int) -> None:
+        """Add hashes, in order, to the digest, and to the list while that has fewer than `limit`."""
+        for one in sorted(hashes):
+            self.digest = hashlib.sha256(self.digest + one).digest()
+            if len(self.hashes) < limit:
+                self.hashes.append(one)
+
+
+def record_hash(tenant: Tenant, id_: UUID) -> bytes:
+    """Return the hash by which a receipt names a record; finding a record in it takes its id and the tenant's key."""
+    return keyed_hash(tenant.index_key, "erased", id_.bytes)
+
+
+def target_hash(tenant: Tenant, kind: ErasureKind, target: str) -> bytes:
+    """Return the hash by which a receipt names its target: keyed, except that of a tenant.
+
+    A tenant's key is deleted with the tenant, so a tenant's hash is a plain one of its name.
+    """
+    if kind is ErasureKind.TENANT:
         return hashlib.sha256(f"tenant\x00{target}".encode()).digest()
     return keyed_hash(tenant.index_key, f"erased:{kind.label}", target.encode())
 
 
-async def find_erasure(connection: AsyncConnection, *, key_hash: bytes) -> Receipt | None:
-    """The receipt that an idempotency key stands for."""
+async def find_by_key(connection: AsyncConnection, *, key_hash: bytes) -> Receipt | None:
+    """Return the receipt of the erasure with this idempotency key, or None."""
     return await _one(connection, tables.erasure.c.key_hash == key_hash)
 
 
 async def find_receipt(connection: AsyncConnection, tenant: Tenant, id_: UUID) -> Receipt | None:
+    """Return the receipt `id_` of a tenant, or None."""
     table = tables.erasure
     return await _one(connection, (table.c.tenant == tenant.id) & (table.c.id == id_))
 
 
-async def find_running(connection: AsyncConnection, *, target: bytes) -> Receipt | None:
-    """What was begun on a target and not finished, locked."""
+async def lock_unfinished(connection: AsyncConnection, *, target: bytes) -> Receipt | None:
+    """Lock and return the receipt of an erasure of the target with this hash that has not finished, or None."""
     table = tables.erasure
     return await _one(connection, (table.c.target_hash == target) & table.c.finished_at.is_(None), lock=True)
 
 
 async def _one(connection: AsyncConnection, where: Any, *, lock: bool = False) -> Receipt | None:
-    asked = select(tables.erasure).where(where)
-    row = (await connection.execute(asked.with_for_update() if lock else asked)).mappings().one_or_none()
+    statement = select(tables.erasure).where(where)
+    row = (await connection.execute(statement.with_for_update() if lock else statement)).mappings().one_or_none()
     return _receipt(row) if row is not None else None
 
 
-async def erasures(connection: AsyncConnection, *, limit: int) -> Sequence[Receipt]:
-    """The newest receipts of all tenants, for whoever runs the database."""
+async def newest_receipts(connection: AsyncConnection, *, limit: int) -> Sequence[Receipt]:
+    """Return the newest receipts of all tenants, newest first, for the operator of the database."""
     table = tables.erasure
     rows = await connection.execute(select(table).order_by(table.c.started_at.desc(), table.c.id.desc()).limit(limit))
     return [_receipt(row) for row in rows.mappings()]
@@ -93,7 +127,7 @@ async def erasures(connection: AsyncConnection, *, limit: int) -> Sequence[Recei
 
 def _receipt(row: Any) -> Receipt:
     values = dict(row)
-    values["kind"] = Erased(row["kind"])
+    values["kind"] = ErasureKind(row["kind"])
     for name in ("target_hash", "digest", "key_hash", "request_hash"):
         values[name] = bytes(row[name]) if row[name] is not None else None
     values["hashes"] = tuple(bytes(one) for one in row["hashes"])
@@ -101,19 +135,21 @@ def _receipt(row: Any) -> Receipt:
     return Receipt(**values)
 
 
-async def forget_rationales(connection: AsyncConnection, tenant: Tenant, *, but: UUID) -> None:
-    """With a tenant goes what its own callers wrote into earlier receipts."""
+async def blank_earlier_receipts(connection: AsyncConnection, tenant: Tenant, *, except_for: UUID) -> None:
+    """Blank the rationale and actor in the tenant's receipts other than `except_for`."""
     table = tables.erasure
     await connection.execute(
-        update(table).where(table.c.tenant == tenant.id, table.c.id != but).values(rationale="", actor="")
+        update(table).where(table.c.tenant == tenant.id, table.c.id != except_for).values(rationale="", actor="")
     )
 
 
-async def insert_erasure(connection: AsyncConnection, receipt: Receipt) -> None:
+async def insert_receipt(connection: AsyncConnection, receipt: Receipt) -> None:
+    """Write a new receipt."""
     await insert_rows(connection, tables.erasure, [_row(receipt)])
 
 
-async def update_erasure(connection: AsyncConnection, receipt: Receipt) -> None:
+async def update_receipt(connection: AsyncConnection, receipt: Receipt) -> None:
+    """Write all columns of an existing receipt."""
     table, row = tables.erasure, _row(receipt)
     key = {name: row.pop(name) for name in ("tenant", "id")}
     row["hashes"], row["elsewhere"] = list(receipt.hashes), list(receipt.elsewhere)

@@ -1,7 +1,7 @@
-"""Records go: the one way out for what is deleted and erased (what fades is pruned by `forgetting`).
+"""Removing records from the store, whether they are pruned, deleted or erased.
 
-With the row go its history, relations, words, salience, terms and places in episodes. A tombstone, the audit log and
-a deletion in the change feed stay; the mirror cuts a deleted node's edges by itself.
+The foreign keys delete a record's history, relations, words, salience, entity terms and episode memberships with it. A
+tombstone, the audit log and a deletion in the change feed stay; the mirror deletes the edges of a deleted node itself.
 """
 
 from __future__ import annotations
@@ -11,20 +11,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.artifacts.artifacts import GRACE, release
+from stratagraph.store.artifacts.objects import GRACE
+from stratagraph.store.artifacts.references import release_artifacts
 from stratagraph.store.audit.events import AuditEvent, write_audit
-from stratagraph.store.feed.consumer import Change, Kind
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.feed.changes import Change, Kind
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import AuditAction
+from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch
-from stratagraph.store.records.tombstones import Cause, bury, fetch_remains
+from stratagraph.store.records.tombstones import Cause, insert_tombstones, prepare_tombstones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """What went: the records, what the feed must say, and the hashes of artifacts that nobody needs any more."""
+    """The removed records, the changes to announce in the feed, and the hashes of artifacts left without references."""
 
     ids: tuple[UUID, ...]
     changes: tuple[Change, ...]
@@ -41,19 +44,35 @@ async def remove_records(
     rationale: str,
     at: datetime,
 ) -> Removed:
-    """Take locked records out of the store, in a transaction that may delete. Its caller tells the feed."""
-    going = sorted(ids)
-    if not going:
+    """Remove locked records, in a transaction of a role that may delete, leaving tombstones and audit entries.
+
+    The caller must append the returned changes to the feed in the same transaction.
+    """
+    ordered = sorted(ids)
+    if not ordered:
         return Removed(ids=(), changes=(), orphans=())
-    await bury(connection, tenant, await fetch_remains(connection, tenant, going), cause=cause, at=at)
-    events = [AuditEvent(record=id_, action=AuditAction.DELETE, rationale=rationale, salience=0.0) for id_ in going]
+    await insert_tombstones(
+        connection, tenant, await prepare_tombstones(connection, tenant, ordered), cause=cause, at=at
+    )
+    events = [AuditEvent(record=id_, action=AuditAction.DELETE, rationale=rationale, salience=0.0) for id_ in ordered]
     await write_audit(connection, tenant, events, actor=actor, at=at)
-    # Bytes that somebody sent just now, and has not named yet, outlive a deletion; erasing takes them too.
+    # A deletion keeps artifacts uploaded within GRACE, since a capture that names them may follow; an erasure does not.
     since = None if cause is Cause.ERASED else at - GRACE
-    orphans = await release(connection, tenant, going, since=since)
-    rows = await fetch(connection, "remove_records", tenant=tenant.id, ids=going)
+    orphans = await release_artifacts(connection, tenant, ordered, since=since)
+    rows = await fetch(connection, "delete_records", tenant=tenant.id, ids=ordered)
     return Removed(
         ids=tuple(row["id"] for row in rows),
         changes=tuple(Change(kind=Kind.RECORD, id=row["id"], version=row["row_version"] + 1, op="D") for row in rows),
         orphans=tuple(orphans),
     )
+
+
+async def mark_erased(connection: AsyncConnection, tenant: Tenant, id_: UUID) -> bool:
+    """Mark an existing tombstone as erased. Returns False if there is none, or if it is marked already."""
+    table = tables.tombstone
+    done = await connection.execute(
+        update(table)
+        .where(table.c.tenant == tenant.id, table.c.id == id_, table.c.cause != int(Cause.ERASED))
+        .values(cause=int(Cause.ERASED))
+    )
+    return done.rowcount > 0

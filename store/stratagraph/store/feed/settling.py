@@ -1,8 +1,8 @@
-"""When an answer about a past instant is exact: once nothing that was being written by then can still commit.
+"""Waiting until an answer about a past instant is exact: until no open transaction can still write at that instant.
 
-A writer takes its instant after its transaction has its number, and commits later. So whoever asks for an instant
-waits for the transactions that had a number by then, which the ticks of the change feed tell; what begins
-afterwards writes at later instants (design decision 9).
+A writer takes its instant after its transaction has received its transaction id, and commits later. So a reader of an
+instant waits for the transactions that had an id at that instant, which the snapshots of the change feed identify.
+Transactions that begin afterwards write at later instants (docs/specification.md, History).
 """
 
 from __future__ import annotations
@@ -17,40 +17,41 @@ from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.queries import fetch
 
 WAIT_S = 2.0
-LEEWAY = timedelta(seconds=1)  # by which the clocks of servers may differ
+LEEWAY = timedelta(seconds=1)  # the most by which the clocks of two servers may differ
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.005, 0.1
 
 
 def past_instant(as_of: datetime, *, now: datetime) -> datetime:
-    """`as_of` in UTC. Raises InvalidInput where it has no offset or lies in the future."""
+    """Return `as_of` in UTC. Raises InvalidInput if it has no offset or is later than `now`."""
     instant = as_utc(as_of, path=["asOf"])
     if instant > now:
         raise InvalidInput(
-            f"asOf: {rfc3339(instant)} lies in the future; it is {rfc3339(now)} now. Leave it out for the present.",
+            f"asOf: {rfc3339(instant)} lies in the future; the time is {rfc3339(now)}. Leave it out to read the"
+            " present.",
             path=["asOf"],
         )
     return instant
 
 
 async def settle(database: Database, instant: datetime, *, within_s: float = WAIT_S) -> None:
-    """Wait until a snapshot taken from now on holds everything that was ever written up to `instant`.
+    """Wait until every later snapshot contains everything that was ever written up to `instant`.
 
-    Usually there is nothing to wait for. Raises StoreUnavailable when a write that had begun by then is still open
-    after `within_s` seconds.
+    Usually returns at once. Raises StoreUnavailable if a transaction that may write up to `instant` is still open after
+    `within_s` seconds.
     """
     deadline = time.monotonic() + within_s
     pause_s = _FIRST_PAUSE_S
     async with database.autonomous() as connection:
         horizon = (await fetch(connection, "read_settling_horizon", after=instant + LEEWAY))[0]["horizon"]
     while True:
-        async with database.autonomous() as connection:  # a transaction each, for a snapshot of its own
+        async with database.autonomous() as connection:  # a new transaction each time, for a new snapshot
             oldest = (await fetch(connection, "read_oldest_writer"))[0]["oldest"]
         if oldest >= horizon:
             return
         if time.monotonic() + pause_s > deadline:
             raise StoreUnavailable(
-                f"asOf: a write that began before {rfc3339(instant)} has not ended yet, so what was known then is not"
-                " settled. Ask again shortly, or for an earlier instant.",
+                f"asOf: a write that began before {rfc3339(instant)} is still open, so the past at that instant is not"
+                " settled yet. Retry shortly, or ask for an earlier instant.",
                 path=["asOf"],
             )
         await asyncio.sleep(pause_s)

@@ -1,7 +1,7 @@
-"""Ticks: stored snapshots that cut the change log into windows, and which database they belong to.
+"""Stored snapshots of the database, which divide the change log into windows, and the database's incarnation.
 
-Whatever a later tick sees and an earlier one did not, lies in the window between them. The windows are exact only if
-every tick sees at least what the ones before it saw, so a tick's snapshot is taken under the tickers' lock.
+The window between two snapshots holds every change that the later one sees and the earlier one does not. Windows are
+exact only if every snapshot sees at least what the earlier ones saw, so snapshots are taken under an advisory lock.
 """
 
 from __future__ import annotations
@@ -18,82 +18,92 @@ from stratagraph.store.model.errors import StoreUnavailable
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch, run
 
-SHARDS = 16  # the log's parts, by the last byte of an id: the random end of a UUIDv7
-BARRIER_S = 10.0
+SHARDS = 16  # parts of the log, by the last byte of an id, which is random in a UUIDv7
+BARRIER_S = 10.0  # how long a snapshot waits for two-phase commits
 _PAUSE_S = 0.01
 _log = structlog.get_logger(__name__)
 
 
 class Barrier(Protocol):
-    """Where a commit may be in a snapshot before its rows can be read."""
+    """Names the commits that a snapshot may already see although their rows cannot be read yet."""
 
     async def in_doubt(self, connection: AsyncConnection) -> frozenset[str]:
-        """Names of the commits that are prepared and not yet finished everywhere."""
+        """Return the names of the commits that are prepared and not yet finished on every server."""
         ...
 
 
 class CitusBarrier:
-    """On Citus a commit over several workers is two-phase: in the coordinator's snapshot before the workers show it.
+    """The barrier for Citus, where a commit over several workers has two phases.
 
-    Measured: 169 of 14,780 rows were lost without waiting for the commits that were prepared when the snapshot was
-    taken, and none with it (the project's sync study, section 6).
+    The coordinator's snapshot sees such a commit before the workers show its rows. Measured: 169 of 14,780 rows were
+    lost without waiting for the commits that were prepared when the snapshot was taken, and none with it.
     """
 
     async def in_doubt(self, connection: AsyncConnection) -> frozenset[str]:
+        """Return the names of the commits that the workers have prepared."""
         rows = await fetch(connection, "list_prepared_commits")
         return frozenset(name for row in rows for name in row["result"].split())
 
 
-class Ticker:
-    """Stores ticks. Any number of processes may; one at a time does."""
+class SnapshotWriter:
+    """Stores snapshots. Any number of processes may run one; a lock lets one store at a time."""
 
     def __init__(self, database: Database, *, barrier: Barrier | None = None) -> None:
-        """`barrier` None: chosen by what the database is."""
+        """Without `barrier`, one is chosen by whether the database is a Citus cluster."""
         self._database = database
         self._barrier = barrier
 
-    async def tick(self) -> bool:
-        """Store the present snapshot if anything was logged that the last one does not see.
+    async def take_snapshot(self) -> bool:
+        """Store the present snapshot if the log holds a change that the last snapshot does not see.
 
-        False if another was just doing so, maybe with a snapshot of a moment ago. Raises StoreUnavailable, also while
-        a two-phase commit stays in doubt.
+        Return False if another process was storing one, whose snapshot may be slightly older than this call. Raises
+        StoreUnavailable, also when a two-phase commit stays in doubt for BARRIER_S seconds.
         """
         async with self._database.background(Role.FEED) as connection:
             if not (await fetch(connection, "lock_snapshots"))[0]["locked"]:
                 return False
-            news = (await fetch(connection, "read_feed_state", shards=list(range(SHARDS))))[0]
-            if news["known"] == news["incarnation"]:
-                if news["has_news"]:
-                    await self._settle(connection, spread=news["is_spread"])
-                    await run(connection, "insert_snapshot", snap=news["snap"])
+            state = (await fetch(connection, "read_feed_state", shards=list(range(SHARDS))))[0]
+            if state["known"] == state["incarnation"]:
+                if state["has_news"]:
+                    await self._wait_for_barrier(connection, distributed=state["is_distributed"])
+                    await run(connection, "insert_snapshot", snap=state["snap"])
                 return True
         await self._begin_incarnation()
-        return await self.tick()
+        return await self.take_snapshot()
 
-    async def _settle(self, connection: AsyncConnection, *, spread: bool) -> None:
-        """Wait until every commit that was in doubt when the snapshot was taken shows its rows."""
-        barrier = self._barrier or (CitusBarrier() if spread else None)
+    async def _wait_for_barrier(self, connection: AsyncConnection, *, distributed: bool) -> None:
+        """Wait until the rows of every commit that was in doubt when the snapshot was taken can be read."""
+        barrier = self._barrier or (CitusBarrier() if distributed else None)
         if barrier is None:
             return
         waiting = await barrier.in_doubt(connection)
         deadline = time.monotonic() + BARRIER_S
         while waiting:
             if time.monotonic() > deadline:
-                _log.error("commits stay in doubt; the feed waits for them", names=sorted(waiting)[:10])
-                raise StoreUnavailable("Two-phase commits stay in doubt; finish or roll back what is prepared.")
+                _log.error("change feed is blocked by two-phase commits in doubt", names=sorted(waiting)[:10])
+                raise StoreUnavailable(
+                    f"Two-phase commits have been in doubt for {BARRIER_S:g} s, and the change feed waits for them;"
+                    " commit or roll back the prepared transactions."
+                )
             await asyncio.sleep(_PAUSE_S)
             waiting &= await barrier.in_doubt(connection)
 
     async def _begin_incarnation(self) -> None:
-        """This is another database than the one that the ticks were taken in: a dump that was restored, another
-        timeline. Their snapshots mean nothing here, so log and ticks begin anew, and consumers find that out by the
-        nonce of the tick they knew."""
+        """Empty the log and restart the snapshots if they were taken in another incarnation of the database.
+
+        The snapshots of another incarnation (a restored dump, another timeline) mean nothing in this one. A consumer
+        finds out that they were restarted by the nonce of the last snapshot it knows.
+        """
         async with self._database.background(Role.MAINTENANCE) as connection:
             feed = (await fetch(connection, "lock_incarnation"))[0]
             if feed["known"] == feed["incarnation"]:
                 return
             if feed["known"] is not None:
-                _log.warning("the database is another incarnation", known=feed["known"], now=feed["incarnation"])
+                _log.warning(
+                    "database has another incarnation; change feed restarts",
+                    known=feed["known"],
+                    now=feed["incarnation"],
+                )
                 await connection.execute(text("SET LOCAL lock_timeout = '5s'"))
                 await connection.execute(text("TRUNCATE sync_log"))
                 await run(connection, "restart_snapshots")
@@ -101,18 +111,18 @@ class Ticker:
 
 
 async def incarnation(connection: AsyncConnection) -> str:
-    """Which database this is: a restored dump, another timeline or another cluster has another one."""
+    """Return the incarnation of the database; a restored dump, timeline or cluster has another one."""
     found: str = (await fetch(connection, "read_incarnation"))[0]["incarnation"]
     return found
 
 
-async def trim_ticks(connection: AsyncConnection, *, limit: int) -> None:
-    """Drop ticks that nobody reads from any more, at most `limit`."""
+async def trim_snapshots(connection: AsyncConnection, *, limit: int) -> None:
+    """Delete at most `limit` snapshots that no consumer reads from any more."""
     await run(connection, "trim_snapshots", limit=limit)
 
 
 def shards_of(cursor: int, *, cursors: int) -> list[int]:
-    """The shards that a cursor reads, where a consumer has that many.
+    """Return the shards that `cursor` reads, for a consumer with `cursors` cursors.
 
     >>> shards_of(3, cursors=8)
     [3, 11]

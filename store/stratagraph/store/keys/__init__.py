@@ -1,1 +1,1 @@
-"""Who a tenant is and what protects it: interned names, a caller's bounds, credentials, encryption at rest."""
+"""Tenants and callers, interned names, credentials, and encryption at rest."""

@@ -1,4 +1,4 @@
-"""API keys: 32 random bytes, of which only the SHA-256 is kept, and the trust they stand for."""
+"""API keys: 32 random bytes, stored as their SHA-256 only, and the trust that each key grants."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import func, select, update
 
-from stratagraph.store.keys.tenancy import Directory
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.errors import RecordNotFound, Unauthenticated
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
 
-PREFIX = "sg"
+PREFIX = "sg"  # of every token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
-    """A key as it may be shown: all but its secret."""
+    """An API key without its secret. `scopes` None means all scopes."""
 
     id: UUID
     name: str
@@ -39,14 +39,17 @@ class Credential:
 
 
 class Credentials:
-    """Making, checking and revoking API keys."""
+    """The API keys of one database."""
 
     def __init__(self, database: Database, directory: Directory) -> None:
         self._database = database
         self._directory = directory
 
     async def create(self, trust: Trust, *, expires_at: datetime | None = None) -> tuple[UUID, str]:
-        """A new key's id and its token, which is shown this once and never again."""
+        """Make a key and return its id and token. The token cannot be read again.
+
+        The key grants `trust`, whose tenant is made at its first use. Without `expires_at` it never expires.
+        """
         tenant = await self._directory.tenant(trust.tenant, create=True)
         assert tenant is not None  # create=True
         id_, secret = uuid4(), secrets.token_bytes(32)
@@ -67,7 +70,10 @@ class Credentials:
         return id_, f"{PREFIX}_{id_.hex}_{base64.urlsafe_b64encode(secret).decode().rstrip('=')}"
 
     async def authenticate(self, token: str) -> Trust:
-        """The trust a token stands for. Raises Unauthenticated, in the same words whatever is wrong with it."""
+        """Return the trust that a token grants.
+
+        Raises Unauthenticated if it is malformed, unknown, revoked or expired, with the same message in each case.
+        """
         try:
             prefix, hexadecimal, encoded = token.split("_", 2)
             id_ = UUID(hexadecimal)
@@ -101,6 +107,7 @@ class Credentials:
         )
 
     async def all(self) -> Sequence[Credential]:
+        """Return the keys of all tenants, oldest first, expired and revoked ones included."""
         table = tables.credential
         async with self._database.background(Role.KEYS) as connection:
             rows = await connection.execute(
@@ -124,14 +131,14 @@ class Credentials:
             ]
 
     async def revoke(self, id_: UUID) -> None:
-        """From the next request on. Raises RecordNotFound where there is no such key."""
+        """Revoke a key from the next request on. Safe to repeat. Raises RecordNotFound if there is no such key."""
         table = tables.credential
         async with self._database.background(Role.KEYS) as connection:
-            done = await connection.execute(
+            revoked = await connection.execute(
                 update(table)
                 .where(table.c.id == id_)
                 .values(revoked_at=func.coalesce(table.c.revoked_at, func.now()))
                 .returning(table.c.id)
             )
-            if done.one_or_none() is None:
-                raise RecordNotFound(id_, f"There is no key {id_}; `stratagraph token list` shows them.")
+            if revoked.one_or_none() is None:
+                raise RecordNotFound(id_, f"There is no key {id_}; `stratagraph token list` shows all keys.")

@@ -1,5 +1,5 @@
 -- wrapped_samples --
--- One key that each master key wraps.
+-- Return one wrapped key for each master key that wraps any.
 SELECT DISTINCT ON (wrapped_by) wrapped_by, wrapped FROM (
   SELECT wrapped_by, wrapped FROM data_key
   UNION ALL

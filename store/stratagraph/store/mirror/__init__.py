@@ -1,1 +1,1 @@
-"""What the mirror in Neo4j needs from the truth: rows to show, generations, scrubs, dead letters, freshness."""
+"""What the mirror in Neo4j needs from Postgres: rows to show, generations, scrubs, dead letters, freshness."""

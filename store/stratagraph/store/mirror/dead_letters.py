@@ -1,4 +1,4 @@
-"""Changes set aside: the mirror refuses them, and they must not hold up the others."""
+"""Dead letters: changes that the mirror has refused, kept apart so that they do not block the others."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from stratagraph.store.feed.consumer import Kind, Logged
+from stratagraph.store.feed.changes import Kind, LoggedChange
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch, run
 
-RETRIED = 50  # at once
+RETRY_BATCH = 50  # dead letters retried at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parked:
-    """One of them: what the target said of it, how often it was tried, and when it will be again."""
+class DeadLetter:
+    """A refused change: the target's error, the number of attempts, and the time of the next one."""
 
     tenant: int
     kind: Kind
@@ -27,15 +27,15 @@ class Parked:
     next_try: datetime
 
 
-class Parking:
-    """What one consumer has set aside."""
+class DeadLetters:
+    """The dead letters of one consumer."""
 
     def __init__(self, database: Database, consumer: str) -> None:
         self._database = database
         self._consumer = consumer
 
-    async def park(self, change: Logged, error: str) -> None:
-        """Set aside, or put off again: the pause doubles up to an hour."""
+    async def add(self, change: LoggedChange, error: str) -> None:
+        """Add a refused change, or count another failed attempt: the pause doubles with each, up to one hour."""
         async with self._database.background(Role.FEED) as connection:
             await run(
                 connection,
@@ -48,14 +48,14 @@ class Parking:
                 error=error[:500],
             )
 
-    async def due(self) -> list[Logged]:
-        """Those whose time to be tried again has come, at most RETRIED."""
+    async def fetch_due(self) -> list[LoggedChange]:
+        """Return the changes whose next attempt is due, at most RETRY_BATCH."""
         async with self._database.background(Role.FEED) as connection:
-            rows = await fetch(connection, "fetch_due_dead_letters", consumer=self._consumer, limit=RETRIED)
-        return [Logged(**{**row, "kind": Kind(row["kind"]), "seq": 0, "op": "U"}) for row in rows]
+            rows = await fetch(connection, "fetch_due_dead_letters", consumer=self._consumer, limit=RETRY_BATCH)
+        return [LoggedChange(**{**row, "kind": Kind(row["kind"]), "seq": 0, "op": "U"}) for row in rows]
 
-    async def forget(self, changes: Sequence[Logged]) -> int:
-        """Drop those whose rows have been applied, or that are not to be; returns how many there were."""
+    async def delete(self, changes: Sequence[LoggedChange]) -> int:
+        """Delete the dead letters of rows that have been applied, and return their number."""
         if not changes:
             return 0
         async with self._database.background(Role.FEED) as connection:
@@ -69,21 +69,24 @@ class Parking:
             )
         return len(rows)
 
-    async def list(self, *, limit: int) -> list[Parked]:
-        """The longest waiting first."""
+    async def list(self, *, limit: int) -> list[DeadLetter]:
+        """Return at most `limit` dead letters, ordered by the time of their next attempt."""
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(connection, "list_dead_letters", consumer=self._consumer, limit=limit)
-        return [Parked(**{**row, "kind": Kind(row["kind"])}) for row in rows]
+        return [DeadLetter(**{**row, "kind": Kind(row["kind"])}) for row in rows]
 
     async def retry(self, ids: Sequence[UUID] | None) -> int:
-        """Make `ids`, or all, due now; returns how many there are."""
-        return await self._of(ids, "retry_dead_letters")
+        """Make the dead letters of `ids`, or all if None, due at once, and return their number."""
+        return await self._run(ids, "retry_dead_letters")
 
     async def drop(self, ids: Sequence[UUID] | None) -> int:
-        """Forget `ids`, or all, for good: the mirror goes without their newest version, and checks will tell."""
-        return await self._of(ids, "drop_dead_letters")
+        """Delete the dead letters of `ids`, or all if None, and return their number.
 
-    async def _of(self, ids: Sequence[UUID] | None, statement: str) -> int:
+        The mirror lacks these versions until their rows change again; a check reports them as differences.
+        """
+        return await self._run(ids, "drop_dead_letters")
+
+    async def _run(self, ids: Sequence[UUID] | None, statement: str) -> int:
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(
                 connection, statement, consumer=self._consumer, everything=ids is None, ids=[*(ids or ())]

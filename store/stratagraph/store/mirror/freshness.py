@@ -1,4 +1,4 @@
-"""How fresh the mirror is, as readers ask on every request: one statement, remembered for a moment."""
+"""How fresh the mirror is, which every retrieval asks: one statement, cached for a moment."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from stratagraph.store.model.errors import StoreUnavailable
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch
 
-REMEMBERED_S = 0.25
-SOON_S = 0.5  # else the mirror is left out of it
+CACHE_S = 0.25
+AVAILABLE_WITHIN_S = 0.5  # a retrieval waits no longer for this answer, and uses SQL without it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freshness:
-    """What the truth knows of its mirror, for one tenant.
+    """What Postgres knows of its mirror, for one tenant.
 
-    `whole` is False while the mirror is being filled, and then it must not answer. `generation` and `tick` are the
-    least that the mirror itself must show: one that shows less was emptied or is an old copy. `changes` is counted
-    to 10,000; `seconds` is the age of the oldest change that is not applied, 0 when none waits.
+    `whole` is False while the mirror is being filled, when it must not answer. `generation` and `snapshot` are the
+    lowest that the mirror's own checkpoints must show; a mirror that shows less was emptied or is an old copy.
+    `changes` is counted to 10,000; `seconds` is the age of the oldest change that is not applied, 0 if none waits.
     """
 
     whole: bool
     generation: int
-    tick: int
+    snapshot: int
     changes: int
     seconds: float
 
 
 class MirrorFreshness:
-    """Answers from memory for REMEMBERED_S. One per process."""
+    """Reads the freshness of one mirror and caches it for CACHE_S seconds per tenant. One per process."""
 
     def __init__(self, database: Database, mirror: str) -> None:
         self._database = database
@@ -40,22 +40,22 @@ class MirrorFreshness:
         self._known: dict[int, tuple[float, Freshness | None]] = {}
 
     async def of(self, tenant: int) -> Freshness | None:
-        """None where no worker has ever begun. Raises StoreUnavailable."""
+        """Return the mirror's freshness; None if no worker has ever run. Raises StoreUnavailable."""
         known = self._known.get(tenant)
-        if known is not None and time.monotonic() - known[0] < REMEMBERED_S:
+        if known is not None and time.monotonic() - known[0] < CACHE_S:
             return known[1]
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(
                 connection, "mirror_freshness", consumer=self._mirror, tenant=tenant, shards=list(range(SHARDS))
             )
-        found = Freshness(**rows[0]) if rows and rows[0]["tick"] is not None else None
+        found = Freshness(**rows[0]) if rows and rows[0]["snapshot"] is not None else None
         self._known[tenant] = (time.monotonic(), found)
         return found
 
-    async def soon(self, tenant: int) -> Freshness | None:
-        """As `of`, and None too while the background's connections are busy: no answer waits for that."""
+    async def of_if_available(self, tenant: int) -> Freshness | None:
+        """Return the same as `of`, and None also if Postgres does not answer within AVAILABLE_WITHIN_S seconds."""
         try:
-            async with asyncio.timeout(SOON_S):
+            async with asyncio.timeout(AVAILABLE_WITHIN_S):
                 return await self.of(tenant)
         except (StoreUnavailable, TimeoutError):
             return None

@@ -1,7 +1,8 @@
-"""Generations of a mirror: each writes everything afresh, in place, and turns away whoever writes for an older one.
+"""Generations of a mirror: each rewrites its rows in place, and writers of an older one are refused.
 
-A generation is the whole mirror's or one tenant's. While one is `building`, the mirror does not show the truth (it is
-new, was emptied, is an old copy or of another database); while one is `refreshing`, it does, and is written again.
+A generation covers the whole mirror or one tenant. While one is `building`, the mirror does not show the truth: it is
+new, was emptied, is an old copy, or belongs to another database. While one is `refreshing`, the mirror shows the truth
+and is rewritten.
 """
 
 from __future__ import annotations
@@ -13,68 +14,73 @@ from uuid import UUID
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.feed.consumer import LEASE_S
+from stratagraph.store.feed.leases import LEASE_S
 from stratagraph.store.feed.snapshots import incarnation
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch, run
 
-Begun = Literal["building", "refreshing"]
+OpenState = Literal["building", "refreshing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Numbers:
-    """Which generation rows carry: the whole mirror's, or a later one of their tenant's."""
+class GenerationNumbers:
+    """The generations that rows carry: that of the whole mirror, or a later one of their tenant."""
 
     whole: int = 0
-    own: dict[int, int] = field(default_factory=dict)
+    by_tenant: dict[int, int] = field(default_factory=dict)
 
     def of(self, tenant: int) -> int:
-        return max(self.whole, self.own.get(tenant, 0))
+        """Return the generation that the rows of `tenant` carry."""
+        return max(self.whole, self.by_tenant.get(tenant, 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
-    """One that has been begun. `tenant` None is all; `total` is about how many rows there were when it began."""
+    """A generation that has begun. `tenant` is None for the whole mirror; `total` is an estimate of its rows."""
 
     number: int
     tenant: int | None
-    state: Begun
+    state: OpenState
     reason: str
     done: int
     total: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
-    """Where whoever follows the feed stands from a generation's beginning on."""
+class StartPosition:
+    """The position in the feed of every cursor when a generation begins to build."""
 
-    tick: int
+    snapshot: int
     nonce: UUID
     incarnation: str
 
 
 class Generations:
-    """The generations of one mirror, as the truth knows them."""
+    """The generations of one mirror, as Postgres stores them."""
 
     def __init__(self, database: Database, mirror: str) -> None:
         self._database = database
         self.mirror = mirror
 
     async def incarnation(self) -> str:
+        """Return the incarnation of the database."""
         async with self._database.background(Role.FEED) as connection:
             return await incarnation(connection)
 
-    async def numbers(self) -> Numbers:
+    async def numbers(self) -> GenerationNumbers:
+        """Return the generations that rows carry now."""
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(connection, "generations_of", mirror=self.mirror)
         by_tenant = {row["tenant"]: row["generation"] for row in rows}
-        return Numbers(whole=by_tenant.pop(None, 0), own=by_tenant)
+        return GenerationNumbers(whole=by_tenant.pop(None, 0), by_tenant=by_tenant)
 
     async def begin(
-        self, state: Begun, *, reason: str, at_least: int, tenant: int | None = None, total: int | None = None
-    ) -> tuple[int, Start | None]:
-        """Begin a generation. With `building`, everybody who follows the feed stands at its newest tick from now on;
-        otherwise they go on where they are, and there is no start.
+        self, state: OpenState, *, reason: str, at_least: int, tenant: int | None = None, total: int | None = None
+    ) -> tuple[int, StartPosition | None]:
+        """Begin a generation whose number is greater than `at_least` and every earlier one; return its number.
+
+        With `building`, all cursors of the mirror move to the newest snapshot, which is returned too, and their leases
+        end. With `refreshing`, the cursors stay where they are and None is returned.
         """
         async with self._database.background(Role.FEED) as connection:
             await connection.execute(text("SELECT pg_advisory_xact_lock(7002)"))
@@ -91,17 +97,17 @@ class Generations:
                     total=total,
                 )
             )[0]
-            start = await self._restart(connection) if state == "building" else None
+            start = await self._restart_cursors(connection) if state == "building" else None
         return row["generation"], start
 
-    async def _restart(self, connection: AsyncConnection) -> Start:
+    async def _restart_cursors(self, connection: AsyncConnection) -> StartPosition:
         newest = (await fetch(connection, "restart_cursors", consumer=self.mirror))[0]
-        return Start(tick=newest["id"], nonce=newest["nonce"], incarnation=await incarnation(connection))
+        return StartPosition(snapshot=newest["id"], nonce=newest["nonce"], incarnation=await incarnation(connection))
 
-    async def open(self) -> list[Generation]:
-        """Those that have been begun and not completed, oldest first."""
+    async def unfinished(self) -> list[Generation]:
+        """Return the generations that have begun and are not complete, oldest first."""
         async with self._database.background(Role.FEED) as connection:
-            rows = await fetch(connection, "open_generations", mirror=self.mirror)
+            rows = await fetch(connection, "unfinished_generations", mirror=self.mirror)
         return [
             Generation(
                 number=row["generation"],
@@ -114,32 +120,34 @@ class Generations:
             for row in rows
         ]
 
-    async def tell_progress(self, number: int, done: int) -> None:
+    async def update_progress(self, number: int, done: int) -> None:
+        """Store the number of rows that generation `number` has written."""
         async with self._database.background(Role.FEED) as connection:
             await run(connection, "update_progress", mirror=self.mirror, generation=number, done=done)
 
     async def complete(self, number: int) -> None:
-        """All rows carry it: older ones have ended."""
+        """Mark a generation as active: every row carries it. Older generations of the same extent are retired."""
         async with self._database.background(Role.FEED) as connection:
             await run(connection, "complete_generation", mirror=self.mirror, generation=number)
 
     async def newest(self) -> dict[str, object] | None:
-        """The whole mirror's newest generation, for people: number, state, reason, times, progress."""
+        """Return the newest generation of the whole mirror: number, state, reason, times and progress."""
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(connection, "newest_generation", mirror=self.mirror)
         return dict(rows[0]) if rows else None
 
     async def rows(self, number: int) -> int:
-        """How many rows were written under a generation."""
+        """Return the number of rows that generation `number` has written."""
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(connection, "rows_of_generation", mirror=self.mirror, generation=number)
         return int(rows[0]["done"]) if rows else 0
 
-    async def keep(self, owner: str) -> bool:
-        """Take or keep the right to keep this mirror, for the time of a lease. False while another has it."""
+    async def acquire_leadership(self, owner: str) -> bool:
+        """Make `owner` the mirror's leader for LEASE_S seconds, or extend its lease. False if another worker leads."""
         async with self._database.background(Role.FEED) as connection:
             return bool(await fetch(connection, "lease_leader", mirror=self.mirror, owner=owner, lease_s=LEASE_S))
 
-    async def stop_keeping(self, owner: str) -> None:
+    async def release_leadership(self, owner: str) -> None:
+        """End the lease of `owner`, so that another worker can lead at once."""
         async with self._database.background(Role.FEED) as connection:
             await run(connection, "release_leader", mirror=self.mirror, owner=owner)

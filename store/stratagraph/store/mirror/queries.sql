@@ -1,20 +1,21 @@
 -- add_drift --
 -- Add the differences found in one bucket to the running scrub.
-UPDATE mirror_keeper SET drift = drift || (
+UPDATE mirror_leader SET drift = drift || (
   SELECT jsonb_object_agg(a.name, a.count + coalesce((drift ->> a.name)::bigint, 0))
   FROM unnest(CAST(:names AS text[]), CAST(:counts AS bigint[])) AS a(name, count))
 WHERE mirror = :mirror
 
 -- advance_scrub --
 -- Store the position of the running scrub.
-UPDATE mirror_keeper SET checked_kind = :kind, checked_tenant = :tenant, checked_id = :id,
+UPDATE mirror_leader SET checked_kind = :kind, checked_tenant = :tenant, checked_id = :id,
   check_began_at = coalesce(check_began_at, clock_timestamp())
 WHERE mirror = :mirror
 
 -- begin_generation --
--- A number higher than any that this database or the mirror itself has seen.
+-- Insert a generation, with a number higher than any that this database or the mirror itself has seen.
 INSERT INTO mirror_generation (mirror, generation, state, incarnation, tenant, reason, total)
-SELECT :mirror, greatest(:at_least, coalesce((SELECT max(generation) FROM mirror_generation WHERE mirror = :mirror), 0)) + 1,
+SELECT :mirror,
+  greatest(:at_least, coalesce((SELECT max(generation) FROM mirror_generation WHERE mirror = :mirror), 0)) + 1,
   :state, :incarnation, :tenant, :reason, :total
 RETURNING generation
 
@@ -30,14 +31,14 @@ WHERE g.mirror = :mirror AND g.generation < :generation AND g.state <> 'retired'
 
 -- delete_dead_letters --
 -- Delete the dead letters of the given changes.
-DELETE FROM sync_parked p
+DELETE FROM sync_dead_letter d
 USING unnest(CAST(:tenants AS bigint[]), CAST(:kinds AS smallint[]), CAST(:ids AS uuid[])) AS a(tenant, kind, id)
-WHERE p.consumer = :consumer AND p.tenant = a.tenant AND p.kind = a.kind AND p.id = a.id
-RETURNING p.id
+WHERE d.consumer = :consumer AND d.tenant = a.tenant AND d.kind = a.kind AND d.id = a.id
+RETURNING d.id
 
 -- drop_dead_letters --
 -- Delete the dead letters with the given ids, or all of a consumer.
-DELETE FROM sync_parked WHERE consumer = :consumer AND (:everything OR id = ANY(CAST(:ids AS uuid[]))) RETURNING id
+DELETE FROM sync_dead_letter WHERE consumer = :consumer AND (:everything OR id = ANY(CAST(:ids AS uuid[]))) RETURNING id
 
 -- estimate_rows --
 -- Estimate how many records and relations there are, from the planner's statistics.
@@ -46,66 +47,70 @@ WHERE oid IN ('record'::regclass, 'relation'::regclass)
 
 -- fetch_due_dead_letters --
 -- Fetch the dead letters whose next attempt is due.
-SELECT tenant, kind, id, version FROM sync_parked
+SELECT tenant, kind, id, version FROM sync_dead_letter
 WHERE consumer = :consumer AND next_try <= clock_timestamp() ORDER BY next_try LIMIT :limit
 
 -- finish_scrub --
 -- Record the result of a finished scrub and begin the next one.
-UPDATE mirror_keeper SET checked_kind = 1, checked_tenant = 0, checked_id = NULL, check_began_at = NULL,
+UPDATE mirror_leader SET checked_kind = 1, checked_tenant = 0, checked_id = NULL, check_began_at = NULL,
   last_checked_at = clock_timestamp(), last_drift = drift, drift = '{}'
 WHERE mirror = :mirror
 
 -- generations_of --
--- The number that rows carry now: the newest of the whole mirror, and of tenants that have one of their own since.
+-- Fetch the newest generation of the whole mirror and that of each tenant which has had one of its own.
 SELECT tenant, max(generation) AS generation FROM mirror_generation WHERE mirror = :mirror GROUP BY tenant
 
 -- lease_leader --
--- Take or keep the right to keep a mirror.
--- No row: another has it.
-INSERT INTO mirror_keeper AS k (mirror, owner, epoch, lease_until)
+-- Acquire or extend the lease of a mirror's leader.
+-- Returns no row while another worker leads. A lease that ends later than any lease can was stored before the server's
+-- clock was set back.
+INSERT INTO mirror_leader AS l (mirror, owner, epoch, lease_until)
 VALUES (:mirror, :owner, 1, clock_timestamp() + make_interval(secs => :lease_s))
 ON CONFLICT (mirror) DO UPDATE
 SET owner = excluded.owner, lease_until = excluded.lease_until,
-  epoch = k.epoch + CASE WHEN k.owner = excluded.owner THEN 0 ELSE 1 END
-WHERE k.owner = excluded.owner OR k.lease_until < clock_timestamp()
-  OR k.lease_until > clock_timestamp() + make_interval(secs => 2 * :lease_s)
-RETURNING k.epoch
+  epoch = l.epoch + CASE WHEN l.owner = excluded.owner THEN 0 ELSE 1 END
+WHERE l.owner = excluded.owner OR l.lease_until < clock_timestamp()
+  OR l.lease_until > clock_timestamp() + make_interval(secs => 2 * :lease_s)
+RETURNING l.epoch
 
 -- list_dead_letters --
--- List the dead letters of a consumer, the oldest first.
-SELECT tenant, kind, id, version, error, tries, next_try FROM sync_parked
+-- List the dead letters of a consumer, ordered by their next attempt.
+SELECT tenant, kind, id, version, error, tries, next_try FROM sync_dead_letter
 WHERE consumer = :consumer ORDER BY next_try LIMIT :limit
 
 -- list_nodes --
--- A bucket's records one by one.
--- Without :upto, the last bucket has no end.
+-- List the versions and digests of a bucket's records.
+-- Without :upto, which is so for a tenant's last bucket, it has no end.
 SELECT r.id, r.row_version AS version, {node_digest} AS digest FROM record r
-WHERE r.tenant = :tenant AND r.id > CAST(:after AS uuid) AND (CAST(:upto AS uuid) IS NULL OR r.id <= CAST(:upto AS uuid))
+WHERE r.tenant = :tenant AND r.id > CAST(:after AS uuid)
+  AND (CAST(:upto AS uuid) IS NULL OR r.id <= CAST(:upto AS uuid))
 ORDER BY r.id
 
 -- list_relations --
--- A bucket's live relations one by one.
--- Without :upto, the last bucket has no end.
+-- List the versions and digests of a bucket's live relations.
+-- Without :upto, which is so for a tenant's last bucket, it has no end.
 SELECT e.id, e.row_version AS version, {relation_digest} AS digest FROM relation e
-WHERE e.tenant = :tenant AND e.id > CAST(:after AS uuid) AND (CAST(:upto AS uuid) IS NULL OR e.id <= CAST(:upto AS uuid))
+WHERE e.tenant = :tenant AND e.id > CAST(:after AS uuid)
+  AND (CAST(:upto AS uuid) IS NULL OR e.id <= CAST(:upto AS uuid))
   AND e.ended_at IS NULL
 ORDER BY e.id
 
 -- mirror_counts --
--- How many records and live relations the mirror should show, of one tenant or of all.
+-- Count the records and the live relations that the mirror should show, of one tenant or of all.
 SELECT
   (SELECT count(*) FROM record WHERE CAST(:tenant AS bigint) IS NULL OR tenant = :tenant) AS records,
   (SELECT count(*) FROM relation
    WHERE ended_at IS NULL AND (CAST(:tenant AS bigint) IS NULL OR tenant = :tenant)) AS relations
 
 -- mirror_freshness --
--- How far a mirror is for a tenant, and whether it shows the truth: a mirror is the consumer of its name.
+-- Measure how far a mirror is behind for a tenant, and whether it shows the truth.
+-- A mirror is the consumer of the same name.
 WITH {feed_lag}, newest AS (
   SELECT generation, state FROM mirror_generation
   WHERE mirror = :consumer AND (tenant IS NULL OR tenant = :tenant) AND (tenant IS NULL OR state = 'building')
   ORDER BY generation DESC LIMIT 1
 )
-SELECT lag.tick, lag.changes, lag.seconds, newest.generation, newest.state IN ('active', 'refreshing') AS whole
+SELECT lag.snapshot, lag.changes, lag.seconds, newest.generation, newest.state IN ('active', 'refreshing') AS whole
 FROM lag, newest
 
 -- mirror_nodes --
@@ -128,7 +133,7 @@ SELECT generation, state, reason, done, total, started_at, completed_at FROM mir
 WHERE mirror = :mirror AND tenant IS NULL ORDER BY generation DESC LIMIT 1
 
 -- next_mirrored_tenant --
--- The next tenant that has anything to show.
+-- Find the next tenant that has any row to show.
 SELECT min(tenant) AS tenant FROM (
   (SELECT tenant FROM record WHERE tenant > :after ORDER BY tenant LIMIT 1)
   UNION ALL
@@ -136,10 +141,10 @@ SELECT min(tenant) AS tenant FROM (
 ) next
 
 -- node_columns --
--- What the mirror shows of records: never a text, and a payload only where it is a plan's structure or an entity's types.
--- A sealed record has neither name nor types, and a plan without steps, which takes away those of an earlier version.
--- `digest` is of all that the mirror will show, so that both sides can be compared by sums; 32 bits, since a sum of
--- greater numbers overflows in Cypher.
+-- Fragment: what the mirror shows of a record `r`: no text, and of payloads only plan steps and entity types.
+-- A sealed record has no name, no types, and a plan without steps, which removes the steps of an earlier version.
+-- `digest` covers all that the mirror shows, so that the stores can be compared by sums. It has 32 bits: a sum of
+-- greater numbers would overflow in Cypher.
 r.tenant, r.id, r.type, r.scope, r.sensitivity, r.state, r.name, r.row_version, r.created_at, r.occurred_at,
 CASE r.type
   WHEN 6 THEN coalesce(r.payload, '{"nodes": [], "edges": []}')
@@ -155,19 +160,10 @@ END AS payload,
   CASE WHEN r.sensitivity <= :names_up_to AND r.type IN (3, 6) THEN r.payload::text END
 ), 'UTF8')), 'hex'), 8))::bit(32)::bigint
 
--- open_generations --
--- What has been begun and not completed, oldest first; of whole mirrors only the newest counts.
-SELECT generation, tenant, state, reason, done, total FROM mirror_generation g
-WHERE mirror = :mirror AND state IN ('building', 'refreshing')
-  AND NOT EXISTS (
-    SELECT FROM mirror_generation n WHERE n.mirror = g.mirror AND n.generation > g.generation
-      AND (n.tenant IS NULL OR n.tenant = g.tenant))
-ORDER BY generation
-
 -- read_scrub --
 -- Fetch the position and the findings of the running scrub, and the result of the last one.
 SELECT checked_kind, checked_tenant, checked_id, check_began_at, drift, last_checked_at, last_drift
-FROM mirror_keeper WHERE mirror = :mirror
+FROM mirror_leader WHERE mirror = :mirror
 
 -- relation_columns --
 -- Fragment: what the mirror shows of a relation `e`.
@@ -181,19 +177,19 @@ e.tenant, e.id, e.source, e.target, e.predicate, e.weight, e.created_at, e.ended
 
 -- release_leader --
 -- Release the leader's lease on a mirror.
-UPDATE mirror_keeper SET lease_until = '-infinity', owner = NULL WHERE mirror = :mirror AND owner = :owner
+UPDATE mirror_leader SET lease_until = '-infinity', owner = NULL WHERE mirror = :mirror AND owner = :owner
 
 -- restart_cursors --
--- Everybody of this consumer stands at the newest tick; whoever held a cursor has lost it.
-UPDATE sync_cursor SET tick = newest.id, win_tick = NULL, win_seq = 0, owner = NULL, epoch = epoch + 1,
+-- Move all cursors of a consumer to the newest snapshot and end their leases.
+UPDATE sync_cursor SET snapshot = newest.id, window_snapshot = NULL, window_seq = 0, owner = NULL, epoch = epoch + 1,
   lease_until = '-infinity'
-FROM (SELECT id, nonce FROM sync_tick ORDER BY id DESC LIMIT 1) newest
+FROM (SELECT id, nonce FROM sync_snapshot ORDER BY id DESC LIMIT 1) newest
 WHERE consumer = :consumer
 RETURNING newest.id, newest.nonce
 
 -- retry_dead_letters --
 -- Make dead letters due at once.
-UPDATE sync_parked SET next_try = clock_timestamp()
+UPDATE sync_dead_letter SET next_try = clock_timestamp()
 WHERE consumer = :consumer AND (:everything OR id = ANY(CAST(:ids AS uuid[]))) RETURNING id
 
 -- rows_of_generation --
@@ -201,46 +197,56 @@ WHERE consumer = :consumer AND (:everything OR id = ANY(CAST(:ids AS uuid[]))) R
 SELECT done FROM mirror_generation WHERE mirror = :mirror AND generation = :generation
 
 -- scan_nodes --
--- The next records in key order, of one tenant or of all, for reading everything afresh.
+-- Fetch the next records in key order, of one tenant or of all, for a rebuild.
 SELECT {node_columns}
 FROM record r
 WHERE (r.tenant, r.id) > (:tenant, CAST(:id AS uuid)) AND r.tenant <= :last_tenant
 ORDER BY r.tenant, r.id LIMIT :page
 
 -- scan_relations --
--- The next live relations in key order.
+-- Fetch the next live relations in key order, of one tenant or of all, for a rebuild.
 SELECT {relation_columns}
 FROM relation e
 WHERE (e.tenant, e.id) > (:tenant, CAST(:id AS uuid)) AND e.tenant <= :last_tenant AND e.ended_at IS NULL
 ORDER BY e.tenant, e.id LIMIT :page
 
 -- sum_nodes --
--- One bucket: the next records of a tenant in key order, summed.
+-- Sum up a bucket: the next :size records of a tenant in key order.
 WITH bucket AS (
   SELECT r.id, r.row_version, {node_digest} AS digest FROM record r
   WHERE r.tenant = :tenant AND r.id > CAST(:after AS uuid) ORDER BY r.id LIMIT :size
 )
-SELECT count(*) AS count, coalesce(sum(row_version), 0)::bigint AS versions, coalesce(sum(digest), 0)::bigint AS digests,
-  (SELECT id FROM bucket ORDER BY id DESC LIMIT 1) AS last
+SELECT count(*) AS count, coalesce(sum(row_version), 0)::bigint AS versions,
+  coalesce(sum(digest), 0)::bigint AS digests, (SELECT id FROM bucket ORDER BY id DESC LIMIT 1) AS last
 FROM bucket
 
 -- sum_relations --
--- One bucket: the next live relations of a tenant in key order, summed.
+-- Sum up a bucket: the next :size live relations of a tenant in key order.
 WITH bucket AS (
   SELECT e.id, e.row_version, {relation_digest} AS digest FROM relation e
   WHERE e.tenant = :tenant AND e.id > CAST(:after AS uuid) AND e.ended_at IS NULL ORDER BY e.id LIMIT :size
 )
-SELECT count(*) AS count, coalesce(sum(row_version), 0)::bigint AS versions, coalesce(sum(digest), 0)::bigint AS digests,
-  (SELECT id FROM bucket ORDER BY id DESC LIMIT 1) AS last
+SELECT count(*) AS count, coalesce(sum(row_version), 0)::bigint AS versions,
+  coalesce(sum(digest), 0)::bigint AS digests, (SELECT id FROM bucket ORDER BY id DESC LIMIT 1) AS last
 FROM bucket
+
+-- unfinished_generations --
+-- List the generations that have begun and are not complete, oldest first.
+-- A newer generation of the whole mirror supersedes every older one, a tenant's only its own.
+SELECT generation, tenant, state, reason, done, total FROM mirror_generation g
+WHERE mirror = :mirror AND state IN ('building', 'refreshing')
+  AND NOT EXISTS (
+    SELECT FROM mirror_generation n WHERE n.mirror = g.mirror AND n.generation > g.generation
+      AND (n.tenant IS NULL OR n.tenant = g.tenant))
+ORDER BY generation
 
 -- update_progress --
 -- Store how many rows of a generation have been written.
 UPDATE mirror_generation SET done = :done WHERE mirror = :mirror AND generation = :generation
 
 -- upsert_dead_letter --
--- Set a change aside that the mirror refused, with a back-off that doubles up to an hour.
-INSERT INTO sync_parked AS p (consumer, tenant, kind, id, version, error, tries, next_try)
+-- Store a change that the mirror refused; the pause before the next attempt doubles up to one hour.
+INSERT INTO sync_dead_letter AS d (consumer, tenant, kind, id, version, error, tries, next_try)
 VALUES (:consumer, :tenant, :kind, :id, :version, :error, 1, clock_timestamp() + interval '10 s')
 ON CONFLICT (consumer, tenant, kind, id) DO UPDATE SET version = excluded.version, error = excluded.error,
-  tries = p.tries + 1, next_try = clock_timestamp() + least(interval '1 h', interval '10 s' * power(2, p.tries))
+  tries = d.tries + 1, next_try = clock_timestamp() + least(interval '1 h', interval '10 s' * power(2, d.tries))

@@ -1,4 +1,4 @@
-"""What the mirror reads: rows as they are now, across tenants, by whoever keeps the mirror and nobody else."""
+"""The rows of Postgres that the mirror shows, read as they are now, across tenants, by the mirror's workers only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from stratagraph.store.feed.consumer import Change, Kind, Logged, log_changes
+from stratagraph.store.feed.changes import Change, Kind, LoggedChange, log_changes
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
@@ -20,18 +20,18 @@ _LAST_TENANT = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A row's key in the order of a scan; the next page begins after it."""
+class ScanPosition:
+    """The key after which the next page of a scan begins."""
 
     tenant: int
     id: UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sums:
-    """A bucket in one number each: rows, their versions, digests of all that the mirror shows of them.
+class BucketDigest:
+    """The sums by which a bucket is compared: of its rows, of their versions, and of their digests.
 
-    `last` is the bucket's last key, None where it holds the last rows there are, and so has no end.
+    `last` is the last key of the bucket, None for the last bucket of a tenant, which has no end.
     """
 
     count: int
@@ -41,22 +41,22 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What one side says of a row: its version, and the digest of what the mirror shows of it."""
+class RowDigest:
+    """The version of a row and the digest of what the mirror shows of it, in one of the two stores."""
 
     version: int
     digest: int
 
 
 class MirrorSource:
-    """The truth, as the mirror's keepers see it. `names_up_to` is the highest level whose names it shows."""
+    """Reads the rows that the mirror shows. `names_up_to` is the highest sensitivity whose names it shows."""
 
     def __init__(self, database: Database, *, names_up_to: Sensitivity) -> None:
         self._database = database
         self.names_up_to = names_up_to
 
     async def rows(self, kind: Kind, keys: Sequence[tuple[int, UUID]]) -> list[dict[str, Any]]:
-        """The rows with these keys (tenant, id) that are still there, in one snapshot."""
+        """Return the rows with the given keys (tenant, id) that exist, read in one snapshot."""
         if not keys:
             return []
         async with self._database.background_snapshot(Role.FEED) as connection:
@@ -70,45 +70,47 @@ class MirrorSource:
             return [dict(row) for row in rows]
 
     async def scan(
-        self, kind: Kind, after: Place | None, *, tenant: int | None, page: int
-    ) -> tuple[list[dict[str, Any]], Place | None]:
-        """The next rows in key order, of one tenant or of all, and where the page after them begins; None at the
-        end."""
-        place = after or Place(tenant=tenant or 0, id=FIRST_ID)
+        self, kind: Kind, after: ScanPosition | None, *, tenant: int | None, page: int
+    ) -> tuple[list[dict[str, Any]], ScanPosition | None]:
+        """Return the next rows in key order, of one tenant or of all, and where the page after them begins.
+
+        The position is None after the last page.
+        """
+        position = after or ScanPosition(tenant=tenant or 0, id=FIRST_ID)
         async with self._database.background_snapshot(Role.FEED) as connection:
             rows = await fetch(
                 connection,
                 "scan_nodes" if kind is Kind.RECORD else "scan_relations",
-                tenant=place.tenant,
-                id=place.id,
+                tenant=position.tenant,
+                id=position.id,
                 last_tenant=_LAST_TENANT if tenant is None else tenant,
                 page=page,
                 **self._names(kind),
             )
-        end = Place(tenant=rows[-1]["tenant"], id=rows[-1]["id"]) if len(rows) == page else None
+        end = ScanPosition(tenant=rows[-1]["tenant"], id=rows[-1]["id"]) if len(rows) == page else None
         return [dict(row) for row in rows], end
 
     async def counts(self, tenant: int | None = None) -> tuple[int, int]:
-        """Records and live relations there are."""
+        """Return the number of records and of live relations, of one tenant or of all."""
         async with self._database.background_snapshot(Role.FEED) as connection:
             row = (await fetch(connection, "mirror_counts", tenant=tenant))[0]
         return row["records"], row["relations"]
 
     async def estimate(self, tenant: int | None) -> int:
-        """About how many rows a scan will meet: counted for one tenant, the planner's figure for all."""
+        """Return about how many rows a scan reads: a count for one tenant, the planner's estimate for all."""
         if tenant is not None:
             return sum(await self.counts(tenant))
         async with self._database.background_snapshot(Role.FEED) as connection:
             return int((await fetch(connection, "estimate_rows"))[0]["rows"])
 
     async def next_tenant(self, after: int) -> int | None:
-        """The next number of a tenant that has anything to show."""
+        """Return the number of the next tenant that has any row to show."""
         async with self._database.background_snapshot(Role.FEED) as connection:
             found: int | None = (await fetch(connection, "next_mirrored_tenant", after=after))[0]["tenant"]
         return found
 
-    async def sums(self, kind: Kind, tenant: int, after: UUID, *, size: int) -> Sums:
-        """The next bucket of a tenant, in key order."""
+    async def bucket_digest(self, kind: Kind, tenant: int, after: UUID, *, size: int) -> BucketDigest:
+        """Return the sums of a tenant's next `size` rows in key order."""
         async with self._database.background_snapshot(Role.FEED) as connection:
             row = (
                 await fetch(
@@ -120,15 +122,15 @@ class MirrorSource:
                     **self._names(kind),
                 )
             )[0]
-        return Sums(
+        return BucketDigest(
             count=row["count"],
             versions=row["versions"],
             digests=row["digests"],
             last=row["last"] if row["count"] == size else None,
         )
 
-    async def told(self, kind: Kind, tenant: int, after: UUID, upto: UUID | None) -> dict[UUID, Told]:
-        """A bucket's rows one by one."""
+    async def row_digests(self, kind: Kind, tenant: int, after: UUID, upto: UUID | None) -> dict[UUID, RowDigest]:
+        """Return the digests of a bucket's rows, by id: keys after `after`, and up to `upto` unless it is None."""
         async with self._database.background_snapshot(Role.FEED) as connection:
             rows = await fetch(
                 connection,
@@ -138,17 +140,17 @@ class MirrorSource:
                 upto=upto,
                 **self._names(kind),
             )
-        return {row["id"]: Told(version=row["version"], digest=row["digest"]) for row in rows}
+        return {row["id"]: RowDigest(version=row["version"], digest=row["digest"]) for row in rows}
 
-    async def tick_nonces(self, ticks: Collection[int]) -> dict[int, UUID]:
-        """The nonces of those ticks that there are."""
-        table = tables.sync_tick
+    async def snapshot_nonces(self, snapshots: Collection[int]) -> dict[int, UUID]:
+        """Return the nonces of the given snapshots that exist, by number."""
+        table = tables.sync_snapshot
         async with self._database.background(Role.FEED) as connection:
-            rows = await connection.execute(select(table.c.id, table.c.nonce).where(table.c.id.in_(ticks)))
+            rows = await connection.execute(select(table.c.id, table.c.nonce).where(table.c.id.in_(snapshots)))
             return {row.id: row.nonce for row in rows}
 
-    async def ask_again(self, tenant: int, changes: Sequence[Change]) -> None:
-        """Log repairs: the mirror is written by whoever follows the feed, and by nobody else."""
+    async def log_repairs(self, tenant: int, changes: Sequence[Change]) -> None:
+        """Append repairs to the change log, which the workers apply: they are the mirror's only writers."""
         async with self._database.background(Role.FEED) as connection:
             await log_changes(connection, tenant, changes)
 
@@ -156,5 +158,6 @@ class MirrorSource:
         return {"names_up_to": int(self.names_up_to)} if kind is Kind.RECORD else {}
 
 
-def keys_of(changes: Sequence[Logged], kind: Kind) -> list[tuple[int, UUID]]:
+def keys_of(changes: Sequence[LoggedChange], kind: Kind) -> list[tuple[int, UUID]]:
+    """Return the keys (tenant, id) of the changes of one kind."""
     return [(change.tenant, change.id) for change in changes if change.kind is kind]

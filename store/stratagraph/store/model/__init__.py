@@ -1,4 +1,4 @@
-"""What a memory is, without any I/O: records and payloads, salience, trust, predicates, canonical forms, errors.
+"""The domain model: records and payloads, salience, trust, predicates, canonical forms, errors.
 
-Everything here is a value or a pure function; time comes in as an argument.
+Only values and pure functions: no I/O, and the time is an argument. docs/specification.md says what each one means.
 """

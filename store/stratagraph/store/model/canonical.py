@@ -1,8 +1,8 @@
-"""Canonical JSON, keyed hashes over it, and what JSON we can store at all.
+"""Canonical JSON, keyed hashes over it, and the check that a JSON value can be stored.
 
-Keys of facts, names and identifiers are HMAC-SHA256 with the tenant's index key over RFC 8785 JSON, so `1` and
-`1.0` are one value, a long object makes a short key, and a dump of the database does not spell out what is
-known (design decisions 5 and 18).
+The keys of facts, names and identifiers are HMAC-SHA256, with the tenant's index key, over RFC 8785 JSON. So `1` and
+`1.0` are one value, a long object has a short key, and a dump of the database does not reveal what it describes.
+See docs/data-model.md, Facts and Entities.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import rfc8785
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded
 
 MAX_DEPTH = 64  # levels of nesting; deeper JSON is a mistake or an attack
-KEY_BYTES = 32
-_LARGEST_INTEGER = 2**53 - 1  # up to here RFC 8785 takes integers as they are
+KEY_BYTES = 32  # of index keys, data keys and master keys
+_LARGEST_INTEGER = 2**53 - 1  # RFC 8785 accepts integers up to this magnitude
 
 
 def canonical_json(value: Any, *, path: list[str]) -> bytes:
-    """RFC 8785 bytes. Raises InvalidInput where a number has no exact IEEE 754 double."""
+    """Return the value as RFC 8785 JSON. Raises InvalidInput for a number without an exact IEEE 754 double."""
     try:
         return rfc8785.dumps(_as_doubles(value))
     except rfc8785.CanonicalizationError as error:
@@ -30,7 +30,7 @@ def canonical_json(value: Any, *, path: list[str]) -> bytes:
 
 
 def _as_doubles(value: Any) -> Any:
-    """Large integers that a double holds exactly, as doubles: JSON does not tell 1e16 from 10000000000000000."""
+    """Return the value with large integers that a double holds exactly as doubles: in JSON, 1e16 is the same number."""
     if isinstance(value, dict):
         return {name: _as_doubles(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -41,12 +41,12 @@ def _as_doubles(value: Any) -> Any:
 
 
 def keyed_hash(key: bytes, kind: str, value: bytes) -> bytes:
-    """32 bytes that depend on the tenant's index key; `kind` keeps the hashes of different ideas apart."""
+    """Return HMAC-SHA256 of `value`, 32 bytes. `kind` separates hashes of different purposes from each other."""
     return hmac.digest(key, kind.encode() + b"\x00" + value, "sha256")
 
 
 def normalised_name(name: str) -> str:
-    """How names are compared: compatibility form, one space between words, no case.
+    """Return a name as names are compared: Unicode compatibility form, case-folded, single spaces between words.
 
     >>> normalised_name("  Auth  Middleware ")
     'auth middleware'
@@ -55,7 +55,7 @@ def normalised_name(name: str) -> str:
 
 
 def check_json(value: Any, *, path: list[str], depth: int = 0) -> None:
-    """Raise InvalidInput for JSON that PostgreSQL cannot hold; the error names the place and the mend."""
+    """Raise InvalidInput for a value that PostgreSQL cannot store as JSON, LimitExceeded beyond MAX_DEPTH levels."""
     if depth > MAX_DEPTH:
         raise LimitExceeded(f"{'.'.join(path[:6])}…: nested deeper than {MAX_DEPTH} levels", path=path)
     if isinstance(value, str):
@@ -64,12 +64,12 @@ def check_json(value: Any, *, path: list[str], depth: int = 0) -> None:
                 f"{'.'.join(path)}: contains the character U+0000, which cannot be stored; leave it out",
                 path=path,
             )
-        if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+        if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
             raise InvalidInput(f"{'.'.join(path)}: contains half of a surrogate pair; send valid UTF-8", path=path)
     elif isinstance(value, dict):
         for name, item in value.items():
             if not isinstance(name, str):
-                raise InvalidInput(f"{'.'.join(path)}: object keys are strings, not {name!r}", path=path)
+                raise InvalidInput(f"{'.'.join(path)}: object keys must be strings, not {name!r}", path=path)
             check_json(name, path=path, depth=depth)
             check_json(item, path=[*path, name], depth=depth + 1)
     elif isinstance(value, list):
@@ -77,6 +77,6 @@ def check_json(value: Any, *, path: list[str], depth: int = 0) -> None:
             check_json(item, path=[*path, str(position)], depth=depth + 1)
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise InvalidInput(f"{'.'.join(path)}: {value} is not a JSON number", path=path)
+            raise InvalidInput(f"{'.'.join(path)}: {value} is not a JSON number; use a finite one", path=path)
     elif value is not None and not isinstance(value, bool | int):
         raise InvalidInput(f"{'.'.join(path)}: a {type(value).__name__} is not JSON", path=path)

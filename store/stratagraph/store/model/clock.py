@@ -1,4 +1,4 @@
-"""Time comes in as an argument, so that tests can turn the hands."""
+"""The clock that services are given, and the forms in which times are read and written."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ RESOLUTION = timedelta(microseconds=1)  # the resolution of timestamptz
 
 
 class Clock(Protocol):
+    """The source of the current time. Services take it as an argument, so that tests can set the time."""
+
     def now(self) -> datetime: ...
 
 
 class SystemClock:
+    """The clock of the machine."""
+
     def now(self) -> datetime:
         return datetime.now(UTC)
 
 
 def as_utc(value: datetime, *, path: list[str]) -> datetime:
-    """The same instant in UTC. Raises InvalidInput for a datetime without an offset."""
+    """Return the same instant in UTC. Raises InvalidInput, naming `path`, for a datetime without an offset."""
     if value.tzinfo is None or value.utcoffset() is None:
         raise InvalidInput(
             f"{'.'.join(path)}: {value.isoformat()} has no UTC offset; write for example {value.isoformat()}Z",
@@ -30,5 +34,5 @@ def as_utc(value: datetime, *, path: list[str]) -> datetime:
 
 
 def rfc3339(value: datetime) -> str:
-    """UTC with a `Z`, microseconds only where there are any."""
+    """Return the instant as RFC 3339 text in UTC with a `Z`; microseconds only if they are not 0."""
     return value.astimezone(UTC).isoformat().replace("+00:00", "Z")

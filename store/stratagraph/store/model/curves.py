@@ -1,8 +1,8 @@
-"""Custom curves: by which functions of time, beside the built-in two, salience may fall. Pure.
+"""Custom curves: functions of time, besides the exponential and the linear one, by which salience may fall.
 
-A custom curve is a registered pair. Its Python half is here: the share that is left after a time, and in closed form
-the time after which a share is left. Its SQL half is the function `curve_<name>(elapsed_s, half_life_s, params)`,
-which a migration makes and `salience_at` calls; a test holds the two together. Every curve starts at 1 and never rises.
+A custom curve has two halves. The Python half, here, gives the share that is left after a time, and in closed form the
+time after which a share is left. The SQL half is the function `curve_<name>(elapsed_s, half_life_s, params)`, which a
+migration makes and `salience_at` calls; a test compares the two. Every curve starts at 1 and never rises.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from typing import Any
 from stratagraph.store.model.errors import InvalidInput
 
 Params = Mapping[str, Any]
-MAX_BETA = 1e6  # exponent of the power law; a curve so steep is a step
+MAX_BETA = 1e6  # exclusive bound of the power law's exponent; so steep a curve is a step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomCurve:
-    """One registered curve. Times are seconds; `params` are those of the record, checked by `check`.
+    """One registered curve. Times are in seconds; `params` are the record's.
 
-    `seconds_until` may return infinity: then that share is left for ever.
+    `check(params, path)` raises InvalidInput for parameters that the curve cannot use. `retained(elapsed_s,
+    half_life_s, params)` returns the share that is left. `seconds_until(share, half_life_s, params)` returns the time
+    after which that share is left, or infinity if it never falls so low.
     """
 
     name: str
@@ -32,9 +34,9 @@ class CustomCurve:
 
 
 def custom_curve(params: Params | None, *, path: list[str]) -> CustomCurve:
-    """The curve that `params["name"]` names, a power law where it names none.
+    """Return the curve that `params["name"]` names; the power law if there is no name.
 
-    Raises InvalidInput listing the registered curves where there is none of that name, and where a parameter is wrong.
+    Raises InvalidInput for an unknown name, listing the registered curves, and for an invalid parameter.
     """
     given = params or {}
     name = given.get("name", POWER_LAW.name)
@@ -42,17 +44,19 @@ def custom_curve(params: Params | None, *, path: list[str]) -> CustomCurve:
     if curve is None:
         where = [*path, "params", "name"]
         raise InvalidInput(
-            f"{'.'.join(where)}: {name!r} is no registered curve; there are {', '.join(sorted(CURVES))}", path=where
+            f"{'.'.join(where)}: {name!r} is not a registered curve; choose one of {', '.join(sorted(CURVES))}",
+            path=where,
         )
     curve.check(given, path)
     return curve
 
 
-def _check_power_law(params: Params, path: list[str]) -> None:
+def check_power_law(params: Params, path: list[str]) -> None:
+    """Raise InvalidInput unless `beta` is above 0 and below MAX_BETA: at 0 or less the curve would not fall."""
     beta = params.get("beta", 1.0)
     if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 < beta < MAX_BETA:
         where = [*path, "params", "beta"]
-        raise InvalidInput(f"{'.'.join(where)}: a number above 0 and below {MAX_BETA:g}", path=where)
+        raise InvalidInput(f"{'.'.join(where)}: must be a number above 0 and below {MAX_BETA:g}", path=where)
 
 
 def _power_law(elapsed_s: float, half_life_s: float, params: Params) -> float:
@@ -70,7 +74,8 @@ def _beta(params: Params) -> float:
     return float(params.get("beta", 1.0))
 
 
-# s·(1+Δ/τ)^−β with the half-life as τ and `beta` (1 unless given) as β: heavy-tailed, as forgetting is in people.
-POWER_LAW = CustomCurve(name="power_law", check=_check_power_law, retained=_power_law, seconds_until=_power_law_until)
+# The power law of forgetting, (1 + Δ/τ)^−β, with the half-life as τ and `beta` (1 unless given) as β: Wickelgren,
+# "Single-trace fragility theory of memory dynamics", Memory & Cognition 2, 1974. Its tail is heavier than exponential.
+POWER_LAW = CustomCurve(name="power_law", check=check_power_law, retained=_power_law, seconds_until=_power_law_until)
 
 CURVES: dict[str, CustomCurve] = {curve.name: curve for curve in (POWER_LAW,)}

@@ -1,4 +1,4 @@
-"""The closed vocabularies. Values are what the database stores; names, in lower case, are what JSON shows."""
+"""The closed vocabularies. The database stores the values; JSON shows the names in lower case."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from stratagraph.store.model.errors import InvalidInput
 
 
 class NamedEnum(IntEnum):
-    """A number in the database, a lower-case word everywhere else."""
+    """An enum that is a number in the database and a lower-case word everywhere else."""
 
     @property
     def label(self) -> str:
+        """The member's word."""
         return self.name.lower()
 
     @classmethod
     def parse(cls, label: str, *, path: list[str]) -> Self:
-        """Raises InvalidInput listing the words there are."""
+        """Return the member with this word. Raises InvalidInput, listing the words, if there is none."""
         try:
             return cls[label.upper()]
         except KeyError:
@@ -26,12 +27,12 @@ class NamedEnum(IntEnum):
 
 
 class MemoryType(NamedEnum):
-    EPISODIC = 1  # what happened
-    WORKING = 2  # what are we doing
-    ENTITY = 3  # who and what is named
-    SEMANTIC = 4  # what is true
-    COMPETENCE = 5  # how to do it
-    PLAN_GRAPH = 6  # which sequence solved it
+    EPISODIC = 1  # something that happened
+    WORKING = 2  # what is being done
+    ENTITY = 3  # a person or thing with a name
+    SEMANTIC = 4  # a fact
+    COMPETENCE = 5  # how to do something
+    PLAN_GRAPH = 6  # a sequence of steps that solved a task
 
 
 class Sensitivity(NamedEnum):
@@ -56,9 +57,9 @@ class Curve(NamedEnum):
 
 
 class DeletionPolicy(NamedEnum):
-    AUTO_PRUNE = 1  # goes when its salience has decayed
-    MANUAL_ONLY = 2  # goes by an explicit delete
-    NEVER = 3  # deleting it is refused
+    AUTO_PRUNE = 1  # pruned when its salience has decayed
+    MANUAL_ONLY = 2  # deleted by an explicit request only
+    NEVER = 3  # never pruned; a request to delete it is refused
 
 
 class Access(NamedEnum):
@@ -74,7 +75,7 @@ class Outcome(NamedEnum):
 
 
 class SourceKind(StrEnum):
-    """Where a capture comes from; decides what kind of memory it becomes."""
+    """The origin of a capture, which decides the type of the record that it becomes."""
 
     EVENT = "event"
     TOOL_OUTPUT = "tool_output"

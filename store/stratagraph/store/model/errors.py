@@ -1,25 +1,29 @@
-"""What can go wrong, as a caller sees it. Each class is one thing a caller can act on.
+"""The errors of Stratagraph. Each class is one thing that a caller can act on.
 
-StratagraphError                      may the same call succeed later?
-├── InvalidInput(path)                no: mend the input; `path` names the field
-├── Unauthenticated                   no: present a credential
+StratagraphError                      May the same call succeed later?
+├── InvalidInput                      no: correct the input; `path` names the field
+├── Unauthenticated                   no: send a valid credential
 ├── Forbidden                         no: the credential does not allow it
-├── RecordNotFound(record_id)         no (also said of what the caller may not see)
-├── VersionConflict(current)          after reading the record again
-├── EpisodicImmutable                 no: correct what was learned from it
-├── EvidenceRequired                  with evidence
-├── ConditionsOverlap(with_id)        with disjoint conditions
-├── IdempotencyMismatch(key)          with another key
+├── RecordNotFound(record_id)         no; also raised for a record that the caller may not see
+├── VersionConflict(current)          yes, with the record's current version: read the record again
+├── EpisodicImmutable                 no: revise the records that were derived from the episodic one
+├── EvidenceRequired                  no: add a source as evidence
+├── ConditionsOverlap                 no: give conditions or a validity that exclude the other fact's
+├── IdempotencyMismatch               no: use another idempotency key
 ├── DeletionForbidden                 no: the record's deletion policy is `never`
-├── LimitExceeded(path)               with less
-├── ArtifactDamaged                   after its bytes were sent again
+├── LimitExceeded                     no: send less; `path` names the field
+├── ArtifactDamaged                   yes, after its bytes were uploaded again
 ├── StoreUnavailable                  yes: retry with back-off
-│   └── WriteCollision                yes: services retry it by themselves
-│       └── KeyCollision(constraint)
-├── MirrorUnavailable                 yes; reads fall back to SQL by themselves
-└── Misconfigured                     no: mend the settings; the message says which
+│   └── WriteCollision                yes: the services retry it themselves
+│       └── KeyCollision(constraint)  yes: likewise
+├── MirrorUnavailable                 yes; reads fall back to SQL themselves
+└── Misconfigured                     no: change the settings; the message says which
 
-StatementFailed stands apart: a statement that the database refused is a defect of ours, and never shown to a caller.
+Every class has a `code`, which the GraphQL API shows as `extensions.code`, and a `path`: the field of the request that
+is at fault, or None. `retryable` is true where the same call may succeed later without a change.
+
+StatementFailed is not one of them: the database refused a statement for a reason that no retry cures, which is a
+defect in Stratagraph. It is logged and never shown to a caller.
 """
 
 from __future__ import annotations
@@ -28,11 +32,12 @@ from collections.abc import Sequence
 
 
 class StratagraphError(Exception):
-    """Something went wrong in Stratagraph."""
+    """Stratagraph failed."""
 
     code = "INTERNAL"
     retryable = False
 
+    # The default message is the first line of the class's docstring.
     def __init__(self, message: str | None = None, *, path: Sequence[str] | None = None) -> None:
         super().__init__(message or (type(self).__doc__ or "").split("\n", 1)[0])
         self.path = list(path) if path is not None else None
@@ -76,13 +81,13 @@ class VersionConflict(StratagraphError):
     code = "VERSION_CONFLICT"
 
     def __init__(self, current: int, message: str | None = None) -> None:
-        said = message or f"The record has changed since it was read; its version is now {current}. Read it again."
-        super().__init__(said)
+        text = message or f"The record has changed since it was read; its version is now {current}. Read it again."
+        super().__init__(text)
         self.current = current
 
 
 class EpisodicImmutable(StratagraphError):
-    """What happened cannot be edited; revise what was learned from it instead."""
+    """Episodic records cannot be edited; revise the records derived from them instead."""
 
     code = "EPISODIC_IMMUTABLE"
 
@@ -106,7 +111,7 @@ class IdempotencyMismatch(StratagraphError):
 
 
 class DeletionForbidden(StratagraphError):
-    """This record is kept for ever: its deletion policy is `never`."""
+    """The record cannot be deleted: its deletion policy is `never`."""
 
     code = "DELETION_FORBIDDEN"
 
@@ -118,7 +123,7 @@ class LimitExceeded(StratagraphError):
 
 
 class ArtifactDamaged(StratagraphError):
-    """The stored bytes are missing or not those of this hash; send them again to mend it."""
+    """The stored bytes are missing or do not match their hash; upload them again."""
 
     code = "ARTIFACT_DAMAGED"
 
@@ -145,7 +150,7 @@ class KeyCollision(WriteCollision):
 class StatementFailed(Exception):
     """The database refused a statement for a reason that no retry cures.
 
-    `error` is the name of the driver's exception class and `sqlstate` its SQLSTATE; neither quotes a row.
+    `error` is the name of the driver's exception class, `sqlstate` its SQLSTATE. Neither contains data of a row.
     """
 
     def __init__(self, error: str, sqlstate: str | None) -> None:
@@ -162,6 +167,6 @@ class MirrorUnavailable(StratagraphError):
 
 
 class Misconfigured(StratagraphError):
-    """The settings do not fit together."""
+    """The settings are incomplete or contradict each other."""
 
     code = "MISCONFIGURED"

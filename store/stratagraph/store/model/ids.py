@@ -1,4 +1,4 @@
-"""Identifiers: UUIDv7, made by the application so that a record knows its id before it is written."""
+"""Identifiers: UUIDv7, made by the application, so that an id is known before its row is written."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from stratagraph.store.model.errors import InvalidInput
 
 
 def new_id() -> UUID:
+    """Return a new UUIDv7. Ids sort by the millisecond at which they were made."""
     return uuid7()
 
 
 def parse_id(text: str, *, path: list[str]) -> UUID:
-    """Raises InvalidInput naming `path` where `text` is no UUID."""
+    """Return the UUID that `text` spells. Raises InvalidInput, naming `path`, if it is not a UUID."""
     try:
         return UUID(text)
     except ValueError:

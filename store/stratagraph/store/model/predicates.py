@@ -1,6 +1,6 @@
-"""The registry of relation predicates and their inverses (SPEC §1).
+"""The registry of relation predicates and their inverses. See docs/specification.md, Relations.
 
-Relations are stored once, in the direction of the predicate; the inverse is a name for reading them backwards.
+A relation is stored once, in the direction of its predicate; the inverse names the same relation read from its target.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ INVERSES: dict[str, str] = {
     "contested_by": "contests",
     "follows": "followed_by",
 }
-DERIVATIONS = frozenset({"derived_semantic", "supports"})  # from what holds a record to what rests on it
+DERIVATIONS = frozenset({"derived_semantic", "supports"})  # from a source to the record derived from it
 _FORWARD_OF = {inverse: name for name, inverse in INVERSES.items()}
-_FORM = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
+FORM = "[a-z][a-z0-9_]{0,62}"  # a regular expression for Python and PostgreSQL
 _INVERSE_PREFIX = "inverse_of:"
 
 
 def inverse(predicate: str) -> str:
-    """The name of the same relation read from its target.
+    """Return the name of the same relation as read from its target.
 
     >>> inverse("part_of"), inverse("has_part"), inverse("reviews"), inverse("inverse_of:reviews")
     ('has_part', 'part_of', 'inverse_of:reviews', 'reviews')
@@ -43,7 +43,7 @@ def inverse(predicate: str) -> str:
 
 
 def stored_direction(predicate: str) -> tuple[str, bool]:
-    """The predicate as it is stored, and whether source and target must be swapped for it."""
+    """Return the predicate as it is stored, and whether source and target must be swapped."""
     if predicate.startswith(_INVERSE_PREFIX):
         forward, swapped = stored_direction(predicate.removeprefix(_INVERSE_PREFIX))
         return forward, not swapped
@@ -53,10 +53,11 @@ def stored_direction(predicate: str) -> tuple[str, bool]:
 
 
 def check_predicate(predicate: str, *, path: list[str]) -> str:
-    """The predicate itself. Raises InvalidInput where it cannot name a relationship type."""
-    if not _FORM.fullmatch(predicate):
+    """Return the predicate. Raises InvalidInput, naming `path`, if it cannot name a relationship type."""
+    if not re.fullmatch(FORM, predicate):
         raise InvalidInput(
-            f"{'.'.join(path)}: {predicate!r} is no predicate; use lower-case words joined by _, at most 63 letters",
+            f"{'.'.join(path)}: {predicate!r} is not a predicate;"
+            " use lower-case words joined by _, at most 63 characters",
             path=path,
         )
     return predicate

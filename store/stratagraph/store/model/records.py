@@ -1,4 +1,4 @@
-"""A record as everybody outside this room sees it: one frozen object, whole or redacted."""
+"""Records, relations and audit entries as the store returns them: frozen values, whole or redacted."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from stratagraph.store.model.salience import Salience
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRecord:
-    """One memory. `salience` is its value at the instant of reading, in [0, 1].
+    """One memory. `confidence` and `salience` are in [0, 1]; `salience` is the value at the instant of reading.
 
-    `payload` is the canonical JSON of its type's schema (`payloads/`); for an episode of a thread it holds no
-    timeline until `episodes.assemble` reads it for a caller. A redacted record keeps id, type, sensitivity,
+    `payload` is the canonical JSON of its type's schema (`payloads/`). The payload of a thread's episode has no
+    timeline until `episodes.assemble` reads it for a caller. A redacted record keeps id, tenant, type, sensitivity,
     confidence, salience, scope, tags and times, and nothing else.
     """
 
@@ -42,6 +42,7 @@ class MemoryRecord:
     interpretation: dict[str, Any] | None = None
 
     def as_redacted(self) -> MemoryRecord:
+        """Return the record without its content, state, version, lifecycle and provenance."""
         return replace(
             self,
             redacted=True,
@@ -58,7 +59,10 @@ class MemoryRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A directed edge, stored once; `predicates.inverse` names it read from its target. Weight in [0, 1]."""
+    """A directed edge between two records, stored once, in the direction of its predicate. Weight in [0, 1].
+
+    `predicates.inverse` names the same edge as read from its target.
+    """
 
     id: UUID
     source: UUID
@@ -70,6 +74,8 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
+    """One entry of a record's audit log. `rationale` is None where none was given or its text was erased."""
+
     action: str
     actor: str
     timestamp: datetime

@@ -1,9 +1,12 @@
-"""Salience: how much a record matters now. A pure function of time (SPEC §2).
+"""Salience: how much a record matters at an instant, in [0, 1]. See docs/specification.md, Salience.
 
-A record keeps the value `s` and the instant `t0` of its last salience event; what it is worth at another
-instant follows from its curve. Nothing is swept, so a read is always right, whether or not a job has run. Each event
-returns the record's new `Salience`, fixed at the event's instant; the same arithmetic is in the database as
-`salience_at`.
+A record stores the value `s` and the instant `t0` of its last salience event; the value at any other instant is
+computed from its curve. No job writes decayed values, so a read is right whether or not a job has run. Each event is a
+function that returns the record's new `Salience`, fixed at the event's instant. The database computes the same value
+with `salience_at`, to 1e-12.
+
+For Δ seconds since `t0` and a half-life of H seconds, an exponential curve leaves the share 2^(−Δ/H) of `s` and a
+linear one max(0, 1 − Δ/(2H)), so that both leave a half at Δ = H. For custom curves see `curves`.
 """
 
 from __future__ import annotations
@@ -17,11 +20,11 @@ from stratagraph.store.model.curves import CustomCurve, custom_curve
 from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType
 from stratagraph.store.model.errors import InvalidInput
 
-PRUNE_BELOW = 0.001
+PRUNE_BELOW = 0.001  # salience; a record below it may be pruned
 HOUR = 3_600.0  # seconds
 DAY = 24 * HOUR
 
-HALF_LIFE_S: dict[MemoryType, float] = {
+HALF_LIFE_S: dict[MemoryType, float] = {  # seconds, for a record that brings no lifecycle of its own
     MemoryType.EPISODIC: HOUR,
     MemoryType.WORKING: DAY,
     MemoryType.ENTITY: 30 * DAY,
@@ -29,15 +32,17 @@ HALF_LIFE_S: dict[MemoryType, float] = {
     MemoryType.COMPETENCE: 30 * DAY,
     MemoryType.PLAN_GRAPH: 30 * DAY,
 }
-REINFORCEMENT_GAIN = 0.1
+REINFORCEMENT_GAIN = 0.1  # added to the salience by each reinforcement, unless the record says otherwise
 _DECAY_PATH = ["lifecycle", "decay"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decay:
-    """How salience falls. `half_life_s` in seconds, at least 1; `max_age_s` counts from the record's creation.
+    """How salience falls over time.
 
-    With the custom curve, `params` name a registered one and hold its parameters (see `curves`).
+    `half_life_s` and `max_age_s` are in seconds, at least 1; `max_age_s` counts from the record's creation, and after
+    it the salience is 0. `min_salience` is a floor in [0, 1], which never raises a value. `params` are for the custom
+    curve only: the name of a registered curve and its parameters (see `curves`).
     """
 
     curve: Curve = Curve.EXPONENTIAL
@@ -48,7 +53,7 @@ class Decay:
     params: dict[str, Any] | None = None
 
     def checked(self) -> Decay:
-        """The decay itself. Raises InvalidInput for a custom curve that is not registered or has a bad parameter."""
+        """Return the decay. Raises InvalidInput for a custom curve with an unknown name or an invalid parameter."""
         if self.curve is Curve.CUSTOM:
             custom_curve(self.params, path=_DECAY_PATH)
         return self
@@ -58,7 +63,7 @@ class Decay:
         return custom_curve(self.params, path=_DECAY_PATH)
 
     def retained(self, elapsed_s: float) -> float:
-        """The share of `s` that is left `elapsed_s` seconds later; 1 at 0 and never rising."""
+        """Return the share of `s` that is left after `elapsed_s` seconds. It is 1 at 0 s and never rises."""
         match self.curve:
             case Curve.EXPONENTIAL:
                 return math.exp2(-elapsed_s / self.half_life_s)
@@ -68,7 +73,7 @@ class Decay:
                 return self._custom.retained(elapsed_s, self.half_life_s, self.params or {})
 
     def seconds_until(self, share: float) -> float:
-        """After how many seconds `share` of the value is left; infinity if never. The inverse of `retained`."""
+        """Return the seconds after which `share` of the value is left; infinity if never. The inverse of `retained`."""
         match self.curve:
             case Curve.EXPONENTIAL:
                 return -self.half_life_s * math.log2(share)
@@ -80,10 +85,10 @@ class Decay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Salience:
-    """The value `s` fixed at `t0`, and what becomes of it.
+    """The salience of one record: the value `s` at the instant `t0`, and how it changes from there.
 
-    `is_withdrawn` is true of superseded and retracted records: they are worth nothing and stay as history for as long
-    as a new record would take to fade.
+    `is_withdrawn` is true for superseded and retracted records. Their salience is 0, and they are kept as history for
+    as long as a record with salience 1 would take to fade.
     """
 
     s: float
@@ -96,7 +101,7 @@ class Salience:
     is_withdrawn: bool = False
 
     def at(self, instant: datetime) -> float:
-        """The value at `instant`, in [0, 1]. Before `t0` it is `s`. A pin wins over the maximum age."""
+        """Return the value at `instant`, in [0, 1]. Before `t0` it is `s`. A pin overrides the maximum age."""
         if self.pinned:
             return self.s
         decay = self.decay
@@ -107,10 +112,11 @@ class Salience:
         return max(floor, self.s * decay.retained(elapsed))
 
     def due_at(self) -> datetime | None:
-        """From when on the record may be pruned: the first instant, to the microsecond, at which its value is below
-        PRUNE_BELOW. Never early. None if never by itself.
+        """Return the instant from which the record may be pruned; None if it never becomes due by time alone.
 
-        Raises InvalidInput for a custom curve that is not registered; whoever writes a record asks, so none is stored.
+        That is the first instant, to the microsecond, at which the value is below PRUNE_BELOW; it is never too early.
+        Raises InvalidInput for a custom curve with an unknown name or an invalid parameter. Every write of a record
+        calls this, so no such curve is stored.
         """
         self.decay.checked()
         if self.pinned or self.deletion_policy is not DeletionPolicy.AUTO_PRUNE:
@@ -127,7 +133,7 @@ class Salience:
         return self._first_below(estimate) if estimate is not None else None
 
     def _first_below(self, estimate: datetime) -> datetime | None:
-        """`estimate`, or the instant soon after it from which on the value really is below: logarithms round."""
+        """Return `estimate`, or the next instant tried at which the value is below PRUNE_BELOW: logarithms round."""
         step = timedelta(microseconds=1)
         try:
             while self.at(estimate) >= PRUNE_BELOW:
@@ -138,19 +144,22 @@ class Salience:
         return estimate
 
     def fixed(self, at: datetime) -> Salience:
-        """The same, with the value of `at` fixed there. Time never runs backwards from one event to the next."""
+        """Return the same salience with `t0` moved to `at` and `s` to the value there. `t0` never moves backwards."""
         at = max(at, self.t0)
         return replace(self, s=self.at(at), t0=at)
 
 
 def reinforced(salience: Salience, at: datetime) -> Salience:
-    """It was useful: the value of now and the gain on top, at most 1. The caller refuses what was withdrawn."""
+    """Return the salience after a reinforcement: the value at `at` plus the gain, at most 1.
+
+    Callers refuse to reinforce a withdrawn record.
+    """
     fixed = salience.fixed(at)
     return replace(fixed, s=min(1.0, fixed.s + salience.decay.reinforcement_gain), last_reinforced_at=fixed.t0)
 
 
 def penalized(salience: Salience, amount: float, at: datetime) -> Salience:
-    """It did harm: the value of now less `amount`, but not below the floor, and never more than it was.
+    """Return the salience after a penalty: the value at `at` less `amount`, not below the floor, and never raised.
 
     Raises InvalidInput unless `amount` is finite and at least 0.
     """
@@ -161,22 +170,28 @@ def penalized(salience: Salience, amount: float, at: datetime) -> Salience:
 
 
 def pinned(salience: Salience, is_pinned: bool, at: datetime) -> Salience:
-    """Held at the value of now, or let go from it. One past its maximum age is worth nothing again once let go."""
+    """Return the salience pinned at its value at `at`, or unpinned and falling from it.
+
+    A record past its maximum age has salience 0 again as soon as it is unpinned.
+    """
     return replace(salience.fixed(at), pinned=is_pinned)
 
 
 def with_lifecycle(salience: Salience, decay: Decay, policy: DeletionPolicy, at: datetime) -> Salience:
-    """From now on it falls by `decay` from the value of now. Raises InvalidInput for an unregistered custom curve."""
+    """Return the salience with another decay and deletion policy, falling from its value at `at`.
+
+    Raises InvalidInput for a custom curve with an unknown name or an invalid parameter.
+    """
     return replace(salience.fixed(at), decay=decay.checked(), deletion_policy=policy)
 
 
 def withdrawn(salience: Salience, at: datetime) -> Salience:
-    """Superseded or retracted: it stays at 0, whatever happens, and is history."""
+    """Return the salience of a record that was superseded or retracted: 0 from `at` on."""
     return replace(salience.fixed(at), s=0.0, is_withdrawn=True)
 
 
 def _later(instant: datetime, seconds: float | None) -> datetime | None:
-    """Rounded up to the microsecond. None beyond the end of the calendar: a half-life of millennia never falls due."""
+    """Return `instant` plus `seconds`, rounded up to the microsecond; None for None or beyond the year 9999."""
     if seconds is None:
         return None
     try:

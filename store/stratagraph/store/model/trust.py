@@ -1,4 +1,4 @@
-"""Who asks decides what is seen (SPEC §3). Pure: no I/O, no clock.
+"""Trust: what a caller may see and write. See docs/specification.md, Trust.
 
 A credential fixes tenant, actor, access, ceiling and scopes. A request may narrow them, never widen them.
 """
@@ -18,14 +18,18 @@ UNSCOPED = ""
 class Visibility(Enum):
     """How much of a record a caller sees."""
 
-    FULL = "shown whole, and walked through"
-    REDACTED = "shown by its head only, as a leaf"
-    NONE = "does not exist for this caller"
+    FULL = "shown whole; expansion continues from it"
+    REDACTED = "shown without its content; expansion ends at it"
+    NONE = "treated as if it did not exist"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """What one caller may do. `scopes` is None for `*`, all of them; unscoped records are always in reach."""
+    """What one caller may do.
+
+    `ceiling` is the highest sensitivity shown in full. `scopes` None means all scopes (`*` in a credential); unscoped
+    records are visible in every case.
+    """
 
     tenant: str
     actor: str
@@ -34,7 +38,7 @@ class Trust:
     scopes: frozenset[str] | None
 
     def narrowed(self, *, scopes: Iterable[str] | None = None, ceiling: Sensitivity | None = None) -> Trust:
-        """Less trust, never more. Raises Forbidden where the request asks beyond the credential."""
+        """Return the trust narrowed to `scopes` and `ceiling`. Raises Forbidden if either exceeds the credential."""
         trust = self
         if ceiling is not None:
             if ceiling > self.ceiling:
@@ -51,6 +55,7 @@ class Trust:
         return trust
 
     def visibility(self, *, scope: str, sensitivity: Sensitivity) -> Visibility:
+        """Return how much of a record in this scope, of this sensitivity, the caller sees."""
         if scope != UNSCOPED and self.scopes is not None and scope not in self.scopes:
             return Visibility.NONE
         if sensitivity <= self.ceiling:
@@ -58,18 +63,24 @@ class Trust:
         return Visibility.REDACTED if sensitivity == self.ceiling + 1 else Visibility.NONE
 
     def require(self, access: Access) -> None:
+        """Raise Forbidden if the credential has less than `access`."""
         if self.access < access:
             raise Forbidden(f"This needs {access.label} access; the credential has {self.access.label}.")
 
     def scope_for_write(self, scope: str | None) -> str:
-        """The scope a new record gets (design decision 14). Raises Forbidden or InvalidInput."""
+        """Return the scope of a new record for which the request names `scope`.
+
+        Without one it is the credential's only scope, or unscoped for a credential with all scopes. Raises
+        InvalidInput where that is not a single scope, Forbidden for a scope that the credential does not cover and,
+        with a list of scopes, for unscoped.
+        """
         if scope is None:
             if self.scopes is None:
                 return UNSCOPED
             if len(self.scopes) == 1:
                 return next(iter(self.scopes))
             raise InvalidInput(
-                "scope: this credential does not have just one scope; say which one this belongs to", path=["scope"]
+                "scope: this credential does not have just one scope; name the record's scope", path=["scope"]
             )
         if self.scopes is not None and scope not in self.scopes:
             what = "write without a scope" if scope == UNSCOPED else f"write to the scope {scope!r}"
@@ -77,6 +88,10 @@ class Trust:
         return scope
 
     def sensitivity_for_write(self, sensitivity: Sensitivity | None) -> Sensitivity:
+        """Return the sensitivity of a new record: the requested one, else the lower of `low` and the ceiling.
+
+        Raises Forbidden for one above the ceiling.
+        """
         if sensitivity is None:
             return min(Sensitivity.LOW, self.ceiling)
         if sensitivity > self.ceiling:
@@ -87,10 +102,13 @@ class Trust:
         return sensitivity
 
 
-# Whoever stands at the machine itself: the command line, and the explicit single-user mode.
+# The trust of the command line and of the single-user mode: full access to the tenant `default`.
 SINGLE_USER = Trust(tenant="default", actor="single-user", access=Access.ADMIN, ceiling=Sensitivity.HYPER, scopes=None)
 
 
 def acl(scope_number: int, sensitivity: int) -> int:
-    """Scope and sensitivity as one integer, by which both engines filter (design decision 25)."""
+    """Return scope and sensitivity as one integer, by which both traversal engines filter.
+
+    See docs/data-model.md, Keys.
+    """
     return scope_number * 8 + sensitivity

@@ -1,8 +1,10 @@
-"""Text becomes term numbers and BM25 impacts, by the same code for records and for queries.
+"""Terms of records and queries: text as term numbers with BM25 weights.
 
-A record stores, per distinct term, the saturated and length-normalised term frequency (its *impact*); a query
-is the vector of idf weights; their inner product is exact BM25 (measured in the project's search study:
-recall@10 0.985–1.00 against an exact oracle). Term numbers are keyed per tenant, so that a dump tells no words.
+A record stores, for each distinct term, its saturated and length-normalised frequency, the term's *impact*. A query is
+a vector of inverse document frequencies. Their inner product is exactly BM25 (Robertson and Zaragoza, "The
+Probabilistic Relevance Framework: BM25 and Beyond", 2009); measured recall@10 is 0.985 to 1.00 against an exact oracle.
+Term numbers are keyed by tenant, so that a dump of the database does not reveal words.
+See docs/data-model.md, Search.
 """
 
 from __future__ import annotations
@@ -18,17 +20,18 @@ from hashlib import blake2b
 
 import Stemmer
 
-DIMENSIONS = 1_000_000_000  # of the sparsevec: term numbers are 1 … 10⁹
-MAX_TERMS = 2_000  # distinct terms a record; sparsevec ends at 16,000
-K1 = 1.2  # BM25 saturation
-B = 0.75  # BM25 length normalisation
-AVERAGE_LENGTH = 20.0  # words; fixed, so that impacts never need rewriting
-SUMMARY_BOOST = 3  # a word of the summary counts as this many more of the body
+DIMENSIONS = 1_000_000_000  # of pgvector's sparsevec; term numbers are 1 to 10⁹
+MAX_TERMS = 2_000  # distinct terms per record; a sparsevec holds at most 16,000
+MAX_QUERY_TERMS = 64  # distinct terms per query; further ones are ignored
+K1 = 1.2  # BM25: how soon repetitions of a term stop counting
+B = 0.75  # BM25: how much the length of a text counts, 0 to 1
+AVERAGE_LENGTH = 20.0  # words; a constant, so that stored impacts never need rewriting
+SUMMARY_BOOST = 3  # added to the frequency of a word for each time the summary has it
 
 _PIECE = re.compile(r"[^\s\"'`()\[\]{}<>,;!?|]+")
 _WORD = re.compile(r"[^\W_]+")
 _IDENTIFIER = re.compile(r"[\d_/@#:\\]|\.\w|\w-\w|[a-z][A-Z]")
-_EXACT = "="  # marks the whole identifier, so that it does not add up with its words
+_EXACT = "="  # prefix of a whole identifier, which keeps it apart from a word of the same spelling
 _stemmer = Stemmer.Stemmer("english")
 
 _STOP_WORDS = """
@@ -43,22 +46,23 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Term numbers with their impacts, ascending; never more than MAX_TERMS."""
+    """The terms of one record: ascending term numbers and their impacts, at most MAX_TERMS."""
 
     numbers: list[int]
     impacts: list[float]
 
     def as_sparsevec(self) -> str:
-        """pgvector's text form."""
+        """Return the terms in the text form of pgvector's sparsevec."""
         return sparsevec(zip(self.numbers, self.impacts, strict=True))
 
 
 def sparsevec(weights: Iterable[tuple[int, float]]) -> str:
+    """Return (term number, weight) pairs in the text form of pgvector's sparsevec."""
     return "{" + ",".join(f"{number}:{weight:.6g}" for number, weight in weights) + f"}}/{DIMENSIONS}"
 
 
 def lexemes(text: str) -> list[str]:
-    """The terms of a text in order, with repetitions: stems of its words, and identifiers whole.
+    """Return the terms of a text in order, with repetitions: the stems of its words, and its identifiers whole.
 
     >>> lexemes("Refactored pkg/auth")
     ['refactor', '=pkg/auth', 'pkg', 'auth']
@@ -78,9 +82,11 @@ def lexemes(text: str) -> list[str]:
 
 
 def unaccented(text: str) -> str:
+    """Return the text without combining marks: "é" becomes "e"."""
     if text.isascii():
         return text
-    return "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
 @lru_cache(maxsize=200_000)
@@ -90,13 +96,13 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=400_000)
 def term_number(index_key: bytes, lexeme: str) -> int:
-    """1 … DIMENSIONS, the same for the same word in the same tenant, and telling nothing without the key."""
+    """Return the number of a term, 1 to DIMENSIONS: equal for equal terms of a tenant, keyed by its index key."""
     digest = blake2b(lexeme.encode(), digest_size=8, key=index_key).digest()
     return 1 + int.from_bytes(digest, "big") % DIMENSIONS
 
 
 def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
-    """What a record is found by. Words of the summary count SUMMARY_BOOST times more."""
+    """Return the terms by which a record is found. Each word of the summary adds SUMMARY_BOOST to its frequency."""
     words = lexemes(body)
     frequency: Counter[str] = Counter(words)
     for word in lexemes(summary):
@@ -104,22 +110,25 @@ def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
     saturation = K1 * (1 - B + B * max(1, len(words)) / AVERAGE_LENGTH)
     impacts: dict[int, float] = {}
     for lexeme, count in frequency.most_common(MAX_TERMS):
-        number = term_number(index_key, lexeme)  # two words on one number (2·10⁻⁷) add up
+        number = term_number(index_key, lexeme)  # two terms with one number (probability 2·10⁻⁷) add up
         impacts[number] = impacts.get(number, 0.0) + count * (K1 + 1) / (count + saturation)
     numbers = sorted(impacts)
     return Terms(numbers, [impacts[number] for number in numbers])
 
 
 def query_terms(index_key: bytes, text: str) -> list[int]:
-    """Distinct term numbers of a query, in order of appearance, at most 64."""
-    return list(dict.fromkeys(term_number(index_key, lexeme) for lexeme in lexemes(text)))[:64]
+    """Return the distinct term numbers of a query, in order of appearance, at most MAX_QUERY_TERMS."""
+    return list(dict.fromkeys(term_number(index_key, lexeme) for lexeme in lexemes(text)))[:MAX_QUERY_TERMS]
 
 
 def idf(documents: int, frequency: int) -> float:
-    """BM25's inverse document frequency, never negative (Lucene's form)."""
+    """Return BM25's inverse document frequency, in the form of Lucene's BM25Similarity, which is never negative.
+
+    ln(1 + (N − n + ½) / (n + ½)) for N documents, n of which have the term.
+    """
     return math.log(1.0 + (max(documents, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
 def query_vector(numbers: Iterable[int], frequencies: Mapping[int, int], documents: int) -> str:
-    """The query as a sparsevec of idf weights; a term nobody counted yet is taken for rare."""
+    """Return a query as a sparsevec of idf weights. A term without a count gets the weight of a frequency of 1."""
     return sparsevec(sorted((number, idf(documents, frequencies.get(number, 1))) for number in numbers))

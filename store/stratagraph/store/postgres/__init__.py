@@ -1,4 +1,4 @@
-"""The database itself: connections, transactions and roles, named statements, tables, migrations, log partitions.
+"""PostgreSQL: connections, transactions and roles, named statements, tables, migrations, partitions of the change log.
 
-The only place that knows the driver: its errors leave here as errors of `model.errors` (`failures`).
+Only this package uses the driver. It translates the driver's errors to those of `model.errors` (see `failures`).
 """

@@ -1,6 +1,6 @@
-"""Many rows in one statement: the columns travel as arrays and are unnested on the server.
+"""Bulk inserts: the columns of many rows are sent as arrays and unnested on the server.
 
-One round trip and one plan for a batch of any size, and the same path for a single row.
+A batch of any size takes one round trip and one plan. A single row takes the same path.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.postgres.tables.base import SparseVec
 
-_DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves this one untyped
+_DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]  # not typed in SQLAlchemy
 
 
 async def insert_rows(
     connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]], *, suffix: str = ""
 ) -> Sequence[Row[Any]]:
-    """Insert `rows`, which all have the same keys; `suffix` may hold ON CONFLICT and RETURNING.
+    """Insert `rows` and return the rows of RETURNING, if `suffix` has it.
 
-    Returns what RETURNING gives, else nothing. Arrays and JSON are given as Python values.
+    All rows must have the same keys. Arrays and JSON are given as Python values. `suffix` may hold ON CONFLICT and
+    RETURNING. No rows, no statement.
     """
     if not rows:
         return ()
@@ -40,7 +41,7 @@ def _statement(table: Table, columns: tuple[str, ...], suffix: str) -> str:
     names = ", ".join(columns)
     wire = ", ".join(f"%s::{_wire_type(table.c[name])}[]" for name in columns)
     casts = ", ".join(f"r.{name}::{_type(table.c[name])}" for name in columns)
-    return f"INSERT INTO {table.name} ({names}) SELECT {casts} FROM unnest({wire}) AS r({names}) {suffix}"  # noqa: S608 - names come from our own metadata
+    return f"INSERT INTO {table.name} ({names}) SELECT {casts} FROM unnest({wire}) AS r({names}) {suffix}"  # noqa: S608 - the names are from our own table metadata
 
 
 def _type(column: Column[Any]) -> str:
@@ -48,7 +49,10 @@ def _type(column: Column[Any]) -> str:
 
 
 def _as_text(column: Column[Any]) -> bool:
-    """Arrays of arrays must be rectangular, and JSON is quicker as text: these travel as their text form."""
+    """Return whether a column's values are sent as text.
+
+    Arrays are, since PostgreSQL's arrays of arrays must be rectangular; JSON is, since that is quicker.
+    """
     return isinstance(column.type, ARRAY | JSONB | SparseVec | TSTZRANGE)
 
 
@@ -65,7 +69,7 @@ def _wire(column: Column[Any], values: Sequence[Any]) -> Sequence[Any]:
 
 
 def array_literal(values: Sequence[Any]) -> str:
-    """PostgreSQL's text form of a one-dimensional array. Written here: the driver takes several times as long.
+    """Return a one-dimensional array in PostgreSQL's text form. The driver's own takes several times as long.
 
     >>> array_literal(["a", 'say "b"', None, 3])
     '{"a","say \\\\"b\\\\"",NULL,3}'

@@ -1,4 +1,7 @@
-"""The door to Postgres: every transaction acts as one role, and driver errors are translated at one place."""
+"""Connections and transactions. Every transaction acts as one role, and driver errors are translated here.
+
+See docs/architecture.md, Transactions and roles.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from stratagraph.store.model.errors import Misconfigured
 from stratagraph.store.postgres.failures import POOL_WAIT_S, translated
 
-Connection = AsyncConnection  # for rooms that pass connections on and do not know SQLAlchemy
+Connection = AsyncConnection  # for packages that pass connections on and do not import SQLAlchemy
 
-POOL_SIZE = 10
-WORKER_SIZE = 5
-AUTONOMOUS_SIZE = 2
+POOL_SIZE = 10  # connections for callers' transactions, unless the settings say otherwise
+WORKER_POOL_SIZE = 5  # connections for background work
+AUTONOMOUS_POOL_SIZE = 2  # connections for autonomous transactions
+POOL_RECYCLE_S = 1_800  # age in seconds at which a connection is replaced
+CONNECT_TIMEOUT_S = 5
 STATEMENT_TIMEOUT_MS = 30_000
 LOCK_TIMEOUT_MS = 10_000
-IDLE_IN_TRANSACTION_MS = 60_000
+IDLE_IN_TRANSACTION_MS = 60_000  # after which the server closes a connection whose transaction sends no statement
 
-# Our own statements are planned anew each time, by never being prepared (see `prepare_threshold`): generic plans
-# misjudge array parameters (which terms, which frontier). Not by plan_cache_mode=force_custom_plan, which would plan
-# the foreign keys' checks anew for every row as well: a fifth of a batch of captures. Compiling takes longer than
-# our queries.
+# JIT is off because compiling takes longer than our queries.
 _SESSION = (
     f"-c statement_timeout={STATEMENT_TIMEOUT_MS} -c lock_timeout={LOCK_TIMEOUT_MS}"
     f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_MS}"
@@ -37,7 +39,7 @@ _SESSION = (
 _INSUFFICIENT_PRIVILEGE = "42501"
 
 
-# One statement before the first of each transaction. A setting that ended with its transaction reads '' afterwards.
+# The first statement of each transaction. The settings end with the transaction and then read as ''.
 _ENTER = text(
     "SELECT set_config('role', role_prefix() || :role, true), set_config('stratagraph.tenant', :tenant, true),"
     " set_config('stratagraph.scopes', :scopes, true), set_config('stratagraph.ceiling', :ceiling, true)"
@@ -49,31 +51,31 @@ _BOUNDS = text(
 
 
 def sqlalchemy_url(url: str) -> str:
-    """The URL with our driver named, whatever form it came in. Raises Misconfigured if it is no Postgres URL."""
+    """Return the URL with our driver in it. Raises Misconfigured if it is not a PostgreSQL URL."""
     for prefix in ("postgresql+psycopg://", "postgresql://", "postgres://"):
         if url.startswith(prefix):
             return "postgresql+psycopg://" + url.removeprefix(prefix)
     raise Misconfigured(
         "STRATAGRAPH_DATABASE_URL must look like postgresql://user:password@host:5432/database"
-        " (the value is not shown here, it may hold a password)"
+        " (the value is not shown because it may hold a password)"
     )
 
 
 class Role(StrEnum):
-    """As whom a transaction runs; each is a role of the database with rights for just that."""
+    """The role that a transaction acts as. Each is a role of the database with privileges for one purpose."""
 
-    READ = "read"  # a caller's reading: tenant, scopes and ceiling bound every row
-    WRITE = "write"  # a caller's writing: the tenant bounds every row
-    FEED = "feed"  # the change feed and whoever follows it
+    READ = "read"  # reads of a caller: every row is within its tenant, scopes and ceiling
+    WRITE = "write"  # writes of a caller: every row is within its tenant
+    FEED = "feed"  # the change feed and its consumers
     JOBS = "jobs"  # housekeeping, propagation, retries
-    ERASE = "erase"  # deleting, pruning, the right to be forgotten
+    ERASE = "erase"  # deleting, pruning, erasing
     KEYS = "keys"  # credentials, interned names, data keys
-    MAINTENANCE = "maintenance"  # the days of the change log
+    MAINTENANCE = "maintenance"  # the daily partitions of the change log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """A caller's trust in the database's numbers, as row-level security reads it. `scopes` None is all."""
+    """The tenant, scopes and ceiling that row-level security enforces. `scopes` None means all of the tenant."""
 
     tenant: int
     scopes: tuple[int, ...] | None
@@ -81,18 +83,22 @@ class Bounds:
 
 
 class Database:
-    """Postgres as the rest of the house sees it. Open with `async with`; closing waits for nothing but the pools.
+    """The connection pools of one database and the kinds of transaction on them. Open with `async with`.
 
-    Every transaction acts as one role, which row-level security holds to the caller's bounds. `url` is the login for
-    callers' transactions, `worker_url` that for background work, which the first should not be able to act as; left
-    out, one login does both.
+    `url` is the login for callers' transactions; `worker_url` is the login for background work, with roles that the
+    first should not be able to act as. Without `worker_url`, `url` serves both. There are three pools, of `pool_size`,
+    WORKER_POOL_SIZE and AUTONOMOUS_POOL_SIZE connections.
+
+    Every transaction commits at the end of its block and rolls back on any exception. All of them raise
+    StoreUnavailable if the database cannot be reached or no connection is free within POOL_WAIT_S, and Misconfigured if
+    the login may not act as the role.
     """
 
     def __init__(self, url: str, worker_url: str | None = None, *, pool_size: int = POOL_SIZE) -> None:
         self.engine = self._engine(url, pool_size)
-        self._worker = self._engine(worker_url or url, WORKER_SIZE)
-        self._autonomous = self._engine(worker_url or url, AUTONOMOUS_SIZE)
-        self.statements = 0  # counted for tests that guard against N+1
+        self._worker = self._engine(worker_url or url, WORKER_POOL_SIZE)
+        self._autonomous = self._engine(worker_url or url, AUTONOMOUS_POOL_SIZE)
+        self.statements = 0  # executed so far, for tests that limit the number of statements
         for engine in (self.engine, self._worker):
             event.listen(engine.sync_engine, "before_cursor_execute", self._count)
 
@@ -103,13 +109,16 @@ class Database:
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=POOL_WAIT_S,
-            pool_recycle=1_800,
-            hide_parameters=True,  # they are memories, and errors reach logs
+            pool_recycle=POOL_RECYCLE_S,
+            hide_parameters=True,  # parameters hold memories, and errors are logged
             json_deserializer=orjson.loads,
             connect_args={
                 "options": _SESSION,
-                "connect_timeout": 5,
+                "connect_timeout": CONNECT_TIMEOUT_S,
                 "application_name": "stratagraph",
+                # Never prepare a statement: each is then planned with its parameters. Generic plans misestimate array
+                # parameters (terms, frontiers). plan_cache_mode=force_custom_plan would also plan the checks of
+                # foreign keys anew for every row, which takes a fifth of the time of a batch of captures.
                 "prepare_threshold": None,
             },
         )
@@ -126,7 +135,7 @@ class Database:
 
     @asynccontextmanager
     async def reading(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
-        """One consistent snapshot for all statements of the block, showing only what the caller may see."""
+        """Open a read-only transaction for a caller: one snapshot, with only the rows within `bounds`."""
         async with translated(), self.engine.connect() as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             async with connection.begin():
@@ -135,22 +144,21 @@ class Database:
 
     @asynccontextmanager
     async def writing(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
-        """A caller's write, confined to the caller's tenant. Commits at the end of the block, rolls back on any
-        exception. Raises StoreUnavailable on an outage."""
+        """Open a transaction for a caller's write, with only the rows of the caller's tenant."""
         async with translated(), self.engine.begin() as connection:
             await _enter(connection, Role.WRITE, bounds)
             yield connection
 
     @asynccontextmanager
     async def background(self, role: Role) -> AsyncIterator[AsyncConnection]:
-        """A transaction of background work, which crosses tenants and so has a role for just what it does."""
+        """Open a transaction for background work across tenants, as the role for that work."""
         async with translated(), self._worker.begin() as connection:
             await _enter(connection, role)
             yield connection
 
     @asynccontextmanager
     async def background_snapshot(self, role: Role) -> AsyncIterator[AsyncConnection]:
-        """One consistent snapshot for background work that reads across tenants."""
+        """Open a read-only transaction for background work across tenants: one snapshot for all statements."""
         async with translated(), self._worker.connect() as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             async with connection.begin():
@@ -159,24 +167,25 @@ class Database:
 
     @asynccontextmanager
     async def autonomous(self) -> AsyncIterator[AsyncConnection]:
-        """A short transaction of its own, for names and numbers, by whoever may be inside another one already.
+        """Open a short transaction, independent of any that the task already holds, for interned names and keys.
 
-        It has a pool of its own: were it to wait for a connection of the others, ten writers that each hold one and
-        each want one more would wait for each other.
+        It has a pool of its own. With a shared pool, ten writers that each hold one connection and wait for another
+        would block each other (docs/decisions/001). Never await anything else inside the block.
         """
         async with translated(), self._autonomous.begin() as connection:
             await _enter(connection, Role.KEYS)
             yield connection
 
     async def ping(self) -> None:
+        """Raise StoreUnavailable unless the database answers."""
         async with translated(), self.engine.connect() as connection:
             await connection.execute(text("SELECT 1"))
 
 
 async def _enter(connection: AsyncConnection, role: Role, bounds: Bounds | None = None) -> None:
-    """Act as `role`, for `bounds` if it is a caller's, until the transaction ends.
+    """Set the role, and the bounds if any, for the rest of the transaction.
 
-    Raises Misconfigured where the login may not.
+    Raises Misconfigured if the login may not act as the role.
     """
     try:
         await connection.execute(_ENTER, {"role": role.value, **_settings(bounds)})
@@ -186,12 +195,12 @@ async def _enter(connection: AsyncConnection, role: Role, bounds: Bounds | None 
             raise
         raise Misconfigured(
             f"The database login may not act as the role {role.value!r}; start once with STRATAGRAPH_OWNER_DATABASE_URL"
-            " set to the login that owns the database, which lets it."
+            " set to the login that owns the database, which grants the role."
         ) from error
 
 
 def _settings(bounds: Bounds | None) -> dict[str, str]:
-    """A caller's bounds as row-level security reads them; all empty, and then no row is in them, without a caller."""
+    """Return the settings that row-level security reads. Without bounds all are empty, and no row is within them."""
     if bounds is None:
         return {"tenant": "", "scopes": "", "ceiling": ""}
     scopes = "*" if bounds.scopes is None else "{" + ",".join(map(str, bounds.scopes)) + "}"
@@ -200,21 +209,24 @@ def _settings(bounds: Bounds | None) -> dict[str, str]:
 
 @asynccontextmanager
 async def elevated(connection: AsyncConnection, bounds: Bounds) -> AsyncIterator[None]:
-    """Let a writer's transaction see as far as `bounds` for the block: consequences of a write reach records that its
-    caller may not see, and background work takes up one tenant after another. Never for an answer."""
-    known = connection.info  # which a connection that was lost meanwhile would no longer give
-    before = known["bounds"]
+    """Run the block of a writing transaction with `bounds` in place of the caller's.
+
+    For the consequences of a write, which reach records that the caller may not see, and for background work that
+    handles one tenant after another. Never use it to answer a caller.
+    """
+    info = connection.info  # read now, because a connection that is lost during the block no longer returns it
+    before = info["bounds"]
     await connection.execute(_BOUNDS, _settings(bounds))
-    known["bounds"] = bounds
+    info["bounds"] = bounds
     try:
         yield
         await connection.execute(_BOUNDS, _settings(before))
-    finally:  # after an error the transaction or savepoint ends, and with it the settings themselves
-        known["bounds"] = before
+    finally:  # an error ends the transaction or savepoint, and the settings with it
+        info["bounds"] = before
 
 
 @asynccontextmanager
 async def savepoint(connection: Connection) -> AsyncIterator[None]:
-    """Run the block in a savepoint, so that an error in it undoes the block alone. Driver errors are translated."""
+    """Run the block in a savepoint: an error rolls back the block alone. Driver errors are translated."""
     async with translated(), connection.begin_nested():
         yield

@@ -1,8 +1,8 @@
-"""Driver errors become errors of the store, in one place.
+"""The translation of driver errors to errors of the store.
 
-Outside this room nobody imports SQLAlchemy or psycopg: callers meet `StoreUnavailable` and its kinds, which a retry may
-cure, `ConditionsOverlap`, and `StatementFailed` for everything else, which is a defect. None of their messages quotes
-the driver's, because a driver quotes the row, and rows are memories.
+Code outside the store does not import SQLAlchemy or psycopg. It handles `StoreUnavailable` and its subclasses, which a
+retry may cure, and `ConditionsOverlap`. Every other driver error is a defect and becomes `StatementFailed`. No message
+quotes the driver's, because drivers quote rows, and rows hold memories.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from stratagraph.store.model.errors import (
     WriteCollision,
 )
 
-POOL_WAIT_S = 5.0  # for a connection of the pool
+POOL_WAIT_S = 5.0  # seconds to wait for a free connection of a pool
 
-# SQLSTATE classes and codes that a later attempt may not meet again: connection, read-only standby, rollback,
-# resources, lock wait, operator intervention.
+# SQLSTATE classes and codes of errors that a later attempt may not repeat: connection (08), read-only standby (25006),
+# transaction rollback (40), insufficient resources (53), lock timeout (55P03), operator intervention (57).
 _TRANSIENT = ("08", "25006", "40", "53", "55P03", "57")
 _DRIVER_DOWN = (psycopg.OperationalError, psycopg.InterfaceError)
 
@@ -47,7 +47,7 @@ async def translated() -> AsyncIterator[None]:
 
 
 def translation(error: DBAPIError) -> Exception:
-    """Return the store's error for a driver's."""
+    """Return the error of the store that stands for a driver error."""
     cause = error.orig
     if isinstance(cause, states.UniqueViolation | states.ForeignKeyViolation):
         return KeyCollision(cause.diag.constraint_name)
@@ -64,6 +64,6 @@ def _is_transient(error: DBAPIError) -> bool:
     if error.connection_invalidated:
         return True
     state = getattr(error.orig, "sqlstate", None)
-    if state is None:  # no server answered
+    if state is None:  # the error is not the server's
         return isinstance(error.orig, _DRIVER_DOWN)
     return bool(str(state).startswith(_TRANSIENT))

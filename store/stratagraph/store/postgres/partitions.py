@@ -1,5 +1,8 @@
-"""The change log's days: made well ahead, dropped once everybody has read them, each with a short lock, so that no
-writer ever waits for one."""
+"""The daily partitions of the change log.
+
+They are created a week ahead and dropped once every consumer has read them, each under a short lock timeout, so that no
+writer waits long for the lock.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,18 @@ from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch
 
 DAYS_AHEAD = 7
-KEPT = timedelta(days=7)  # for how long a consumer may stay away and still find its place
-_DAY = re.compile(r"sync_log_(\d{8})$")
+KEPT = timedelta(days=7)  # how long a consumer may stay away before its cursors are deleted, if it can read all again
 LOCK_TIMEOUT_MS = 1_000
+_DAY = re.compile(r"sync_log_(\d{8})$")
 _log = structlog.get_logger(__name__)
 
 
 async def make_days(database: Database, today: date) -> int:
-    """Make the partitions of today and the week to come, with what was logged before they were there; returns how many
-    were missing."""
+    """Create the missing partitions of today and the next DAYS_AHEAD days, and return their number.
+
+    Rows of these days that are in the default partition are moved. A partition whose lock is not granted in time is
+    logged and left to the next call.
+    """
     days = {f"sync_log_{day:%Y%m%d}": day for day in (today + timedelta(days=ahead) for ahead in range(DAYS_AHEAD + 1))}
     async with database.background(Role.MAINTENANCE) as connection:
         rows = await connection.execute(
@@ -40,7 +46,7 @@ async def _make(database: Database, name: str, day: date) -> int:
             await connection.execute(text(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}"))
             await connection.execute(text("LOCK TABLE sync_log_default"))
             await connection.execute(
-                text("CREATE TEMP TABLE strays ON COMMIT DROP AS SELECT * FROM sync_log_default WHERE day = :day"),
+                text("CREATE TEMP TABLE moved_rows ON COMMIT DROP AS SELECT * FROM sync_log_default WHERE day = :day"),
                 {"day": day},
             )
             await connection.execute(text("DELETE FROM sync_log_default WHERE day = :day"), {"day": day})
@@ -50,60 +56,66 @@ async def _make(database: Database, name: str, day: date) -> int:
                     f" FOR VALUES FROM ('{day.isoformat()}') TO ('{(day + timedelta(days=1)).isoformat()}')"
                 )
             )
-            moved = f"INSERT INTO {name} OVERRIDING SYSTEM VALUE SELECT * FROM strays"  # noqa: S608 - a name of ours
-            await connection.execute(text(moved))
+            insert = f"INSERT INTO {name} OVERRIDING SYSTEM VALUE SELECT * FROM moved_rows"  # noqa: S608 - our own name
+            await connection.execute(text(insert))
     except (StoreUnavailable, StatementFailed) as error:
-        _log.warning("day of the change log not made", day=day.isoformat(), error=type(error.__cause__).__name__)
+        _log.warning(
+            "partition of the change log not created", day=day.isoformat(), error=type(error.__cause__).__name__
+        )
         return 0
     return 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """What went: days of the log, rows that had no day, consumers that had stayed away for too long."""
+    """What `drop_days` removed: partitions, rows of the default partition, and the consumers that stayed away."""
 
     days: int = 0
-    strays: int = 0
+    default_rows: int = 0
     stale: tuple[str, ...] = ()
 
 
 async def drop_days(database: Database, today: date) -> Dropped:
-    """Drop the days before yesterday that every consumer has read. What a long transaction still writes into such a
-    day goes to the default partition, and is read from there."""
+    """Drop the partitions of days before yesterday that every consumer has read.
+
+    A row that a long transaction writes for a dropped day is stored in the default partition and read from there.
+    """
     async with database.background(Role.MAINTENANCE) as connection:
         before = datetime.combine(today, time(), UTC) - KEPT
         stale = tuple(
-            sorted({row["consumer"] for row in await fetch(connection, "forget_stale_cursors", before=before)})
+            sorted({row["consumer"] for row in await fetch(connection, "delete_stale_cursors", before=before)})
         )
         if stale:
-            _log.warning("consumers stayed away for too long and will read everything afresh", consumers=stale)
-        strays = len(await fetch(connection, "delete_default_rows", day=today - timedelta(days=1)))
+            _log.warning("consumers stayed away too long and will read everything again", consumers=stale)
+        default_rows = len(await fetch(connection, "delete_default_rows", day=today - timedelta(days=1)))
         rows = await fetch(connection, "list_log_days")
         horizon: str = (await fetch(connection, "read_horizon"))[0]["horizon"]
     days = [
         row["name"]
         for row in rows
         if (found := _DAY.match(row["name"]))
-        and datetime.strptime(found[1], "%Y%m%d").date() < today - timedelta(days=1)  # noqa: DTZ007 - a day's name, of no zone
+        and datetime.strptime(found[1], "%Y%m%d").date() < today - timedelta(days=1)  # noqa: DTZ007 - a date only
     ]
-    return Dropped(days=sum([await _drop(database, name, horizon) for name in days]), strays=strays, stale=stale)
+    return Dropped(
+        days=sum([await _drop(database, name, horizon) for name in days]), default_rows=default_rows, stale=stale
+    )
 
 
 async def _drop(database: Database, name: str, horizon: str) -> int:
     try:
         async with database.background(Role.MAINTENANCE) as connection:
-            unread = text(f"SELECT EXISTS (SELECT FROM {name} WHERE xid >= CAST(:horizon AS xid8))")  # noqa: S608 - a name of ours
+            unread = text(f"SELECT EXISTS (SELECT FROM {name} WHERE xid >= CAST(:horizon AS xid8))")  # noqa: S608 - our own name
             if (await connection.execute(unread, {"horizon": horizon})).scalar_one():
                 return 0
             await connection.execute(text(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}"))
             await connection.execute(text(f"DROP TABLE {name}"))
     except (StoreUnavailable, StatementFailed) as error:
-        _log.warning("day of the change log not dropped", name=name, error=type(error.__cause__).__name__)
+        _log.warning("partition of the change log not dropped", name=name, error=type(error.__cause__).__name__)
         return 0
     return 1
 
 
-async def count_strays(database: Database) -> int:
-    """Rows of the log that found no day, to 1,000: more than none says that days are not made in time."""
+async def count_default_rows(database: Database) -> int:
+    """Count the rows of the default partition, up to 1,000. More than 0: partitions are not created in time."""
     async with database.background(Role.MAINTENANCE) as connection:
-        return int((await fetch(connection, "count_default_rows"))[0]["strays"])
+        return int((await fetch(connection, "count_default_rows"))[0]["rows"])

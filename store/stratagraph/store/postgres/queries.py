@@ -1,8 +1,8 @@
 """The named SQL statements of the store, and the functions that run them.
 
-A statement is a block of a `.sql` file beside the modules that use it: a line `-- name --`, a line that says what the
-statement does, perhaps more comment, then the SQL. Names are unique in the whole store. `{name}` inside a statement
-stands for the block of that name, so that several statements can share a fragment.
+A statement is a block of a `.sql` file beside the modules that use it: a line `-- name --`, a line that describes it,
+further comment lines where needed, then the SQL. Names are unique in the whole store. `{name}` inside a statement is
+replaced by the block of that name, so that several statements can share a fragment.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 from sqlalchemy import RowMapping, TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-_ROOM = "stratagraph.store"
+_PACKAGE = "stratagraph.store"
 _HEADER = re.compile(r"^-- ([a-z_]+) --$", re.MULTILINE)
 _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 
 
 @lru_cache
 def query(name: str) -> TextClause:
-    """Return the statement called `name`. Raises KeyError if no `.sql` file of the store has it."""
+    """Return the named statement, its fragments filled in. Raises KeyError if no `.sql` file of the store has it."""
     whole = _blocks()[name]
     while (filled := _FRAGMENT.sub(lambda fragment: _blocks()[fragment[1]], whole)) != whole:
         whole = filled
@@ -42,15 +42,18 @@ async def run(connection: AsyncConnection, statement: str, /, **parameters: Any)
 
 @lru_cache
 def _blocks() -> dict[str, str]:
+    """Return all blocks of the store's `.sql` files by name."""
     blocks: dict[str, str] = {}
-    for wing in files(_ROOM).iterdir():
-        if not wing.is_dir():
+    for directory in files(_PACKAGE).iterdir():
+        if not directory.is_dir():
             continue
-        for file in wing.iterdir():
+        for file in directory.iterdir():
             if file.name.endswith(".sql"):
                 for name, body in split(file.read_text(encoding="utf-8")).items():
                     if name in blocks:
-                        raise ValueError(f"Two statements are called {name!r}; the second is in {file.name}.")
+                        raise ValueError(
+                            f"Two statements are named {name!r}; the second is in {file.name}. Rename one."
+                        )
                     blocks[name] = body
     return blocks
 

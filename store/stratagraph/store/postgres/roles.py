@@ -1,7 +1,7 @@
-"""The roles of one database: what they are called, how they are made, and which login may act as which.
+"""The roles of one database: their names, their creation, and the logins that may act as them.
 
-Roles belong to the whole server, so their names begin with the database's, as it was called when it was migrated;
-`role_prefix()` in the database tells it, also in a copy of that database.
+Roles belong to the whole server, so their names begin with the name that the database had when it was migrated. The
+SQL function `role_prefix()` returns that prefix, also in a copy of the database under another name.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from stratagraph.store.postgres.database import Role
 
 API_ROLES = (Role.READ, Role.WRITE)
 WORKER_ROLES = tuple(role for role in Role if role not in API_ROLES)
-PREFIX_MAX = 40  # bytes; PostgreSQL cuts names at 63
+PREFIX_MAX = 40  # bytes of the database's name; PostgreSQL truncates identifiers at 63 bytes
 
 
 def prefix_of(database: str) -> str:
-    """What the names of a database's roles begin with; plain letters, and short enough for PostgreSQL.
+    """Return the prefix of a database's role names: ASCII letters, digits and _ only, and at most 50 bytes.
 
     >>> prefix_of("memories")
     'memories_'
@@ -36,9 +36,10 @@ def prefix_of(database: str) -> str:
 
 
 def make_roles(connection: Connection, roles: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Make what is missing of this database's roles; returns their prefix and their names, quoted.
+    """Create the missing roles of this database; return their prefix and, by role, their quoted names.
 
-    Raises Misconfigured where the login may not make roles, or where somebody else's have these names.
+    Raises Misconfigured if the login may not create roles, or if a role of this name can log in or has privileges
+    beyond those of Stratagraph's roles.
     """
     prefix = _prefix(connection)
     names = {role: f"{prefix}{role}" for role in roles}
@@ -52,7 +53,8 @@ def make_roles(connection: Connection, roles: Sequence[str]) -> tuple[str, dict[
     taken = sorted(row.rolname for row in found if row.foreign_role)
     if taken:
         raise Misconfigured(
-            f"The roles {', '.join(taken)} are not Stratagraph's but have the names it needs; rename them."
+            f"The roles {', '.join(taken)} are not Stratagraph's but have names that it needs: they can log in or have"
+            " server-wide privileges. Rename them."
         )
     quoted = {role: _quoted(connection, name) for role, name in names.items()}
     known = {row.rolname for row in found}
@@ -61,13 +63,13 @@ def make_roles(connection: Connection, roles: Sequence[str]) -> tuple[str, dict[
     ).one()
     if len(known) < len(names) and not (may.rolsuper or may.rolcreaterole):
         raise Misconfigured(
-            "The login that migrates the database may not make roles: let an administrator run"
+            "The login that migrates the database may not create roles: let an administrator run"
             f" ALTER ROLE {_quoted(connection, may.rolname)} CREATEROLE, or set STRATAGRAPH_OWNER_DATABASE_URL."
         )
     for role, name in names.items():
         if name not in known:
             connection.execute(text(f"CREATE ROLE {quoted[role]} NOLOGIN NOINHERIT"))
-        if not may.rolsuper:  # a superuser hands things over to anyone; others only to whom they may act as
+        if not may.rolsuper:  # only a superuser may give ownership to a role of which it is no member
             connection.execute(text(f"GRANT {quoted[role]} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE"))
     return prefix, quoted
 
@@ -79,7 +81,7 @@ def _prefix(connection: Connection) -> str:
 
 
 def search_path(connection: Connection) -> tuple[str, str]:
-    """The schema of our tables, and the search path of a function that looks over the wall; both quoted."""
+    """Return the schema of our tables and the search path for SECURITY DEFINER functions, both quoted."""
     row = connection.execute(
         text(
             "SELECT current_schema() AS ours, (SELECT n.nspname FROM pg_extension e JOIN pg_namespace n"
@@ -90,11 +92,12 @@ def search_path(connection: Connection) -> tuple[str, str]:
     return _quoted(connection, row.ours), ", ".join(_quoted(connection, schema) for schema in schemas)
 
 
-def admit(connection: Connection, *, api: str, worker: str) -> None:
-    """Let the logins `api` and `worker` act as their roles, and an API login of its own as nothing else.
+def grant_roles(connection: Connection, *, api: str, worker: str) -> None:
+    """Let the login `api` act as API_ROLES and `worker` as WORKER_ROLES.
 
-    They inherit nothing: an inherited role brings its policies along, and the second wall would stand open. Raises
-    Misconfigured where the login that migrates may not grant this.
+    If `api` is neither the worker's login nor the owner, worker roles granted to it earlier are revoked. Grants do not
+    inherit: the policies of an inherited role would apply to the login itself and defeat row-level security. Raises
+    Misconfigured if the migrating login may not grant the roles.
     """
     prefix = _prefix(connection)
     wanted: dict[str, list[Role]] = {}
@@ -122,7 +125,7 @@ def _is_superuser(connection: Connection, login: str) -> bool:
 
 
 def _grant(connection: Connection, login: str, roles: Collection[str]) -> None:
-    """What is granted already is left alone: servers start often, and grants are rows that others read."""
+    """Grant the missing roles. Existing grants are not repeated, since each would rewrite rows of the catalog."""
     held = _memberships(connection, login)
     for role in sorted(role for role in roles if not held.get(role)):
         connection.execute(
@@ -131,10 +134,10 @@ def _grant(connection: Connection, login: str, roles: Collection[str]) -> None:
                 " WITH ADMIN FALSE, INHERIT FALSE, SET TRUE"
             )
         )
-    knows = connection.execute(
+    may_execute = connection.execute(
         text("SELECT has_function_privilege(CAST(:login AS name), 'role_prefix()', 'EXECUTE')"), {"login": login}
     ).scalar_one()
-    if not knows:
+    if not may_execute:
         connection.execute(text(f"GRANT EXECUTE ON FUNCTION role_prefix() TO {_quoted(connection, login)}"))
 
 
@@ -144,7 +147,7 @@ def _revoke(connection: Connection, login: str, roles: Set[str]) -> None:
 
 
 def _memberships(connection: Connection, login: str) -> dict[str, bool]:
-    """The roles a login is a member of, and whether it may act as them while inheriting nothing."""
+    """Return the roles that the login is a member of, with whether it may act as them without inheriting them."""
     rows = connection.execute(
         text(
             "SELECT r.rolname, bool_or(m.set_option) AND NOT bool_or(m.inherit_option) AS enters"

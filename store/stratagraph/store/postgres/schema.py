@@ -1,4 +1,4 @@
-"""Bringing a database to the schema this code expects."""
+"""Migration of a database to the schema that this version of the code needs."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from stratagraph.store.model.errors import Misconfigured, StoreUnavailable
-from stratagraph.store.postgres.database import sqlalchemy_url
-from stratagraph.store.postgres.roles import admit
+from stratagraph.store.postgres.database import CONNECT_TIMEOUT_S, sqlalchemy_url
+from stratagraph.store.postgres.roles import grant_roles
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-MIGRATION_LOCK = 7_000  # advisory: servers that start together migrate one after the other
-MINIMUM_VERSION = 160_000
+MIGRATION_LOCK = 7_000  # key of an advisory lock, so that servers that start together migrate one after the other
+MINIMUM_VERSION = 160_000  # server_version_num of PostgreSQL 16.0
 
 
 def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = None) -> str:
-    """Apply what is missing and return the revision reached. Blocking: run it in a thread.
+    """Apply the missing migrations and return the revision reached, for example "0008".
 
-    `url` is the owner's. The logins of `api_url` and `worker_url` may act as their roles afterwards; where none is
-    given, the owner does. Raises Misconfigured where the server is too old, lacks an extension or a right, or is ahead
-    of this code.
+    `url` is that of the owner. The logins of `api_url` and `worker_url` may then act as their roles; without them, the
+    owner may. Blocks, so run it in a thread. Safe to repeat and to run from several processes at once. Raises
+    Misconfigured if the server is too old, an extension or a privilege is missing, or the database was migrated by a
+    newer version; StoreUnavailable if it cannot be reached.
     """
     engine = _engine(url)
     try:
@@ -43,11 +44,11 @@ def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = No
 
 
 def _engine(url: str) -> Engine:
-    return create_engine(sqlalchemy_url(url), poolclass=NullPool, connect_args={"connect_timeout": 5})
+    return create_engine(sqlalchemy_url(url), poolclass=NullPool, connect_args={"connect_timeout": CONNECT_TIMEOUT_S})
 
 
 def _login(url: str) -> str:
-    """As whom the URL logs in, which it need not say itself."""
+    """Return the name of the login that the URL connects as, which the URL need not contain."""
     engine = _engine(url)
     try:
         with engine.connect() as connection:
@@ -71,10 +72,11 @@ def _migrate(engine: Engine, *, api: str, worker: str) -> str:
                 " it was written by a newer one. Upgrade Stratagraph."
             )
         if current != known[-1]:
-            from stratagraph.store.postgres.migrations.upgrade import upgrade  # which most starts do not need
+            # Imported here because it imports Alembic, which most starts do not need.
+            from stratagraph.store.postgres.migrations.upgrade import upgrade
 
             upgrade(connection)
-        admit(connection, api=api, worker=worker)
+        grant_roles(connection, api=api, worker=worker)
         connection.commit()
         connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": MIGRATION_LOCK})
         connection.commit()
@@ -82,8 +84,9 @@ def _migrate(engine: Engine, *, api: str, worker: str) -> str:
 
 
 def _revision(connection: Connection) -> str | None:
-    """The revision the database is at; None for one that has never been migrated."""
-    there = connection.execute(text("SELECT to_regclass('alembic_version') IS NOT NULL")).scalar_one()
-    found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none() if there else None
+    """Return the revision of the database; None if it was never migrated."""
+    is_migrated = connection.execute(text("SELECT to_regclass('alembic_version') IS NOT NULL")).scalar_one()
+    statement = text("SELECT version_num FROM alembic_version")
+    revision = connection.execute(statement).scalar_one_or_none() if is_migrated else None
     connection.commit()
-    return found
+    return revision

@@ -1,4 +1,4 @@
-"""Capture candidates: every capture's trace, and what an idempotency key stands for."""
+"""Candidates, the traces of captures, and the idempotency keys that identify repeated requests."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import orjson
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import CANDIDATE
-from stratagraph.store.keys.tenancy import Tenant
 from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.errors import IdempotencyMismatch
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 
-RETRY_AFTER = timedelta(seconds=30)
+RETRY_AFTER = timedelta(seconds=30)  # delay before the first retry of a failed capture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
-    """What a capture left: the candidate, its records and edges, and the token of its transaction."""
+    """The result of a committed capture: its candidate, records and relations, and the sequence of its transaction."""
 
     candidate: UUID
     record: UUID
@@ -34,8 +34,8 @@ class Committed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keyed:
-    """An idempotency key that was used, with the hash of the request it was used for."""
+class UsedKey:
+    """The request for which an idempotency key was used, as a hash, and its result."""
 
     request_hash: bytes
     committed: Committed
@@ -43,20 +43,24 @@ class Keyed:
 
 @dataclass(frozen=True, slots=True)
 class RequestKey:
-    """An idempotency key and the request it is used for, as hashes; both None without a key."""
+    """The hashes of an idempotency key and of the request that carries it; both None without a key."""
 
     key_hash: bytes | None
     request_hash: bytes | None
 
     @classmethod
     def of(cls, tenant: Tenant, key: str | None, request: Mapping[str, Any]) -> RequestKey:
+        """Hash `key` and `request` with the tenant's index key."""
         if key is None:
             return cls(None, None)
         body = orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
-        return cls(keyed_hash(tenant.index_key, "idempotency", key.encode()), hashed_request(tenant, body))
+        return cls(keyed_hash(tenant.index_key, "idempotency", key.encode()), hash_request(tenant, body))
 
-    def replay(self, used: Mapping[bytes, Keyed], *, path: list[str]) -> Committed | None:
-        """What the key stands for among those `used`, or None. Raises IdempotencyMismatch for another request."""
+    def replay(self, used: Mapping[bytes, UsedKey], *, path: list[str]) -> Committed | None:
+        """Return the result of the earlier request with this key, or None if the key was not used before.
+
+        Raises IdempotencyMismatch if the key was used for a different request.
+        """
         known = used.get(self.key_hash) if self.key_hash is not None else None
         if known is None:
             return None
@@ -67,13 +71,15 @@ class RequestKey:
         return known.committed
 
 
-def hashed_request(tenant: Tenant, request: bytes) -> bytes:
+def hash_request(tenant: Tenant, request: bytes) -> bytes:
+    """Return the keyed hash of a serialized request."""
     return keyed_hash(tenant.index_key, "request", request)
 
 
-async def find_keyed(
+async def find_used_keys(
     connection: AsyncConnection, tenant: Tenant, actor: str, hashes: Collection[bytes]
-) -> dict[bytes, Keyed]:
+) -> dict[bytes, UsedKey]:
+    """Return those of the idempotency keys `hashes` that `actor` has used, keyed by their hash."""
     if not hashes:
         return {}
     keys, trace = tables.idempotency, tables.candidate
@@ -91,7 +97,7 @@ async def find_keyed(
         .where(keys.c.tenant == tenant.id, keys.c.actor == actor, keys.c.key_hash.in_(list(hashes)))
     )
     return {
-        bytes(row.key_hash): Keyed(
+        bytes(row.key_hash): UsedKey(
             request_hash=bytes(row.request_hash),
             committed=Committed(
                 candidate=row.id,
@@ -113,8 +119,10 @@ async def insert_candidates(
     actor: str,
     at: datetime,
 ) -> None:
-    """Committed candidates with their idempotency keys. Rows: id, source, source_kind, sensitivity, record, created,
-    edges, key_hash and request_hash (both None without a key). Where the record is sealed, it alone keeps the source.
+    """Insert committed candidates and their idempotency keys.
+
+    Each row has id, source, source_kind, sensitivity, record, created, edges, key_hash and request_hash (the last two
+    None without a key). If the record is sealed, the source is stored in the record only.
     """
     await insert_rows(
         connection,
@@ -155,7 +163,7 @@ async def insert_candidates(
     )
 
 
-async def insert_failed(
+async def insert_failed_candidates(
     connection: AsyncConnection,
     tenant: Tenant,
     rows: Sequence[Mapping[str, Any]],
@@ -165,15 +173,15 @@ async def insert_failed(
     error: str,
     at: datetime,
 ) -> None:
-    """What could not be committed for a reason of ours, kept whole so that it can be tried again.
+    """Insert captures that failed for a reason within the system, with their input, so that they can be retried.
 
-    Rows: id, source, source_kind, sensitivity, input; sealed where the record would be.
+    Each row has id, source, source_kind, sensitivity and input. The content is sealed if the record would be.
     """
-    secret = {row["id"] for row in rows if tenant.keyring.seals(row["sensitivity"])}
-    sealer = await tenant.keyring.sealer(connection) if secret else None
+    to_seal = {row["id"] for row in rows if tenant.keyring.seals(row["sensitivity"])}
+    sealer = await tenant.keyring.sealer(connection) if to_seal else None
     blobs = {}
     for row in rows:
-        if sealer is not None and row["id"] in secret:
+        if sealer is not None and row["id"] in to_seal:
             content = orjson.dumps({"source": row["source"], "input": row["input"]})
             blobs[row["id"]] = sealer.seal(row["id"], CANDIDATE, content)
     await insert_rows(

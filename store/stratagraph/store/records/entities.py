@@ -1,4 +1,4 @@
-"""Finding the entity that is meant, or making it: exactly one per identifier or name, however many ask at once."""
+"""Resolve mentions to entities: find the entity of an identifier or name, or create exactly one under concurrency."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Caller, Tenant
+from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.canonical import keyed_hash, normalised_name
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import new_id
@@ -23,7 +23,10 @@ IDENTIFIER, NAME, ALIAS = 1, 2, 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """Something named in a capture, to be resolved within one scope and up to one sensitivity."""
+    """A name in a capture that is to be resolved to an entity, within one scope and up to one sensitivity.
+
+    With `known_only`, the mention resolves to an existing entity or to none; no entity is created.
+    """
 
     name: str
     scope: int
@@ -31,33 +34,37 @@ class Mention:
     type: str | None = None
     identifiers: tuple[tuple[str, str], ...] = ()
     aliases: tuple[str, ...] = ()
-    known_only: bool = field(default=False)  # link if there is such an entity, but do not make one
+    known_only: bool = field(default=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
+    """A keyed hash by which an entity is known, and whether it is an identifier, a name or an alias."""
+
     key: bytes
     kind: int
 
 
 @dataclass(slots=True)
 class Resolution:
-    """Which entity each mention means, and which of them have to be written because nobody knew them."""
+    """The entity of each mention, and the new entities, whose records the caller must still insert."""
 
     entities: dict[Mention, UUID]
     new: dict[UUID, Mention]
 
 
 def name_key(tenant: Tenant, name: str) -> bytes:
+    """Return the keyed hash of a normalized name or alias."""
     return keyed_hash(tenant.index_key, "name", normalised_name(name).encode())
 
 
 def identifier_key(tenant: Tenant, namespace: str, value: str) -> bytes:
+    """Return the keyed hash of an identifier in its namespace."""
     return keyed_hash(tenant.index_key, "identifier", f"{namespace}\x00{value}".encode())
 
 
 def terms_of(tenant: Tenant, mention: Mention) -> list[Term]:
-    """All that a mention is known by; the first is the one that decides who it is."""
+    """Return all terms of a mention; the first one decides which entity it is."""
     found = [Term(identifier_key(tenant, *identifier), IDENTIFIER) for identifier in mention.identifiers]
     found.append(Term(name_key(tenant, mention.name), NAME))
     found.extend(Term(name_key(tenant, alias), ALIAS) for alias in mention.aliases)
@@ -67,10 +74,11 @@ def terms_of(tenant: Tenant, mention: Mention) -> list[Term]:
 async def resolve(
     connection: AsyncConnection, tenant: Tenant, mentions: Iterable[Mention], *, unscoped: int | None
 ) -> Resolution:
-    """Find each mention's entity: by identifier, then name or alias in its scope, then unscoped; else claim it new.
+    """Find the entity of each mention, and claim a new one for each mention that has none.
 
-    A new entity's record must be written in this transaction. Of two transactions that claim the same term, the
-    second waits for the first and then finds it.
+    An entity is found by identifier, then by name or alias, first in the mention's scope and then among unscoped
+    entities. The record of a new entity must be inserted in the same transaction. If two transactions claim the same
+    term, the second waits for the first to commit and then finds its entity.
     """
     wanted = {mention: terms_of(tenant, mention) for mention in mentions}
     resolution = Resolution({}, {})
@@ -118,7 +126,7 @@ async def _find(
 async def _claim(
     connection: AsyncConnection, tenant: Tenant, missing: dict[Mention, list[Term]], resolution: Resolution
 ) -> None:
-    """One sorted statement claims all terms; an entity is ours if its deciding term was won."""
+    """Claim all terms in one sorted statement. A new entity exists if the claim of its deciding term succeeded."""
     candidates = {mention: new_id() for mention in missing}
     rows: dict[tuple[int, int, bytes], dict[str, Any]] = {}
     for mention, terms in missing.items():
@@ -135,21 +143,21 @@ async def _claim(
                     "claimed": True,
                 },
             )
-    won = await insert_rows(
+    claimed = await insert_rows(
         connection,
         tables.entity_term,
         [rows[key] for key in sorted(rows)],
         suffix="ON CONFLICT (tenant, scope, sensitivity, term_key) WHERE claimed DO NOTHING"
         " RETURNING term_key, scope, sensitivity, entity",
     )
-    mine = {(row.scope, row.sensitivity, bytes(row.term_key)): row.entity for row in won}
-    lost: list[UUID] = []
+    claimed_by = {(row.scope, row.sensitivity, bytes(row.term_key)): row.entity for row in claimed}
+    rejected: list[UUID] = []
     unclaimed: list[dict[str, Any]] = []
     for mention, terms in missing.items():
         entity = candidates[mention]
-        held = [mine.get((mention.scope, mention.sensitivity, term.key)) == entity for term in terms]
-        if not held[0]:
-            lost.append(entity)
+        is_claimed = [claimed_by.get((mention.scope, mention.sensitivity, term.key)) == entity for term in terms]
+        if not is_claimed[0]:
+            rejected.append(entity)
             continue
         resolution.entities[mention] = entity
         resolution.new[entity] = mention
@@ -160,13 +168,13 @@ async def _claim(
                 "kind": term.kind,
                 "claimed": False,
             }
-            for term, ours in zip(terms, held, strict=True)
-            if not ours and term.kind != IDENTIFIER
+            for term, claimed_here in zip(terms, is_claimed, strict=True)
+            if not claimed_here and term.kind != IDENTIFIER
         )
-    if lost:  # another mention or another transaction was first: what we claimed for the loser is given up
+    if rejected:  # another mention or transaction has claimed the deciding term: delete the other terms claimed with it
         await connection.execute(
             tables.entity_term.delete().where(
-                tables.entity_term.c.tenant == tenant.id, tables.entity_term.c.entity.in_(lost)
+                tables.entity_term.c.tenant == tenant.id, tables.entity_term.c.entity.in_(rejected)
             )
         )
     await insert_rows(
@@ -175,17 +183,17 @@ async def _claim(
 
 
 async def lock_terms(connection: AsyncConnection, tenant: Tenant, entities: Collection[UUID]) -> None:
-    """Lock the terms of `entities`: the first locks that a writer takes."""
+    """Lock the terms of `entities`. These are the first locks of a transaction that writes."""
     await fetch(connection, "lock_entity_terms", tenant=tenant.id, entities=list(entities))
 
 
-async def rename(
+async def replace_terms(
     connection: AsyncConnection, tenant: Tenant, mention: Mention, entity: UUID, *, absorbed: Iterable[UUID] = ()
 ) -> None:
-    """Let `entity` be known by just what `mention` says, and those it absorbed by nothing any more.
+    """Replace all terms of `entity` by those of `mention`, and delete the terms of the entities it absorbed.
 
-    Raises InvalidInput where an identifier belongs to yet another entity: the two have to be merged. A name that
-    another one was first to claim is shared: both are found by it, the other is meant by it.
+    Raises InvalidInput if an identifier belongs to a third entity; the two must be merged. A name that another entity
+    has claimed already is shared: a search by name finds both, while a mention resolves to the other one.
     """
     former = [entity, *absorbed]
     await lock_terms(connection, tenant, former)
@@ -203,14 +211,14 @@ async def rename(
         }
         for term in sorted(terms_of(tenant, mention), key=lambda term: term.key)
     ]
-    won = await insert_rows(
+    claimed = await insert_rows(
         connection,
         table,
         rows,
         suffix="ON CONFLICT (tenant, scope, sensitivity, term_key) WHERE claimed DO NOTHING RETURNING term_key",
     )
-    mine = {bytes(row.term_key) for row in won}
-    shared = [row for row in rows if row["term_key"] not in mine]
+    claimed_keys = {bytes(row.term_key) for row in claimed}
+    shared = [row for row in rows if row["term_key"] not in claimed_keys]
     if any(row["kind"] == IDENTIFIER for row in shared):
         raise InvalidInput(
             "payload.identifiers: one of them belongs to another entity; merge the two instead",
@@ -219,10 +227,13 @@ async def rename(
     await insert_rows(connection, table, [{**row, "claimed": False} for row in shared])
 
 
-async def find_by_names(
+async def find_entities_by_name(
     connection: AsyncConnection, caller: Caller, names: Sequence[str], *, limit: int
 ) -> list[tuple[UUID, str]]:
-    """Entities the caller may read in full whose name or alias is among `names`, with the name that matched."""
+    """Return at most `limit` entities whose name or alias is in `names`, each with the name that matched.
+
+    Only current entities that the caller may read in full are returned.
+    """
     if not names:
         return []
     by_key = {name_key(caller.tenant, name): name for name in names}

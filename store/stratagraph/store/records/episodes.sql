@@ -1,5 +1,5 @@
 -- assemble_episodes --
--- Timeline and tool graph of episodes from the members in full sight.
+-- Fetch the timelines and tool graphs of the first members of each episode that the caller may read in full.
 SELECT v.episode, v.record, r.payload -> 'timeline' AS timeline, r.payload -> 'tool_graph' AS tool_graph, r.sealed
 FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
 CROSS JOIN LATERAL (
@@ -11,7 +11,8 @@ WHERE (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivi
 ORDER BY v.episode, v.position
 
 -- close_episodes --
--- Close episodes (again, when an outcome comes to one that silence had closed) and return what describes them.
+-- Close episodes and return what describes them.
+-- An episode that is closed already keeps its closing time; it is closed again when an outcome arrives after a silence.
 UPDATE episode e
 SET closed_at = coalesce(e.closed_at, :at)
 FROM record r
@@ -19,7 +20,7 @@ WHERE e.tenant = :tenant AND e.id = ANY(CAST(:ids AS uuid[])) AND r.tenant = e.t
 RETURNING e.id, e.events, e.outcome, r.payload, r.sealed
 
 -- episode_members --
--- The first members of each episode, in order of arrival.
+-- Fetch the first members of each episode, in order of arrival.
 SELECT v.episode, r.id, r.name, r.text, r.occurred_at, r.payload #>> '{tool_graph,0,tool}' AS tool, r.sealed
 FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
 CROSS JOIN LATERAL (
@@ -30,7 +31,7 @@ JOIN record r ON r.tenant = :tenant AND r.id = v.record
 ORDER BY v.episode, v.position
 
 -- extend_episodes --
--- Count the appended events and put off the silence.
+-- Count the appended events and set the time at which the episode closes by silence.
 UPDATE episode e
 SET events = e.events + a.added, last_record = a.last, closes_at = :closes_at
 FROM unnest(CAST(:ids AS uuid[]), CAST(:added AS integer[]), CAST(:last AS uuid[])) AS a(id, added, last)
@@ -38,7 +39,7 @@ WHERE e.tenant = :tenant AND e.id = a.id
 RETURNING e.id
 
 -- previous_episodes --
--- The latest closed episode of each thread.
+-- Fetch the latest closed episode of each thread.
 SELECT DISTINCT ON (scope, sensitivity, thread_key) scope, sensitivity, thread_key, id
 FROM episode
 WHERE tenant = :tenant AND thread_key = ANY(CAST(:keys AS bytea[])) AND closed_at IS NOT NULL

@@ -1,4 +1,7 @@
-"""Facts: their computed keys, their slots, and what may be true at the same time (design decisions 5–7)."""
+"""Facts in their slots: lock a slot, read its facts, and find facts that cannot be active at the same time.
+
+See docs/data-model.md, Facts.
+"""
 
 from __future__ import annotations
 
@@ -12,38 +15,18 @@ from uuid import UUID
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.sealing.contents import opened
-from stratagraph.store.keys.tenancy import Tenant
-from stratagraph.store.model.canonical import canonical_json, keyed_hash
-from stratagraph.store.model.enums import RecordState, Sensitivity
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.sealing.contents import open_contents
+from stratagraph.store.model.enums import RecordState
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactKeys:
-    """What identifies a fact. `validity` is a tstzrange in text form."""
-
-    fact: bytes
-    slot: bytes
-    condition: bytes
-    validity: str
-    single_valued: bool = False
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Slot:
-    """One (subject, predicate) within a scope and a sensitivity."""
-
-    scope: int
-    sensitivity: int
-    key: bytes
+from stratagraph.store.records.fact_keys import Slot, disjoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A current fact of a slot, locked."""
+    """An active or contested fact whose row is locked."""
 
     id: UUID
     slot: Slot
@@ -54,50 +37,10 @@ class Fact:
     updated_at: datetime
 
 
-def fact_keys(tenant: Tenant, payload: Mapping[str, Any], *, single_valued: bool = False) -> FactKeys:
-    """Raises InvalidInput where the object has no canonical JSON form."""
-    key, validity = tenant.index_key, payload["validity"]
-    said = {name: payload[name] for name in ("subject", "predicate", "object", "validity")}
-    conditions = validity.get("conditions") or {}
-    return FactKeys(
-        fact=keyed_hash(key, "fact", canonical_json(said, path=["content"])),
-        slot=slot_key(tenant, payload["subject"], payload["predicate"]),
-        condition=keyed_hash(key, "condition", canonical_json(conditions, path=["content", "conditions"])),
-        validity=f"[{validity.get('start', '')},{validity.get('end', '')})",
-        single_valued=single_valued,
-    )
-
-
-def slot_key(tenant: Tenant, subject: str, predicate: str) -> bytes:
-    said = canonical_json({"subject": subject, "predicate": predicate}, path=["content"])
-    return keyed_hash(tenant.index_key, "slot", said)
-
-
-def disjoint(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two validities can never hold together: a shared condition without a common value, or separate times."""
-    ours, theirs = one.get("conditions") or {}, other.get("conditions") or {}
-    for name in ours.keys() & theirs.keys():
-        values, others = _values(ours[name]), _values(theirs[name])
-        if not any(value in others for value in values):
-            return True
-    return _before(one.get("end"), other.get("start")) or _before(other.get("end"), one.get("start"))
-
-
-def _values(value: Any) -> list[bytes]:
-    """As canonical JSON, which tells `true` from `1` where Python does not."""
-    return [canonical_json(item, path=["conditions"]) for item in (value if isinstance(value, list) else [value])]
-
-
-def _before(end: str | None, start: str | None) -> bool:
-    if end is None or start is None:
-        return False
-    return datetime.fromisoformat(end) <= datetime.fromisoformat(start)
-
-
 async def lock_slots(connection: AsyncConnection, tenant: Tenant, slots: Mapping[Slot, str]) -> dict[Slot, bool]:
-    """Lock the slots of the facts about to be written, in sorted order; tells which are single-valued.
+    """Lock slots in sorted order, creating those that do not exist; return for each whether it is single-valued.
 
-    `slots` gives each slot's predicate, whose registered cardinality a new slot starts with.
+    `slots` maps each slot to its predicate; a new slot takes the cardinality that is registered for the predicate.
     """
     if not slots:
         return {}
@@ -135,6 +78,7 @@ async def lock_slots(connection: AsyncConnection, tenant: Tenant, slots: Mapping
 
 
 async def make_single_valued(connection: AsyncConnection, tenant: Tenant, slot: Slot) -> None:
+    """Make a locked slot single-valued."""
     table = tables.fact_slot
     await connection.execute(
         update(table)
@@ -149,7 +93,7 @@ async def make_single_valued(connection: AsyncConnection, tenant: Tenant, slot: 
 
 
 async def fetch_facts(connection: AsyncConnection, tenant: Tenant, slots: Sequence[Slot]) -> dict[Slot, list[Fact]]:
-    """The active and contested facts of locked slots."""
+    """Lock and return the active and contested facts of locked slots."""
     if not slots:
         return {}
     table = tables.record
@@ -179,7 +123,7 @@ async def fetch_facts(connection: AsyncConnection, tenant: Tenant, slots: Sequen
     )
     rows = result.mappings().all()
     found: dict[Slot, list[Fact]] = {}
-    for row, content in zip(rows, await opened(tenant.keyring, rows), strict=True):
+    for row, content in zip(rows, await open_contents(tenant.keyring, rows), strict=True):
         slot = Slot(row["scope"], row["sensitivity"], bytes(row["slot_key"]))
         found.setdefault(slot, []).append(
             Fact(
@@ -195,12 +139,8 @@ async def fetch_facts(connection: AsyncConnection, tenant: Tenant, slots: Sequen
     return found
 
 
-def slot_of(scope: int, sensitivity: Sensitivity, keys: FactKeys) -> Slot:
-    return Slot(scope, int(sensitivity), keys.slot)
-
-
-def crowded(facts: Iterable[Fact]) -> tuple[UUID, UUID] | None:
-    """Two active facts that hold at the same time, if there are any: a slot with such has more than one value."""
+def overlapping_facts(facts: Iterable[Fact]) -> tuple[UUID, UUID] | None:
+    """Return the ids of two active facts whose validities overlap, or None if a single-valued slot could hold all."""
     active = [fact for fact in facts if fact.state is RecordState.ACTIVE]
     for one, other in combinations(active, 2):
         if not disjoint(one.validity, other.validity):
@@ -208,19 +148,19 @@ def crowded(facts: Iterable[Fact]) -> tuple[UUID, UUID] | None:
     return None
 
 
-async def in_the_way(
+async def find_conflicting_fact(
     connection: AsyncConnection,
     tenant: Tenant,
     id_: UUID,
     *,
-    leaving: Collection[UUID] = (),
-    joining: Collection[UUID] = (),
+    deactivating: Collection[UUID] = (),
+    activating: Collection[UUID] = (),
 ) -> UUID | None:
-    """The active fact, if any, beside which the fact `id_` cannot be active; `leaving` and `joining` are about to
-    cease to be, and to be.
+    """Return the id of an active fact that prevents the fact `id_` from being active, or None.
 
-    Decided under the slot's lock, since the database's own constraints cannot tell that unequal conditions overlap.
-    What is not a fact is in nobody's way.
+    Facts in `deactivating` count as inactive and facts in `activating` as active, whatever their state. A record that
+    is not a fact has no conflict. The slot is locked first and the check is made in Python, since the constraints of
+    the database cannot express that unequal conditions overlap.
     """
     rows = await fetch(connection, "lock_slot_of", tenant=tenant.id, id=id_)
     if not rows:
@@ -232,7 +172,7 @@ async def in_the_way(
     if fact is None:
         return None
     for other in facts:
-        is_active = other.id in joining or (other.state is RecordState.ACTIVE and other.id not in leaving)
+        is_active = other.id in activating or (other.state is RecordState.ACTIVE and other.id not in deactivating)
         if other.id == id_ or not is_active:
             continue
         overlaps = row["single_valued"] and not disjoint(other.validity, fact.validity)

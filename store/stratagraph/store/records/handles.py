@@ -1,4 +1,4 @@
-"""Records found by the name that the outside world gives them: a plan_id, a skill_name, an event's ref."""
+"""Handles: names that callers give to records (a plan_id, a skill_name, an event's ref), stored as keyed hashes."""
 
 from __future__ import annotations
 
@@ -8,31 +8,39 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.keys.callers import Caller, Tenant
+from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.postgres.queries import fetch
-from stratagraph.store.records.writing import handle_key
 
 
 @dataclass(frozen=True, slots=True)
-class Referred:
-    """A record that a capture points to, and where it lies."""
+class ReferencedRecord:
+    """A record that a capture refers to, with its scope and sensitivity."""
 
     id: UUID
     scope: int
     sensitivity: Sensitivity
 
 
+def handle_key(tenant: Tenant, memory_type: MemoryType, handle: str) -> bytes:
+    """Return the keyed hash by which a record is found by its handle, so that no plain column holds the name."""
+    return keyed_hash(tenant.index_key, f"handle:{memory_type.label}", handle.encode())
+
+
 async def find_references(
     connection: AsyncConnection, caller: Caller, *, ids: Collection[UUID], refs: Collection[str]
-) -> dict[UUID | str, Referred]:
-    """Those of `ids` that exist in the caller's full sight, and the newest episodic record of each of `refs` there."""
+) -> dict[UUID | str, ReferencedRecord]:
+    """Return the records with the given ids, and the newest episodic record of each ref, keyed by id or ref.
+
+    Only records that the caller may read in full are returned.
+    """
     keys = {handle_key(caller.tenant, MemoryType.EPISODIC, ref): ref for ref in refs}
     if not ids and not keys:
         return {}
     rows = await fetch(connection, "find_references", **caller.parameters(), ids=list(ids), keys=list(keys))
-    found: dict[UUID | str, Referred] = {}
+    found: dict[UUID | str, ReferencedRecord] = {}
     for row in rows:
         target = row["id"] if row["handle_key"] is None else keys[bytes(row["handle_key"])]
-        found.setdefault(target, Referred(row["id"], row["scope"], Sensitivity(row["sensitivity"])))
+        found.setdefault(target, ReferencedRecord(row["id"], row["scope"], Sensitivity(row["sensitivity"])))
     return found

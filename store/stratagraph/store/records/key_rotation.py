@@ -1,8 +1,8 @@
-"""New keys for old: data keys by sealing everything anew, the master key by wrapping the other keys anew.
+"""Rotate data keys by resealing all sealed content, and the master key by rewrapping the other keys.
 
-A rotation of data keys may be killed at any point and run again: what an old key sealed is found by its number. While
-it runs, readers find either key and writers take the newest. An old key is dropped under the lock that writers who
-seal with it hold, once one snapshot of all tables shows nothing that names it.
+A rotation of data keys may be killed at any point and run again: content sealed by an old key is found by the id of
+that key. During a rotation, readers can use either key and writers use the newest. An old key is deleted under the lock
+that writers sealing with it hold, once one snapshot of all tables shows no content that it seals.
 """
 
 from __future__ import annotations
@@ -15,20 +15,22 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement, Table, delete, func, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.artifacts.artifacts import reseal_artifacts
+from stratagraph.store.artifacts.object_keys import reseal_artifacts
+from stratagraph.store.feed.changes import append_changes
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.contents import key_columns, reseal
 from stratagraph.store.keys.sealing.envelope import KEY_ID_AT, key_mark
 from stratagraph.store.keys.sealing.vault import Sealer
-from stratagraph.store.keys.tenancy import Directory, Tenant
 from stratagraph.store.model.clock import RESOLUTION, Clock
 from stratagraph.store.model.errors import StoreUnavailable
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch
-from stratagraph.store.records.writing import Edit, finish, update_records
+from stratagraph.store.records.editing import Edit, update_records
 
-BATCH = 200  # rows sealed anew in one transaction; writers of these rows wait for it
-ATTEMPTS = 5  # of a batch that met a deadlock or a lock that is held for long
+BATCH = 200  # rows resealed in one transaction; transactions that write these rows wait for it
+ATTEMPTS = 5  # attempts at a batch that fails by a deadlock or a lock timeout
 _SEALED = (tables.record, tables.record_history, tables.audit_note, tables.candidate)
 
 Advance = Callable[[int], None]
@@ -37,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyUse:
-    """A data key, and how many rows it seals in each table."""
+    """A data key and the number of rows that it seals in each table."""
 
     tenant: str
     id: int
@@ -49,7 +51,10 @@ class KeyUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotated:
-    """What a rotation did to one tenant. `continued` tells that it took up one that had been interrupted."""
+    """The result of rotating one tenant's data key: the new key, the rows resealed and the number of old keys deleted.
+
+    `continued` is True if the rotation continued one that had been interrupted.
+    """
 
     tenant: str
     key: int
@@ -59,7 +64,7 @@ class Rotated:
 
 
 class Rotation:
-    """Lists, rotates and wraps anew. Any number of services may run meanwhile."""
+    """Lists and rotates keys. Any number of services may run during a rotation."""
 
     def __init__(self, database: Database, directory: Directory, clock: Clock) -> None:
         self._database = database
@@ -67,7 +72,7 @@ class Rotation:
         self._clock = clock
 
     async def tenants(self, name: str | None = None) -> list[Tenant]:
-        """All of them, or the one of that name."""
+        """Return all tenants, or the one with this name."""
         async with self._database.background(Role.KEYS) as connection:
             statement = select(tables.tenant.c.name).order_by(tables.tenant.c.name)
             if name is not None:
@@ -76,8 +81,8 @@ class Rotation:
         found = [await self._directory.tenant(one) for one in names]
         return [tenant for tenant in found if tenant is not None]
 
-    async def uses(self) -> list[KeyUse]:
-        """Every data key, by tenant and number. Reads all that is sealed."""
+    async def list_keys(self) -> list[KeyUse]:
+        """Return the use of every data key, by tenant and id. Reads all sealed rows."""
         found = []
         for tenant in await self.tenants():
             async with self._database.background_snapshot(Role.KEYS) as connection:
@@ -99,8 +104,8 @@ class Rotation:
             ]
         return found
 
-    async def waiting(self, tenant: Tenant) -> int | None:
-        """How many rows a rotation of this tenant would seal; None where it has no key and needs none."""
+    async def count_rows_to_seal(self, tenant: Tenant) -> int | None:
+        """Return the number of rows that a rotation of this tenant would seal; None if it needs no key."""
         async with self._database.background_snapshot(Role.KEYS) as connection:
             keys = await self._keys(connection, tenant)
             counts = await fetch(connection, "count_sealed", tenant=tenant.id)
@@ -109,15 +114,16 @@ class Rotation:
             ).scalar_one()
         if not keys and not plain:
             return None
-        # With one key, that one is the old one; with more, the newest is that of a rotation that goes on.
+        # A single key is the old one. With several keys, the newest belongs to a rotation that was interrupted.
         kept = key_mark(keys[-1]) if len(keys) > 1 else None
         return plain + sum(int(row["sealed"]) for row in counts if bytes(row["mark"]) != kept)
 
     async def rotate(self, tenant: Tenant, advance: Advance) -> Rotated:
-        """Make a new data key, seal everything of the tenant with it, drop the old ones.
+        """Create a new data key, reseal all of the tenant's content with it, and delete the old keys.
 
-        Where more than one key is there already, an earlier rotation was interrupted, and this one goes on with it.
-        What lies plain at or above the level, from before it was set, is sealed too. Raises StoreUnavailable.
+        If the tenant has several keys already, an earlier rotation was interrupted and this one continues it. Plain
+        records at or above the sealing level, written before it was set, are sealed too. Calls `advance` with the
+        number of rows of each batch. Raises StoreUnavailable.
         """
         async with self._database.background(Role.KEYS) as connection:
             keys = await self._keys(connection, tenant)
@@ -137,9 +143,9 @@ class Rotation:
         return Rotated(tenant=tenant.name, key=newest, resealed=resealed, dropped=dropped, continued=continued)
 
     async def rewrap(self, advance: Advance) -> int:
-        """Wrap every data key and index key that another master key wraps with the current one; returns how many."""
+        """Rewrap with the current master key all data and index keys that another one wraps; return their number."""
         vault, data, owners = self._directory.vault, tables.data_key, tables.tenant
-        assert vault.master is not None  # the caller has given one
+        assert vault.master is not None  # the command requires a master key
         name, done = vault.master.name, 0
         async with self._database.background(Role.KEYS) as connection:
             rows = (
@@ -148,7 +154,7 @@ class Rotation:
                 )
             ).all()
             for row in rows:
-                wrapped, by = await vault.wrapped(await vault.unwrapped(bytes(row.wrapped), row.wrapped_by))
+                wrapped, by = await vault.wrap(await vault.unwrap(bytes(row.wrapped), row.wrapped_by))
                 await connection.execute(
                     update(data)
                     .where(data.c.tenant == row.tenant, data.c.id == row.id)
@@ -165,7 +171,7 @@ class Rotation:
                 )
             ).all()
             for row in others:
-                wrapped, by = await vault.wrapped(await vault.unwrapped(bytes(row.index_key), row.wrapped_by))
+                wrapped, by = await vault.wrap(await vault.unwrap(bytes(row.index_key), row.wrapped_by))
                 await connection.execute(
                     update(owners).where(owners.c.id == row.id).values(index_key=wrapped, wrapped_by=by)
                 )
@@ -179,13 +185,13 @@ class Rotation:
         return list((await connection.execute(statement)).scalars())
 
     def _plain(self, tenant: Tenant) -> tuple[ColumnElement[bool], ...]:
-        """Records that should be sealed and are not."""
+        """Return the condition for records that should be sealed and are not."""
         table, level = tables.record, self._directory.vault.seal_from
         where = (table.c.tenant == tenant.id, table.c.sealed.is_(None))
         return (*where, table.c.sensitivity >= (100 if level is None else int(level)))
 
     async def _seal_plain(self, tenant: Tenant, advance: Advance) -> int:
-        """Empty edits: sealing is what `update_records` does by itself, and here the mirror must hear of it."""
+        """Seal plain records by empty edits, since `update_records` seals them and the mirror must see the change."""
         table, sealed = tables.record, 0
         while True:
             async with self._database.background(Role.KEYS) as connection:
@@ -202,14 +208,14 @@ class Rotation:
                     return sealed
                 at = max(self._clock.now(), *(row.updated_at + RESOLUTION for row in rows))
                 edits = [Edit(id=row.id, is_revision=False) for row in rows]
-                await finish(
+                await append_changes(
                     connection, tenant, await update_records(connection, self._directory, tenant, edits, at=at)
                 )
             sealed += len(rows)
             advance(len(rows))
 
     async def _reseal(self, tenant: Tenant, advance: Advance) -> int:
-        """One pass over all that is sealed, from key to key, so that it costs what there is and not its square."""
+        """Reseal all rows in one pass in key order, so that the cost is linear in the number of rows."""
         done = 0
         for table in _SEALED:
             after: tuple[Any, ...] | None = None
@@ -225,13 +231,13 @@ class Rotation:
     async def _rows(self, tenant: Tenant, table: Table, after: tuple[Any, ...] | None) -> list[tuple[Any, ...]]:
         async with self._database.background(Role.KEYS) as connection:
             sealer = await tenant.keyring.sealer(connection)
-            where = _named_otherwise(table, sealer)
+            where = _sealed_by_another_key(table, sealer)
             if after is not None:
                 where &= tuple_(*key_columns(table)) > after
             return await reseal(connection, tenant.keyring, sealer, table, where, limit=BATCH)
 
     async def _artifacts(self, tenant: Tenant) -> int:
-        """The keys of their bytes, not the bytes."""
+        """Reseal the object keys of artifacts; the objects stay unchanged."""
         async with self._database.background(Role.KEYS) as connection:
             sealer = await tenant.keyring.sealer(connection)
             return await reseal_artifacts(connection, tenant, sealer, limit=BATCH)
@@ -247,7 +253,10 @@ class Rotation:
         raise AssertionError("the last attempt returns or raises")
 
     async def _drop_old(self, tenant: Tenant) -> int | None:
-        """Drop all keys but the newest; None where something still names one, which a slow writer left meanwhile."""
+        """Delete all keys but the newest and return their number; None if a row is still sealed with an old key.
+
+        A slow writer may have sealed such a row during the rotation.
+        """
         table = tables.data_key
         async with self._database.background(Role.KEYS) as connection:
             newest = (await self._keys(connection, tenant))[-1]
@@ -264,7 +273,7 @@ class Rotation:
                 .all()
             )
             marks = {key_mark(key) for key in old}
-            # A statement of its own: its snapshot sees all that the writers left who had held those keys.
+            # A separate statement, whose snapshot includes every row written by transactions that held the old keys.
             counts = await fetch(connection, "count_sealed", tenant=tenant.id)
             if any(bytes(row["mark"]) in marks for row in counts):
                 return None
@@ -272,6 +281,6 @@ class Rotation:
         return len(old)
 
 
-def _named_otherwise(table: Table, sealer: Sealer) -> ColumnElement[bool]:
+def _sealed_by_another_key(table: Table, sealer: Sealer) -> ColumnElement[bool]:
     mark = func.substring(table.c.sealed, KEY_ID_AT, 4)
     return table.c.sealed.is_not(None) & (mark != key_mark(sealer.key_id))

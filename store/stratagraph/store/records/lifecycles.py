@@ -1,4 +1,4 @@
-"""How records decayed before: kept when a pin or a lifecycle changes, so that the salience of then can be told."""
+"""The history of lifecycles, from which the salience of a record at a past instant is computed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.salience import Salience
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 
 
-async def keep_lifecycle(
+async def insert_lifecycle_history(
     connection: AsyncConnection, tenant: Tenant, record: UUID, before: Salience, *, until: datetime
 ) -> None:
-    """Note how a locked record has decayed up to `until`."""
+    """Insert the lifecycle by which a locked record decayed until `until`, before a pin or a change replaces it."""
     decay = before.decay
     await insert_rows(
         connection,

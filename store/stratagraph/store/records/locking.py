@@ -1,4 +1,4 @@
-"""Rows about to be changed, locked in the one order that every writer takes: by id."""
+"""Lock the rows of records before they are updated, always in id order so that writers cannot deadlock."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.postgres.queries import fetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Locked:
-    """A record's row as it is, and stays until this transaction ends."""
+class LockedRecord:
+    """The columns of a locked record that decide how it may be changed."""
 
     id: UUID
     type: MemoryType
@@ -27,13 +27,13 @@ class Locked:
     updated_at: datetime
 
 
-async def lock_records(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> dict[UUID, Locked]:
-    """Lock those of `ids` that exist. Waits for whoever holds one of them."""
+async def lock_records(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> dict[UUID, LockedRecord]:
+    """Lock the records with the given ids, waiting for other transactions, and return those that exist, keyed by id."""
     if not ids:
         return {}
     rows = await fetch(connection, "lock_records", tenant=tenant.id, ids=list(ids))
     return {
-        row["id"]: Locked(
+        row["id"]: LockedRecord(
             id=row["id"],
             type=MemoryType(row["type"]),
             scope=row["scope"],

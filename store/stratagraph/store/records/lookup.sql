@@ -1,6 +1,6 @@
 -- count_sealed --
--- How many rows each data key of a tenant seals, all tables in one snapshot.
--- The key's four bytes follow the format's.
+-- Count the rows that each data key of a tenant seals, in all tables within one snapshot.
+-- The four bytes of the key's id follow the byte of the format.
 SELECT kind, substring(sealed FROM 2 FOR 4) AS mark, count(*) AS sealed FROM (
   SELECT 'records' AS kind, sealed FROM record WHERE tenant = :tenant AND sealed IS NOT NULL
   UNION ALL
@@ -15,7 +15,7 @@ SELECT kind, substring(sealed FROM 2 FOR 4) AS mark, count(*) AS sealed FROM (
 GROUP BY kind, mark
 
 -- find_entities --
--- Entities in full sight whose name or alias is one of the keys, current ones only.
+-- Find current entities with one of the given names or aliases that the caller may read in full.
 SELECT t.entity, t.term_key
 FROM entity_term t JOIN record r ON r.tenant = t.tenant AND r.id = t.entity
 WHERE t.tenant = :tenant AND t.term_key = ANY(CAST(:keys AS bytea[])) AND t.kind IN (2, 3)
@@ -25,7 +25,7 @@ ORDER BY t.claimed DESC, t.entity
 LIMIT :limit
 
 -- find_references --
--- Records in full sight by id, and by the keyed hash of a ref, newest first.
+-- Find records that the caller may read in full by id, and by the keyed hash of a ref, newest first.
 SELECT id, scope, sensitivity, NULL::bytea AS handle_key, created_at FROM record
 WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
   AND (:all_scopes OR scope = ANY(CAST(:scopes AS integer[]))) AND sensitivity <= :ceiling
@@ -36,7 +36,7 @@ WHERE tenant = :tenant AND handle_key = ANY(CAST(:keys AS bytea[]))
 ORDER BY created_at DESC, id DESC
 
 -- lock_entity_terms --
--- What some entities are known by, locked in the order in which terms are claimed.
+-- Lock the terms of the given entities, in the order in which terms are claimed.
 SELECT term_key, entity, scope, sensitivity, kind, claimed FROM entity_term
 WHERE tenant = :tenant AND entity = ANY(CAST(:entities AS uuid[]))
 ORDER BY scope, sensitivity, term_key FOR UPDATE

@@ -1,12 +1,14 @@
-"""The past under a caller's trust: records, relations and episodes as they were at an instant (design decision 9).
+"""Records, relations and episodes as they were at a past instant, under a caller's trust.
 
-Trust is the stricter of then's and now's, and what is not in full sight by both is absent: the past has no redacted
-heads. Whoever wants the answer exact waits first (`instants.settle`), before the snapshot that is read here is taken.
+A record is returned only if the caller may read it in full both by its scope and sensitivity at that instant and by
+its present ones; the past has no redacted records. A reader that needs an exact answer must wait until no transaction
+can still write at that instant (`settling.settle`) before it takes the snapshot that is read here. See
+docs/specification.md, History.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,18 +17,19 @@ from uuid import UUID
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION
 from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.postgres.queries import fetch
-from stratagraph.store.records.episodes import is_thread_episode
+from stratagraph.store.records.episode_timelines import assembled_payload, is_thread_episode
 from stratagraph.store.records.reading import Reader
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A record at an instant."""
+    """The id of a record and an instant at which to read it."""
 
     id: UUID
     at: datetime
@@ -34,9 +37,10 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A record while it was so: from `valid_from` until before `valid_to`, which is None for what it is now.
+    """One version of a record, valid from `valid_from` until before `valid_to`, which is None for the present version.
 
-    The record is shown as of the version's last instant, with the salience of then; `number` orders the versions.
+    The record is shown as of the last instant of the version, with its salience at that instant. `number` orders the
+    versions of a record.
     """
 
     number: int
@@ -46,7 +50,7 @@ class Version:
 
 
 class Past:
-    """Reads for one caller on one connection, each record at an instant of its own."""
+    """A reader for one caller on one connection that reads each record at its own instant."""
 
     def __init__(self, connection: AsyncConnection, directory: Directory, caller: Caller) -> None:
         self.connection = connection
@@ -54,10 +58,10 @@ class Past:
         self.caller = caller
 
     async def records(self, moments: Collection[Moment]) -> dict[Moment, MemoryRecord]:
-        """Those that existed at their instant and are in full sight for the caller, by then's trust and by now's."""
+        """Return the records that existed at their instant and that the caller may read in full, then and now."""
         if not moments:
             return {}
-        rows = await fetch(self.connection, "fetch_records_at", **self.caller.parameters(), **_in_step(moments))
+        rows = await fetch(self.connection, "fetch_records_at", **self.caller.parameters(), **_arrays(moments))
         by_instant: dict[datetime, list[RowMapping]] = {}
         for row in rows:
             by_instant.setdefault(row["instant"], []).append(row)
@@ -68,18 +72,18 @@ class Past:
         }
 
     async def relations(self, ids: Collection[UUID], *, at: datetime) -> list[Relation]:
-        """Those of the relations `ids` that existed at `at` between records in full sight."""
+        """Return the relations among `ids` that existed at `at` between records that the caller may read in full."""
         if not ids:
             return []
         rows = await fetch(self.connection, "fetch_relations_at", **self.caller.parameters(), ids=list(ids), at=at)
         return await self._reader(at)._relations(rows)
 
     async def relations_of(self, moments: Collection[Moment], *, limit: int) -> dict[Moment, list[Relation]]:
-        """The relations there were at each record, heaviest first, at most `limit` each."""
+        """Return at most `limit` relations from or to each record as of its instant, heaviest first."""
         if not moments:
             return {}
         rows = await fetch(
-            self.connection, "fetch_relations_of_at", **self.caller.parameters(), **_in_step(moments), limit=limit
+            self.connection, "fetch_relations_of_at", **self.caller.parameters(), **_arrays(moments), limit=limit
         )
         found: dict[Moment, list[Relation]] = {moment: [] for moment in moments}
         relations = await self._reader(min(moment.at for moment in moments))._relations(rows)
@@ -88,7 +92,7 @@ class Past:
         return found
 
     async def versions(self, id_: UUID, *, now: datetime, first: int, before: int | None) -> list[Version]:
-        """At most `first` versions of one record that the caller may see, newest first, numbered below `before`."""
+        """Return at most `first` readable versions of a record, newest first, with numbers below `before`."""
         rows = await fetch(
             self.connection, "fetch_versions", **self.caller.parameters(), id=id_, first=first, before=before
         )
@@ -105,10 +109,13 @@ class Past:
             if Moment(id_, instant) in records
         ]
 
-    async def assemble(
+    async def assemble_episodes(
         self, records: Iterable[tuple[MemoryRecord, datetime]], *, most: int
     ) -> dict[Moment, dict[str, Any]]:
-        """Payloads of thread episodes with the timeline and tool graph of then, at most `most` events each."""
+        """Return the payloads of thread episodes with timeline and tool graph, each as of its instant.
+
+        They are assembled from the first `most` members of each episode.
+        """
         episodes = {Moment(record.id, at): record for record, at in records if is_thread_episode(record)}
         if not episodes:
             return {}
@@ -119,8 +126,13 @@ class Past:
             joined[row["episode"]].append(row["record"])
         members = await self.records({Moment(id_, moment.at) for moment in episodes for id_ in joined[moment.id]})
         return {
-            moment: _assembled(
-                episode, [members[event] for id_ in joined[moment.id] if (event := Moment(id_, moment.at)) in members]
+            moment: assembled_payload(
+                episode,
+                [
+                    (id_, members[member].payload or {})
+                    for id_ in joined[moment.id]
+                    if (member := Moment(id_, moment.at)) in members
+                ],
             )
             for moment, episode in episodes.items()
         }
@@ -130,27 +142,31 @@ class Past:
 
 
 class PastReader:
-    """What retrieval asks of a `Reader`, as of one instant."""
+    """The methods of `Reader` that retrieval uses, as of one past instant."""
 
     def __init__(self, past: Past, at: datetime) -> None:
         self._past = past
         self._at = at
 
     async def heads(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
-        """Those of `ids` that may answer: current then, and a fact only if it held then, which its payload says."""
+        """Return the records among `ids` that were current then; a fact only if its validity includes the instant.
+
+        They include their content, unlike those of `Reader.heads`, since a fact's validity is in its payload.
+        """
         found = await self.records(ids, current=True)
         return {id_: record for id_, record in found.items() if _held(record, self._at)}
 
     async def records(self, ids: Collection[UUID], *, current: bool = False) -> dict[UUID, MemoryRecord]:
-        """Those of `ids` that existed for the caller; with `current`, without what was superseded or retracted then."""
+        """Return the records among `ids` that existed for the caller; with `current`, only active and contested."""
         found = await self._past.records([Moment(id_, self._at) for id_ in ids])
         return {record.id: record for record in found.values() if not current or record.state <= RecordState.CONTESTED}
 
     async def relations(self, ids: Collection[UUID]) -> list[Relation]:
+        """Return the relations among `ids` that existed between records that the caller may read in full."""
         return await self._past.relations(ids, at=self._at)
 
 
-def _in_step(moments: Collection[Moment]) -> dict[str, Any]:
+def _arrays(moments: Collection[Moment]) -> dict[str, Any]:
     return {"ids": [moment.id for moment in moments], "instants": [moment.at for moment in moments]}
 
 
@@ -160,13 +176,3 @@ def _held(record: MemoryRecord, at: datetime) -> bool:
     validity = (record.payload or {}).get("validity") or {}
     start, end = validity.get("start"), validity.get("end")
     return (start is None or datetime.fromisoformat(start) <= at) and (end is None or at < datetime.fromisoformat(end))
-
-
-def _assembled(episode: MemoryRecord, members: Sequence[MemoryRecord]) -> dict[str, Any]:
-    payloads = [(member.id, member.payload or {}) for member in members]
-    timeline = [
-        {**event, "record_id": str(id_)} for id_, payload in payloads for event in payload.get("timeline") or ()
-    ]
-    tools = [node for _, payload in payloads for node in payload.get("tool_graph") or ()]
-    assembled = {**(episode.payload or {}), "timeline": sorted(timeline, key=lambda event: str(event["t"]))}
-    return assembled | {"tool_graph": tools} if tools else assembled

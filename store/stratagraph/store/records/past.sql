@@ -1,6 +1,7 @@
 -- fetch_records_at --
--- Records as they were, each at an instant of its own (:ids and :instants run in step), for who may see them in full both then and now.
--- Their salience follows from the last event before, and from how they decayed at that time.
+-- Fetch records as of their instants; the caller must be able to read them in full then and now.
+-- :ids and :instants are parallel arrays. Salience is computed from the last event before the instant and from the
+-- lifecycle that applied at it.
 SELECT asked.at AS instant, r.*, s.*
 FROM unnest(CAST(:ids AS uuid[]), CAST(:instants AS timestamptz[])) AS asked(id, at)
 JOIN record n ON n.tenant = :tenant AND n.id = asked.id AND n.created_at <= asked.at
@@ -41,7 +42,7 @@ CROSS JOIN LATERAL (
 WHERE (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
 
 -- fetch_relations_at --
--- Relations by id that existed at an instant, both ends in full sight then and now.
+-- Fetch relations by id that existed at an instant; the caller must be able to read both ends in full then and now.
 SELECT e.id, e.source, e.target, e.predicate, e.weight, e.created_at
 FROM relation_in_sight e
 WHERE e.tenant = :tenant AND e.id = ANY(CAST(:ids AS uuid[])) AND e.created_at <= :at
@@ -56,8 +57,9 @@ WHERE e.tenant = :tenant AND e.id = ANY(CAST(:ids AS uuid[])) AND e.created_at <
           AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling)))
 
 -- fetch_relations_of_at --
--- The relations there were at each of some records, each at an instant of its own, heaviest first, at most :limit each; both ends in full sight then and now.
--- Live ones are met in their index; few have ended, and those are read once.
+-- Fetch at most :limit relations of each record as of its instant, heaviest first.
+-- The caller must be able to read both ends in full then and now. Open relations are read from their index. Few
+-- relations have ended, so those are read once for all records.
 WITH asked AS MATERIALIZED (
   SELECT id, at FROM unnest(CAST(:ids AS uuid[]), CAST(:instants AS timestamptz[])) AS asked(id, at)
 ), ended AS MATERIALIZED (
@@ -92,7 +94,7 @@ CROSS JOIN LATERAL (
 ORDER BY asked.id, asked.at, e.weight DESC, e.id
 
 -- fetch_versions --
--- The versions of one record, newest first, that the caller may see in full by then's trust and by now's.
+-- Fetch the versions of one record, newest first, that the caller may read in full then and now.
 SELECT v.row_version, v.from_at, v.to_at
 FROM record r
 CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
-"""Rows become records under a caller's trust. Every path that shows a record goes through here."""
+"""Read records and relations under a caller's trust. Every record that is shown to a caller is built here."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from uuid import UUID
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.sealing.contents import opened
-from stratagraph.store.keys.tenancy import Caller, Directory
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience
@@ -19,7 +20,7 @@ from stratagraph.store.postgres.queries import fetch
 
 
 class Reader:
-    """Reads for one caller, at one instant, on one connection."""
+    """A reader for one caller on one connection, with one instant at which salience is computed."""
 
     def __init__(self, connection: AsyncConnection, directory: Directory, caller: Caller, now: datetime) -> None:
         self.connection = connection
@@ -28,19 +29,24 @@ class Reader:
         self.now = now
 
     async def records(self, ids: Collection[UUID], *, current: bool = False) -> dict[UUID, MemoryRecord]:
-        """Those of `ids` that exist for the caller; what lies one level above the ceiling is redacted.
+        """Return the records among `ids` that are visible to the caller, keyed by id.
 
-        With `current`, without those that were superseded or retracted.
+        A record one level above the caller's ceiling is redacted. With `current`, superseded and retracted records are
+        left out.
         """
         if not ids:
             return {}
         rows = await fetch(self.connection, "fetch_records", **self.caller.parameters(), ids=list(ids))
-        if current:  # on the row: a redacted record does not tell its state
+        if current:  # checked on the row, because a redacted record always shows the state ACTIVE
             rows = [row for row in rows if row["is_current"]]
         return {record.id: record for record in await self._records(rows)}
 
     async def heads(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
-        """Those of `ids` in full sight, without their content: for ranking."""
+        """Return the records among `ids` that the caller may read in full, without their content.
+
+        For ranking more records than will be shown: name, text, payload, provenance and interpretation are None, so
+        nothing has to be decrypted.
+        """
         if not ids:
             return {}
         rows = await fetch(self.connection, "fetch_heads", **self.caller.parameters(), ids=list(ids))
@@ -49,7 +55,7 @@ class Reader:
     async def page(
         self, *, types: Collection[MemoryType], scope: str | None, tag: str | None, first: int, before: UUID | None
     ) -> list[MemoryRecord]:
-        """Newest first, by keyset: at most `first` records with ids below `before`."""
+        """Return at most `first` records with ids below `before`, newest first. An empty `types` means all types."""
         rows = await fetch(
             self.connection,
             "list_records",
@@ -63,19 +69,22 @@ class Reader:
         return await self._records(rows)
 
     async def by_handle(self, keys: Sequence[bytes]) -> list[MemoryRecord]:
-        """Records looked up by plan_id, skill_name or ref, newest first."""
+        """Return at most 100 records with the given handle keys (of a plan_id, skill_name or ref), newest first."""
         rows = await fetch(self.connection, "fetch_by_handle", **self.caller.parameters(), keys=list(keys))
         return await self._records(rows)
 
     async def relations(self, ids: Collection[UUID]) -> list[Relation]:
-        """Those of the relations `ids` that show: one end readable in full, the other at least redacted."""
+        """Return the relations among `ids` that are visible to the caller.
+
+        The caller must be able to read one end in full, and to see the other at least redacted.
+        """
         if not ids:
             return []
         rows = await fetch(self.connection, "fetch_relations", **self.caller.parameters(), ids=list(ids))
         return await self._relations(rows)
 
     async def relations_of(self, ids: Collection[UUID], *, limit: int) -> dict[UUID, list[Relation]]:
-        """The relations that show at each record, heaviest first, at most `limit` each."""
+        """Return at most `limit` visible relations from or to each record, heaviest first."""
         if not ids:
             return {}
         rows = await fetch(
@@ -88,7 +97,7 @@ class Reader:
 
     async def _records(self, rows: Sequence[RowMapping]) -> list[MemoryRecord]:
         scopes = await self.directory.scope_names({row["scope"] for row in rows})
-        contents = await opened(self.caller.tenant.keyring, rows)
+        contents = await open_contents(self.caller.tenant.keyring, rows)
         return [
             self._record(row if content is None else {**row, **content}, scopes)
             for row, content in zip(rows, contents, strict=True)
@@ -112,7 +121,7 @@ class Reader:
             version=0 if redacted else row["version"],
             name=row["name"],
             text=row["text"],
-            payload=rendered(row),
+            payload=payload_of(row),
             lifecycle=lifecycle,
             provenance=row["provenance"],
             interpretation=row["interpretation"],
@@ -143,8 +152,8 @@ _STATUS = {
 }
 
 
-def rendered(row: Mapping[Any, Any]) -> Any:
-    """The payload as stored, and for a fact the revision status, which the record's state decides."""
+def payload_of(row: Mapping[Any, Any]) -> Any:
+    """Return the stored payload; that of a fact includes its revision status, which follows from the record's state."""
     payload = row["payload"]
     if row["type"] == MemoryType.SEMANTIC and payload is not None:
         payload["revision"] = {**payload.get("revision", {}), "status": _STATUS[RecordState(row["state"])]}
@@ -152,6 +161,7 @@ def rendered(row: Mapping[Any, Any]) -> Any:
 
 
 def salience_of(row: Mapping[Any, Any]) -> Salience:
+    """Build the salience of a record from a row with its columns and those of the table `salience`."""
     return Salience(
         s=row["s"],
         t0=row["t0"],

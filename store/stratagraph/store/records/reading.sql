@@ -1,5 +1,5 @@
 -- fetch_by_handle --
--- Records by the keyed hash of their plan_id, skill_name or ref; newest first.
+-- Fetch records by the keyed hash of their plan_id, skill_name or ref, newest first.
 SELECT {record_columns}
 FROM record r JOIN record_head h ON h.tenant = r.tenant AND h.id = r.id
 WHERE r.tenant = :tenant AND r.handle_key = ANY(CAST(:keys AS bytea[])) AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[])))
@@ -7,7 +7,7 @@ WHERE r.tenant = :tenant AND r.handle_key = ANY(CAST(:keys AS bytea[])) AND (:al
 ORDER BY r.created_at DESC, r.id DESC LIMIT 100
 
 -- fetch_heads --
--- Heads of records in full sight, for ranking more of them than will be shown.
+-- Fetch records that the caller may read in full, without their content, to rank more than will be shown.
 SELECT {head_columns}, NULL::text AS name, NULL::text AS text, NULL::jsonb AS payload, NULL::jsonb AS provenance,
   NULL::jsonb AS interpretation, NULL::bytea AS sealed
 FROM record_head h
@@ -15,14 +15,14 @@ WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes O
   AND h.sensitivity <= :ceiling
 
 -- fetch_records --
--- Records by id, whole up to the ceiling, heads only one level above it, nothing beyond.
+-- Fetch records by id: in full up to the ceiling, redacted one level above it, none beyond.
 SELECT {record_columns}
 FROM record_head h LEFT JOIN record r ON r.tenant = h.tenant AND r.id = h.id AND r.sensitivity <= :ceiling
 WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[])))
   AND h.sensitivity <= :ceiling + 1
 
 -- fetch_relations --
--- Relations by id: one end in full sight, the other at least redacted.
+-- Fetch relations by id; the caller must be able to read one end in full and the other at least redacted.
 SELECT e.id, e.source, e.target, e.predicate, e.weight, e.created_at
 FROM relation_in_sight e
 WHERE e.tenant = :tenant AND e.id = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
@@ -31,7 +31,7 @@ WHERE e.tenant = :tenant AND e.id = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS 
   AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling + 1
 
 -- fetch_relations_of --
--- The relations at each of some records, heaviest first, at most :limit each.
+-- Fetch at most :limit relations from or to each of the given records, heaviest first.
 SELECT asked.id AS asked, e.id, e.source, e.target, e.predicate, e.weight, e.created_at
 FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
 CROSS JOIN LATERAL (
@@ -55,14 +55,15 @@ CROSS JOIN LATERAL (
 ORDER BY asked.id, e.weight DESC, e.id
 
 -- head_columns --
--- A record's head (`h`, of the view record_head): what ranks it, and all that a caller sees of one that is redacted.
+-- Fragment: the columns of a record's head (`h`, of the view record_head).
+-- They are what ranks a record, and all that a caller sees of a redacted one.
 h.id, h.type, h.scope, h.sensitivity, h.is_current, h.state, h.confidence, h.tags, h.created_at, h.occurred_at,
   h.updated_at, h.version, h.s, h.t0, h.curve, h.half_life_s, h.min_salience, h.max_age_s, h.reinforcement_gain,
   h.params, h.pinned, h.deletion_policy, h.last_reinforced_at
 
 -- list_records --
--- A page of records, newest first.
--- The keyset walks record_listed_ix; filters beyond it cost what they skip.
+-- Fetch a page of records, newest first.
+-- The page is read along the index record_listed_ix; each row that another filter rejects adds to the cost.
 SELECT {record_columns}
 FROM record_head h LEFT JOIN record r ON r.tenant = h.tenant AND r.id = h.id AND r.sensitivity <= :ceiling
 WHERE h.tenant = :tenant AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling + 1
@@ -74,5 +75,5 @@ WHERE h.tenant = :tenant AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integ
 ORDER BY h.id DESC LIMIT :first
 
 -- record_columns --
--- All of a record: its head, and what is beyond it from the record itself (`r`), which is not there above the ceiling.
+-- Fragment: all columns of a record: its head, and its content from `r`, which is null above the ceiling.
 {head_columns}, r.name, r.text, r.payload, r.provenance, r.interpretation, r.sealed

@@ -1,4 +1,4 @@
-"""The queue of records to be re-evaluated, where a change concerned more of them than one transaction should touch."""
+"""The queue of re-evaluations: derived records to check again, beyond those that one transaction handles itself."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from uuid import UUID
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.model.predicates import DERIVATIONS
 from stratagraph.store.postgres.queries import fetch, run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reevaluation:
-    """A record that waits to be looked at again. `error` names what went wrong at the last attempt."""
+    """A queued re-evaluation of `record`, caused by `cause`. `error` is the kind of the last error, if any."""
 
     record: UUID
     cause: UUID
@@ -28,32 +29,44 @@ class Reevaluation:
 async def queue_dependents(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, known: Collection[UUID], at: datetime
 ) -> int:
-    """Queue all that was derived directly from `ids`, however many, those in `known` apart; returns how many."""
-    rows = await fetch(connection, "enqueue_dependents", tenant=tenant.id, ids=list(ids), known=list(known), at=at)
+    """Queue all records derived directly from `ids`, excluding `known`; return the number of entries added."""
+    rows = await fetch(
+        connection,
+        "enqueue_dependents",
+        tenant=tenant.id,
+        ids=list(ids),
+        known=list(known),
+        derivations=sorted(DERIVATIONS),
+        at=at,
+    )
     return len(rows)
 
 
-async def due_reevaluations(
+async def lock_due_reevaluations(
     connection: AsyncConnection, *, now: datetime, limit: int
 ) -> list[tuple[int, Reevaluation]]:
-    """The oldest due entries with their tenant, locked; what another worker holds is left to it."""
+    """Lock at most `limit` due entries, the oldest first, and return them as (tenant, entry).
+
+    Entries that another worker holds are skipped.
+    """
     rows = await fetch(connection, "lock_due_reevaluations", now=now, limit=limit)
     return [(row["tenant"], _entry(row)) for row in rows]
 
 
-async def settle_reevaluations(connection: AsyncConnection, tenant: Tenant, ids: Sequence[UUID]) -> None:
+async def delete_reevaluations(connection: AsyncConnection, tenant: Tenant, ids: Sequence[UUID]) -> None:
+    """Delete the entries of records that have been re-evaluated."""
     await run(connection, "delete_reevaluations", tenant=tenant.id, ids=list(ids))
 
 
 async def postpone_reevaluation(
     connection: AsyncConnection, tenant: Tenant, id_: UUID, *, error: str, next_try_at: datetime
 ) -> None:
-    """Keep an entry that failed, with the kind of its error, until later."""
+    """Record the error of a failed entry and set the time of its next attempt."""
     await run(connection, "postpone_reevaluation", tenant=tenant.id, id=id_, error=error, next_try_at=next_try_at)
 
 
-async def waiting_reevaluations(connection: AsyncConnection, tenant: Tenant, *, limit: int) -> list[Reevaluation]:
-    """What waits for the tenant, oldest first."""
+async def list_reevaluations(connection: AsyncConnection, tenant: Tenant, *, limit: int) -> list[Reevaluation]:
+    """Return at most `limit` queued entries of the tenant, the oldest first."""
     return [_entry(row) for row in await fetch(connection, "list_reevaluations", tenant=tenant.id, limit=limit)]
 
 

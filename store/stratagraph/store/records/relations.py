@@ -1,4 +1,4 @@
-"""Relations that end, move, or tell of a dispute. They never change: an end closes one, another takes its place."""
+"""Open relations and disputes. A relation never changes: it is ended, and another one is inserted in its place."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.feed.consumer import Change, Kind
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.feed.changes import Change, Kind
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.postgres.queries import fetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dispute:
-    """`contested` is in doubt because of `by`."""
+    """An open dispute: the record `contested` is contested by the record `by`."""
 
     relation: UUID
     contested: UUID
@@ -24,8 +24,8 @@ class Dispute:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linked:
-    """A live relation of a record, by the names of its parts."""
+class OpenRelation:
+    """A relation that has not ended, with the name of its predicate."""
 
     id: UUID
     source: UUID
@@ -37,7 +37,7 @@ class Linked:
 async def end_relations(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, at: datetime
 ) -> list[Change]:
-    """Close those of the relations `ids` that are open."""
+    """End the open relations among `ids`; return the changes to append to the feed."""
     if not ids:
         return []
     rows = await fetch(connection, "end_relations", tenant=tenant.id, ids=sorted(ids), at=at)
@@ -45,16 +45,18 @@ async def end_relations(
 
 
 async def disputes_of(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> list[Dispute]:
-    """The open disputes in which one of `ids` stands on either side."""
+    """Return the open disputes in which one of `ids` is either party."""
     rows = await fetch(connection, "disputes_of", tenant=tenant.id, ids=list(ids))
     return [Dispute(relation=row["id"], contested=row["source"], by=row["target"]) for row in rows]
 
 
-async def relations_at(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> Sequence[Linked]:
-    """All open relations at one of `ids`, in either direction."""
-    rows = await fetch(connection, "relations_at", tenant=tenant.id, ids=list(ids))
+async def open_relations_of(
+    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]
+) -> Sequence[OpenRelation]:
+    """Return all open relations from or to one of `ids`, in id order."""
+    rows = await fetch(connection, "open_relations_of", tenant=tenant.id, ids=list(ids))
     return [
-        Linked(
+        OpenRelation(
             id=row["id"],
             source=row["source"],
             target=row["target"],

@@ -3,17 +3,17 @@
 DELETE FROM reevaluation WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 
 -- direct_dependents --
--- Current records derived directly from one of some records.
+-- Fetch current records that are derived directly from one of the given records.
 SELECT DISTINCT e.target AS id
 FROM relation e
-JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name IN ('derived_semantic', 'supports')
+JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name = ANY(CAST(:derivations AS text[]))
 JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
 WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
   AND e.target <> ALL(CAST(:known AS uuid[]))
 ORDER BY e.target LIMIT :limit
 
 -- disputed_records --
--- Which of some records stand in a dispute with another that is part of the current truth.
+-- Fetch those of the given records that have an open dispute with another current record.
 SELECT DISTINCT near.id
 FROM unnest(CAST(:ids AS uuid[])) AS near(id)
 JOIN relation e ON e.tenant = :tenant AND (e.source = near.id OR e.target = near.id) AND e.ended_at IS NULL
@@ -22,24 +22,24 @@ JOIN record r ON r.tenant = e.tenant AND r.id = CASE WHEN e.source = near.id THE
   AND r.state <= 2
 
 -- disputes_of --
--- The open disputes in which some records stand.
+-- Fetch the open disputes in which one of the given records is a party.
 SELECT e.id, e.source, e.target
 FROM relation e JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name = 'contested_by'
 WHERE e.tenant = :tenant AND e.ended_at IS NULL
   AND (e.source = ANY(CAST(:ids AS uuid[])) OR e.target = ANY(CAST(:ids AS uuid[])))
 
 -- end_relations --
--- Close relations: they never change, they end.
+-- End the given open relations. Relations are never updated otherwise.
 UPDATE relation SET ended_at = :at, row_version = row_version + 1
 WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND ended_at IS NULL
 RETURNING id, row_version
 
 -- enqueue_dependents --
--- Queue all current records derived directly from one of some records, but for those that have been looked at.
+-- Queue the current records that are derived directly from the given records, except :known ones.
 INSERT INTO reevaluation (tenant, id, cause, queued_at, next_try_at, attempts)
 SELECT DISTINCT ON (e.target) e.tenant, e.target, e.source, CAST(:at AS timestamptz), CAST(:at AS timestamptz), 0
 FROM relation e
-JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name IN ('derived_semantic', 'supports')
+JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name = ANY(CAST(:derivations AS text[]))
 JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
 WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
   AND e.target <> ALL(CAST(:known AS uuid[]))
@@ -48,28 +48,28 @@ ON CONFLICT (tenant, id) DO NOTHING
 RETURNING id
 
 -- fetch_contents --
--- Of locked records that are sealed the blob; of those about to be sealed what they say.
--- `:levels` are new sensitivities.
-SELECT r.id, r.sealed, closing.now AS closing,
-  CASE WHEN closing.now THEN r.name END AS name,
-  CASE WHEN closing.now THEN r.text END AS text,
-  CASE WHEN closing.now THEN r.payload END AS payload,
-  CASE WHEN closing.now THEN r.provenance END AS provenance,
-  CASE WHEN closing.now THEN r.interpretation END AS interpretation
+-- Fetch the blobs of locked records that are sealed, and the content of those that become sealed.
+-- :levels are their new sensitivities, or null.
+SELECT r.id, r.sealed, newly.sealed AS newly_sealed,
+  CASE WHEN newly.sealed THEN r.name END AS name,
+  CASE WHEN newly.sealed THEN r.text END AS text,
+  CASE WHEN newly.sealed THEN r.payload END AS payload,
+  CASE WHEN newly.sealed THEN r.provenance END AS provenance,
+  CASE WHEN newly.sealed THEN r.interpretation END AS interpretation
 FROM record r
 JOIN (
   SELECT id, max(level) AS level
   FROM unnest(CAST(:ids AS uuid[]), CAST(:levels AS smallint[])) AS a(id, level) GROUP BY id
 ) a ON a.id = r.id
 CROSS JOIN LATERAL (
-  SELECT r.sealed IS NULL AND coalesce(greatest(r.sensitivity, a.level) >= CAST(:seal_from AS smallint), false) AS now
-) closing
-WHERE r.tenant = :tenant AND (r.sealed IS NOT NULL OR closing.now)
+  SELECT r.sealed IS NULL AND coalesce(greatest(r.sensitivity, a.level) >= CAST(:seal_from AS smallint), false) AS sealed
+) newly
+WHERE r.tenant = :tenant AND (r.sealed IS NOT NULL OR newly.sealed)
 
 -- fetch_downstream --
--- Current records derived from some records, directly or through others, each with what it was derived from on the way.
+-- Fetch current records derived from the given records, directly or not, with their sources on the way.
 WITH RECURSIVE kinds AS MATERIALIZED (
-  SELECT id FROM predicate WHERE tenant = :tenant AND name IN ('derived_semantic', 'supports')
+  SELECT id FROM predicate WHERE tenant = :tenant AND name = ANY(CAST(:derivations AS text[]))
 ), down(id, source) AS (
   SELECT e.target, e.source
   FROM relation e JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
@@ -84,8 +84,8 @@ WITH RECURSIVE kinds AS MATERIALIZED (
 )
 SELECT id, array_agg(source) AS sources FROM (SELECT id, source FROM down LIMIT :limit) reached GROUP BY id
 
--- fetch_remains --
--- What a tombstone keeps of records, and what a background job would derive them again by.
+-- fetch_tombstone_fields --
+-- Fetch what a tombstone keeps of records, including the key by which a job would derive them again.
 SELECT r.tenant, r.id, r.type, r.scope, r.sensitivity,
   CASE r.type
     WHEN 3 THEN (SELECT t.term_key FROM entity_term t
@@ -104,8 +104,8 @@ ORDER BY r.tenant, r.id
 SELECT id, type, scope, sensitivity, at FROM tombstone WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 
 -- invalid_references --
--- Of the records that provenance names, those that hold nothing any more: in doubt, withdrawn, deleted or erased.
--- One that was merely pruned held when it was learned from: a fact outlives the episode it came from.
+-- Fetch those of the given sources that are invalid: not active, deleted or erased.
+-- A pruned source stays valid, because it was valid when something was learned from it: facts outlive their episodes.
 SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state <> 1
 UNION ALL
 SELECT id FROM tombstone WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND cause <> 1
@@ -121,13 +121,13 @@ SELECT tenant, id, cause, queued_at, attempts, error FROM reevaluation
 WHERE next_try_at <= :now ORDER BY next_try_at LIMIT :limit FOR UPDATE SKIP LOCKED
 
 -- lock_records --
--- The rows about to be changed, locked in the order every writer takes.
+-- Lock the given records in id order.
 SELECT id, type, scope, sensitivity, state, version, updated_at
 FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 ORDER BY id FOR UPDATE
 
 -- lock_slot_of --
--- The slot of a fact, locked before anything about it is decided.
+-- Lock the slot of a fact.
 SELECT s.scope, s.sensitivity, s.slot_key, s.single_valued
 FROM record r JOIN fact_slot s ON s.tenant = r.tenant AND s.scope = r.scope AND s.sensitivity = r.sensitivity
   AND s.slot_key = r.slot_key
@@ -139,8 +139,8 @@ FOR UPDATE OF s
 UPDATE reevaluation SET attempts = attempts + 1, error = :error, next_try_at = :next_try_at
 WHERE tenant = :tenant AND id = :id
 
--- relations_at --
--- Every open relation at some records.
+-- open_relations_of --
+-- Fetch the open relations from or to one of the given records.
 SELECT e.id, e.source, e.target, p.name, e.weight
 FROM relation e JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate
 WHERE e.tenant = :tenant AND e.ended_at IS NULL
@@ -148,17 +148,16 @@ WHERE e.tenant = :tenant AND e.ended_at IS NULL
 ORDER BY e.id
 
 -- sources_of --
--- What each of some records was derived from, whether that still holds or not.
+-- Fetch the records from which each of the given records was derived, valid or not.
 SELECT e.target AS id, array_agg(e.source) AS sources
 FROM relation e JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate
-  AND p.name IN ('derived_semantic', 'supports')
+  AND p.name = ANY(CAST(:derivations AS text[]))
 WHERE e.tenant = :tenant AND e.target = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
 GROUP BY e.target
 
 -- update_record --
--- Keep what the record was, then change it.
--- Returns the new row_version. What was written at the same instant, by this very transaction, was never seen by
--- anybody and is not history.
+-- Update a record after copying its present version to the history, and return the new row_version.
+-- A version written at the same instant, by this transaction, is not copied, because no reader has seen it.
 WITH kept AS (
   INSERT INTO record_history (tenant, id, row_version, from_at, to_at, type, scope, sensitivity, state, confidence,
     tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts)

@@ -1,9 +1,10 @@
-"""What a record rests on, and what becomes of it when that no longer holds (SPEC §5).
+"""The support of records: the sources they rest on, which of those are invalid, and the state that follows.
 
-A record rests on the records it was derived from and on the sources its provenance names. A source outside the store
-holds for ever; a record holds while it is active; one that was merely forgotten (pruned) held when it was learned
-from, so it still does. What has nothing left to rest on is contested, not silently kept, and is active again once
-something holds it.
+A record rests on the records it was derived from and on the sources that its provenance names. A source outside the
+store is always valid. A source record is valid while it is active. A pruned record was valid when something was
+learned from it, so it stays valid; a deleted or erased one does not. A record without a valid source becomes contested
+instead of staying active silently, and becomes active again once a source is valid. See docs/specification.md,
+Revision.
 """
 
 from __future__ import annotations
@@ -15,80 +16,108 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import RecordState
+from stratagraph.store.model.predicates import DERIVATIONS
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.postgres.queries import fetch
 
-MAX_DOWNSTREAM = 1_000  # derivations looked at in one transaction; the rest is queued
+MAX_DOWNSTREAM = 1_000  # derivations read in one transaction; the remaining ones are queued
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """How a record stands: all it rests on, what of that holds nothing any more, and whether it is disputed."""
+class Support:
+    """The sources of one record, those of them that are invalid, and whether an open dispute involves the record."""
 
-    grounds: frozenset[UUID | str]
-    lapsed: frozenset[UUID | str]
+    sources: frozenset[UUID | str]
+    invalid: frozenset[UUID | str]
     disputed: bool
 
     @property
-    def holding(self) -> frozenset[UUID | str]:
-        return self.grounds - self.lapsed
+    def valid(self) -> frozenset[UUID | str]:
+        return self.sources - self.invalid
 
-    def verdict(self, state: RecordState, *, is_held: bool) -> RecordState:
-        """The state it should have. Only doubt comes and goes by itself: what was withdrawn stays withdrawn."""
-        if state is RecordState.ACTIVE and (self.disputed or not is_held):
+    def next_state(self, state: RecordState, *, is_supported: bool) -> RecordState:
+        """Return the state that a record in `state` should have.
+
+        Only ACTIVE and CONTESTED follow from the support; a superseded or retracted record stays so.
+        """
+        if state is RecordState.ACTIVE and (self.disputed or not is_supported):
             return RecordState.CONTESTED
-        if state is RecordState.CONTESTED and is_held and not self.disputed:
+        if state is RecordState.CONTESTED and is_supported and not self.disputed:
             return RecordState.ACTIVE
         return state
 
 
-async def downstream(
+async def fetch_downstream(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, limit: int = MAX_DOWNSTREAM
 ) -> dict[UUID, frozenset[UUID]]:
-    """Current records derived from `ids`, directly or not, with what leads to each; at most `limit` edges."""
+    """Fetch the current records derived from `ids`, directly or through others, following at most `limit` edges.
+
+    Each id is mapped to the records on the way from `ids` from which it was derived directly.
+    """
     if not ids:
         return {}
-    rows = await fetch(connection, "fetch_downstream", tenant=tenant.id, ids=list(ids), limit=limit)
+    rows = await fetch(
+        connection,
+        "fetch_downstream",
+        tenant=tenant.id,
+        ids=list(ids),
+        derivations=sorted(DERIVATIONS),
+        limit=limit,
+    )
     return {row["id"]: frozenset(row["sources"]) for row in rows}
 
 
 async def direct_dependents(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, known: Collection[UUID], limit: int
 ) -> list[UUID]:
-    """Current records derived directly from `ids`, those in `known` apart, in order, at most `limit`."""
+    """Return the ids of at most `limit` current records derived directly from `ids`, in order, excluding `known`."""
     if not ids:
         return []
-    rows = await fetch(connection, "direct_dependents", tenant=tenant.id, ids=list(ids), known=list(known), limit=limit)
+    rows = await fetch(
+        connection,
+        "direct_dependents",
+        tenant=tenant.id,
+        ids=list(ids),
+        known=list(known),
+        derivations=sorted(DERIVATIONS),
+        limit=limit,
+    )
     return [row["id"] for row in rows]
 
 
-async def standings(
+async def fetch_support(
     connection: AsyncConnection,
     tenant: Tenant,
     records: Mapping[UUID, MemoryRecord],
     *,
     without: Collection[UUID] = (),
-) -> dict[UUID, Standing]:
-    """How each of `records` (whole ones) stands, if `without` were gone. Three statements for any number."""
+) -> dict[UUID, Support]:
+    """Return the support of each record, treating the ids in `without` as invalid.
+
+    The records must not be redacted. Runs three statements, whatever the number of records.
+    """
     if not records:
         return {}
     ids = list(records)
-    above = {row["id"]: set(row["sources"]) for row in await fetch(connection, "sources_of", tenant=tenant.id, ids=ids)}
-    grounds = {id_: (references(record.provenance) | above.get(id_, set())) - {id_} for id_, record in records.items()}
-    inside = {ref for refs in grounds.values() for ref in refs if isinstance(ref, UUID)}
-    rows = await fetch(connection, "invalid_references", tenant=tenant.id, ids=list(inside))
-    lapsed = {row["id"] for row in rows} | set(without)
+    rows = await fetch(connection, "sources_of", tenant=tenant.id, ids=ids, derivations=sorted(DERIVATIONS))
+    derived_from = {row["id"]: set(row["sources"]) for row in rows}
+    sources = {
+        id_: (references(record.provenance) | derived_from.get(id_, set())) - {id_} for id_, record in records.items()
+    }
+    source_records = {ref for refs in sources.values() for ref in refs if isinstance(ref, UUID)}
+    rows = await fetch(connection, "invalid_references", tenant=tenant.id, ids=list(source_records))
+    invalid = {row["id"] for row in rows} | set(without)
     disputed = {row["id"] for row in await fetch(connection, "disputed_records", tenant=tenant.id, ids=ids)}
     return {
-        id_: Standing(grounds=frozenset(refs), lapsed=frozenset(refs & lapsed), disputed=id_ in disputed)
-        for id_, refs in grounds.items()
+        id_: Support(sources=frozenset(refs), invalid=frozenset(refs & invalid), disputed=id_ in disputed)
+        for id_, refs in sources.items()
     }
 
 
 def references(provenance: Mapping[str, Any] | None) -> set[UUID | str]:
-    """What a provenance names: records by their id, all else by its ref."""
+    """Return the sources that a provenance names: records as ids, everything else as its ref."""
     return {_reference(source["ref"]) for source in (provenance or {}).get("sources", ())}
 
 

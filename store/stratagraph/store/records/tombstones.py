@@ -1,7 +1,8 @@
-"""What is left of what was forgotten: enough to know it again, nothing of what it said.
+"""Tombstones of pruned, deleted and erased records: they identify a record without holding any of its content.
 
-A background job asks before it derives something: a tombstone blocks derivation from sources older than it (design
-decision 19). What would be derived is named by a keyed hash, so a tombstone does not spell it out.
+A background job checks them before it derives a record: a tombstone blocks derivation from sources that are older than
+the tombstone (docs/specification.md, Forgetting and erasing). The derived record is identified by a keyed hash, so a
+tombstone does not reveal it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from uuid import UUID
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.postgres import tables
@@ -24,14 +25,19 @@ from stratagraph.store.postgres.queries import fetch
 
 
 class Cause(IntEnum):
+    """Why a record no longer exists."""
+
     PRUNED = 1  # its salience had decayed
-    DELETED = 2  # somebody deleted it
-    ERASED = 3  # the right to be forgotten
+    DELETED = 2  # a caller deleted it
+    ERASED = 3  # it was erased under the right to be forgotten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remains:
-    """A record about to go. `key` is what identifies it beyond its id, as `derivation_key` takes it, if anything."""
+class NewTombstone:
+    """The fields of a tombstone, read from a record that is about to be removed.
+
+    `key` identifies what the record says, in the form that `derivation_key` takes; None if its type has no such key.
+    """
 
     id: UUID
     type: MemoryType
@@ -41,18 +47,18 @@ class Remains:
 
 
 def derivation_key(tenant: Tenant, memory_type: MemoryType, scope: int, key: bytes) -> bytes:
-    """By what a tombstone and a job agree that they mean the same thing, within one scope.
+    """Return the hash by which a tombstone and a job identify the same derived record within one scope.
 
     `key` is the fact_key of a fact, the handle_key of a competence or a plan, the name_key of an entity.
     """
     return keyed_hash(tenant.index_key, "tombstone", f"{memory_type.label}\x00{scope}\x00".encode() + key)
 
 
-async def fetch_remains(connection: AsyncConnection, tenant: Tenant, ids: Sequence[UUID]) -> list[Remains]:
-    """What `bury` needs to know of records that are still there."""
-    rows = await fetch(connection, "fetch_remains", tenants=[tenant.id] * len(ids), ids=list(ids))
+async def prepare_tombstones(connection: AsyncConnection, tenant: Tenant, ids: Sequence[UUID]) -> list[NewTombstone]:
+    """Read the fields of tombstones from records that still exist."""
+    rows = await fetch(connection, "fetch_tombstone_fields", tenants=[tenant.id] * len(ids), ids=list(ids))
     return [
-        Remains(
+        NewTombstone(
             id=row["id"],
             type=MemoryType(row["type"]),
             scope=row["scope"],
@@ -63,10 +69,10 @@ async def fetch_remains(connection: AsyncConnection, tenant: Tenant, ids: Sequen
     ]
 
 
-async def bury(
-    connection: AsyncConnection, tenant: Tenant, remains: Sequence[Remains], *, cause: Cause, at: datetime
+async def insert_tombstones(
+    connection: AsyncConnection, tenant: Tenant, tombstones: Sequence[NewTombstone], *, cause: Cause, at: datetime
 ) -> None:
-    """Leave a tombstone for each, in the transaction that removes the records. The latest counts."""
+    """Insert tombstones, in the transaction that removes the records. A tombstone replaces an earlier one of its id."""
     await insert_rows(
         connection,
         tables.tombstone,
@@ -81,18 +87,20 @@ async def bury(
                 "key_hash": derivation_key(tenant, one.type, one.scope, one.key) if one.key is not None else None,
                 "at": at,
             }
-            for one in remains
+            for one in tombstones
         ],
         suffix="ON CONFLICT (tenant, id) DO UPDATE SET scope = excluded.scope, sensitivity = excluded.sensitivity,"
         " cause = excluded.cause, key_hash = excluded.key_hash, at = excluded.at",
     )
 
 
-async def blocked(connection: AsyncConnection, tenant: Tenant, newest_source: Mapping[bytes, datetime]) -> set[bytes]:
-    """Which derivation keys must not be derived again.
+async def blocked_derivations(
+    connection: AsyncConnection, tenant: Tenant, newest_source: Mapping[bytes, datetime]
+) -> set[bytes]:
+    """Return the derivation keys that are blocked by a tombstone.
 
-    `newest_source` gives for each the instant at which the newest of its sources was recorded (`created_at`): news
-    from after the tombstone may bring the thing back, what was known before may not.
+    `newest_source` maps each key to the `created_at` of its newest source. A source recorded after the tombstone
+    permits the derivation; one recorded before it does not.
     """
     if not newest_source:
         return set()
@@ -107,7 +115,7 @@ async def blocked(connection: AsyncConnection, tenant: Tenant, newest_source: Ma
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """What is known of a record that went."""
+    """A pruned, deleted or erased record, as far as its tombstone identifies it."""
 
     id: UUID
     type: MemoryType
@@ -117,7 +125,7 @@ class Tombstone:
 
 
 async def find_tombstones(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> dict[UUID, Tombstone]:
-    """Those of `ids` that went."""
+    """Return the tombstones of `ids`, keyed by id."""
     rows = await fetch(connection, "find_tombstones", tenant=tenant.id, ids=list(ids))
     return {
         row["id"]: Tombstone(

@@ -1,4 +1,4 @@
-"""The one working record of a thread, found and locked before it is updated in place."""
+"""The working record of a thread, of which there is at most one. It is locked and updated in place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Tenant
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.postgres import tables
 from stratagraph.store.records.episodes import Thread
@@ -18,7 +18,10 @@ from stratagraph.store.records.episodes import Thread
 async def lock_working(
     connection: AsyncConnection, tenant: Tenant, threads: Collection[Thread]
 ) -> dict[Thread, tuple[UUID, datetime]]:
-    """The current working record of each thread, with when it was last written. `key` is the handle key here."""
+    """Lock the current working record of each thread; return its id and the time of its last update.
+
+    The `key` of each thread is the handle key here. Threads without a working record are missing from the result.
+    """
     if not threads:
         return {}
     table = tables.record

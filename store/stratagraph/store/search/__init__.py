@@ -1,1 +1,1 @@
-"""Candidates for a question: word search by BM25, the statistics it needs, and the log of what was answered."""
+"""Candidate records for a query: word search by BM25, its statistics, recency search, and the log of retrievals."""

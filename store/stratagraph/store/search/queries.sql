@@ -14,13 +14,20 @@ WITH fresh AS (
 INSERT INTO lex_scope AS s (tenant, scope, docs) SELECT tenant, scope, count(*) FROM fresh GROUP BY tenant, scope
 ON CONFLICT (tenant, scope) DO UPDATE SET docs = s.docs + excluded.docs
 
+-- delete_old_retrievals --
+-- Delete the oldest entries of the retrieval log, at most :limit.
+DELETE FROM retrieval r
+USING (SELECT tenant, id FROM retrieval WHERE at < :before ORDER BY at LIMIT :limit) old
+WHERE r.tenant = old.tenant AND r.id = old.id
+
 -- search_recent --
 -- Fetch the newest records that the caller may read in full.
 SELECT id FROM search_recent(CAST(:types AS smallint[]), CAST(:now AS timestamptz), :window, :limit)
 
 -- search_recent_at --
--- The newest of the newest as of an instant.
--- Ids are made in the order of time, so those below the instant's are met first; bounded before anything is filtered.
+-- Fetch the newest records as of an instant, among the last :window.
+-- Ids are made in the order of time, so the index is read from the instant's id backwards, and the number of rows is
+-- bounded before any filter.
 SELECT r.id FROM (
   SELECT tenant, id, type, scope, sensitivity, state, created_at, updated_at, occurred_at FROM record
   WHERE tenant = :tenant AND id < CAST(:below AS uuid) ORDER BY id DESC LIMIT :window
@@ -50,11 +57,11 @@ FROM search_words_at(CAST(:any_of AS integer[]), CAST(:all_of AS integer[]), :ev
   CAST(:types AS smallint[]), CAST(:at AS timestamptz), :limit)
 
 -- word_statistics --
--- How many documents the tenant has, how many of them in the caller's scopes, and how often each term occurs.
+-- Count the tenant's documents, those in the caller's scopes, and the documents with each term.
 SELECT
   coalesce((SELECT docs FROM lex_stat WHERE tenant = :tenant), 0)::bigint AS documents,
   CASE WHEN :all_scopes THEN 0 ELSE coalesce((
     SELECT sum(docs) FROM lex_scope WHERE tenant = :tenant AND scope = ANY(CAST(:scopes AS integer[]))), 0)
-  END::bigint AS in_reach,
+  END::bigint AS in_scopes,
   array_agg(d.term) AS terms, array_agg(d.df) AS df
 FROM (SELECT term, df FROM lex_df WHERE tenant = :tenant AND term = ANY(CAST(:terms AS integer[]))) d

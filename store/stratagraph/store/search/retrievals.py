@@ -1,4 +1,4 @@
-"""The log of retrievals: what was returned under which id, so that an outcome can be credited to it later."""
+"""The log of retrievals: the records returned by each retrieval, so that a later outcome can be credited to them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.postgres.queries import run
 
-KEPT = timedelta(days=7)
+RETENTION = timedelta(days=7)  # age at which an entry of the log is deleted
 
 
 async def log_retrieval(
@@ -25,7 +25,7 @@ async def log_retrieval(
     nodes: Sequence[UUID],
     at: datetime,
 ) -> None:
-    """Ids only: the question itself is not kept."""
+    """Insert a retrieval into the log. Only ids are stored, not the query."""
     await insert_rows(
         connection,
         tables.retrieval,
@@ -42,14 +42,6 @@ async def log_retrieval(
     )
 
 
-async def forget_retrievals(connection: AsyncConnection, *, before: datetime, limit: int) -> int:
-    """Drop the oldest entries of the log, at most `limit`; returns how many went."""
-    done = await connection.execute(
-        text(
-            "DELETE FROM retrieval r"
-            " USING (SELECT tenant, id FROM retrieval WHERE at < :before ORDER BY at LIMIT :limit) old"
-            " WHERE r.tenant = old.tenant AND r.id = old.id"
-        ),
-        {"before": before, "limit": limit},
-    )
-    return done.rowcount
+async def delete_old_retrievals(connection: AsyncConnection, *, before: datetime, limit: int) -> int:
+    """Delete at most `limit` entries older than `before`, the oldest first; return the number deleted."""
+    return await run(connection, "delete_old_retrievals", before=before, limit=limit)

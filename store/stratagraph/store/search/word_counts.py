@@ -1,46 +1,89 @@
-"""Keeping the statistics of word search: a consumer of the feed whose target is this very database.
+"""Maintain the statistics of word search, as a consumer of the feed whose target is the same database.
 
-Counting and advancing the cursor are one transaction, so every new record is counted exactly once.
+Counting and advancing the cursor happen in one transaction, so every new record is counted exactly once.
 """
 
 from __future__ import annotations
 
-from stratagraph.store.feed.consumer import Feed, Kind, Lease
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.feed.changes import Kind
+from stratagraph.store.feed.consumer import Feed
+from stratagraph.store.feed.leases import Lease
+from stratagraph.store.jobs.isolation import process_isolated
+from stratagraph.store.jobs.set_aside import Key, clear_set_aside, due_set_aside, set_aside
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import run
 
-CONSUMER = "words"  # its cursor is made by the first migration, so that no record is from before it
+JOB = "count-words"
+RETRIED = 50  # records that were set aside, in one call
+CONSUMER = "words"  # the first migration creates its cursor, so no record is older than the cursor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """How many new records were counted, and how many set aside."""
+
+    records: int
+    set_aside: int
 
 
 class WordCounter:
-    """Counts the terms of what is new. One worker at a time holds the lease."""
+    """Counts the terms of new records. One worker at a time holds the lease of the consumer."""
 
     def __init__(self, database: Database, *, owner: str) -> None:
         self._database = database
         self._feed = Feed(database, CONSUMER)
         self._owner = owner
 
-    async def count_new(self) -> int:
-        """Count everything logged so far; returns how many records that were. 0 if another worker holds the lease."""
-        await self._feed.tick()
+    async def count_new(self, now: datetime) -> Counted:
+        """Count all new records of the log. Counts nothing if another worker holds the lease.
+
+        A record that cannot be counted is set aside, and tried again in a later call.
+        """
+        await self._feed.take_snapshot()
         lease: Lease | None = await self._feed.lease(self._owner)
-        counted = 0
+        counted = set_aside_ = 0
+        if lease is not None:
+            counted += await self._retry(now)
         while lease is not None:
             page = await self._feed.page(lease)
             if page is None:
                 await self._feed.release(lease)
                 break
-            fresh = [change for change in page.changes if change.kind is Kind.RECORD and change.version == 1]
+            new = [
+                (change.tenant, change.id)
+                for change in page.changes
+                if change.kind is Kind.RECORD and change.version == 1
+            ]
             async with self._database.background(Role.FEED) as connection:
-                if fresh:
-                    await run(
-                        connection,
-                        "count_words",
-                        tenants=[change.tenant for change in fresh],
-                        ids=[change.id for change in fresh],
-                    )
+                failed = await self._count(connection, new, now)
                 lease = await self._feed.advance(lease, page, connection=connection)
                 if lease is None:
                     await connection.rollback()
-            counted += len(fresh)
-        return counted
+            counted += len(new) - failed
+            set_aside_ += failed
+        return Counted(records=counted, set_aside=set_aside_)
+
+    async def _retry(self, now: datetime) -> int:
+        """Count records that were set aside and are due again; return how many were counted."""
+        async with self._database.background(Role.FEED) as connection:
+            keys = await due_set_aside(connection, JOB, now=now, limit=RETRIED)
+            return len(keys) - await self._count(connection, keys, now)
+
+    @staticmethod
+    async def _count(connection: AsyncConnection, keys: Sequence[Key], now: datetime) -> int:
+        """Count the words of new records; return how many records were set aside."""
+
+        async def count(part: Sequence[Key]) -> None:
+            await run(connection, "count_words", tenants=[tenant for tenant, _ in part], ids=[id_ for _, id_ in part])
+            await clear_set_aside(connection, JOB, part)
+
+        _, failed = await process_isolated(connection, keys, count)
+        for key, error in failed.items():
+            await set_aside(connection, JOB, key, error, at=now)
+        return len(failed)

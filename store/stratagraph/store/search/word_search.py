@@ -1,11 +1,13 @@
-"""Candidates for retrieval, from indexes only: words, entity names, recency. Never a scan of the store.
+"""Word search: find candidate records by their words, from an index and never by a scan of the store.
 
-Both searches are functions in the database that hold to the caller's trust by themselves: under row-level security a
-GIN index would not be used, and a bounded look at the newest would not be bounded.
+The searches are functions in the database that check the caller's trust themselves, because a GIN index is not used
+under row-level security. The GIN index over term numbers finds the records, and pgvector's inner product of impacts
+and idf scores them with exact BM25 (S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and
+Beyond", 2009).
 
-Word search is stage 1 of the project's search study. GIN over term numbers finds the records, pgvector's inner
-product of impacts and idf scores them as exact BM25. Small tenants take the OR of all words; larger ones the
-rarest words, and conjunctions of the common ones, within a budget; callers of narrow scopes scan just those.
+In a small tenant a search matches any of the words. In a larger one it matches the rarest words and conjunctions of
+the common ones, within a budget of records. For a caller with small scopes it reads all records of these scopes. See
+docs/data-model.md, Search.
 """
 
 from __future__ import annotations
@@ -20,32 +22,32 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.feed.settling import LEEWAY
-from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.words import query_terms, query_vector
 from stratagraph.store.postgres.queries import fetch
 
-SMALL_TENANT = 20_000  # records; below it the OR of all words is quick enough and exact
-NARROW_SCOPES = 5_000  # records; the caller's scopes are scanned exactly when they hold no more
-BUDGET = 3_000  # records fetched and scored, at most about
-MAX_CONJUNCTIONS = 24
-RECENT_WINDOW = 400  # newest records looked at for recency, whatever the caller may see of them
+SMALL_TENANT = 20_000  # records; below this number, matching any of the words is fast enough and exact
+SMALL_SCOPES = 5_000  # records; if the caller's scopes hold no more, all their records are read and scored
+BUDGET = 3_000  # records; approximate upper bound of those fetched and scored
+MAX_CONJUNCTIONS = 24  # groups of common words in one search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordStatistics:
-    """What the word counter has counted so far; an uncounted tenant has no documents."""
+    """The counts of the word counter so far: documents of the tenant and of the caller's scopes, and those per term.
+
+    A tenant that has not been counted yet has no documents.
+    """
 
     documents: int
-    in_reach: int
+    in_scopes: int
     frequencies: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Which records are fetched and scored: by one of some terms, by all terms of a group, or all in the caller's
-    scopes."""
+    """The records to fetch and score: those with any of some terms, with all terms of a group, or all in the scopes."""
 
     any_of: Sequence[int] = ()
     all_of: Sequence[Sequence[int]] = ()
@@ -62,11 +64,14 @@ async def search_words(
     limit: int,
     history: bool = False,
 ) -> list[tuple[UUID, float]]:
-    """The best `limit` records by BM25, with their scores, best first. Two statements, whatever the store's size."""
-    asked = await _asked(connection, caller, text, types, limit)
-    if asked is None:
+    """Return the best `limit` records by BM25 with their scores, best first.
+
+    Runs two statements, whatever the size of the store. With `history`, superseded and retracted records are included.
+    """
+    parameters = await _search_parameters(connection, caller, text, types, limit)
+    if parameters is None:
         return []
-    rows = await fetch(connection, "search_words", **asked, now=now, history=history)
+    rows = await fetch(connection, "search_words", **parameters, now=now, history=history)
     return [(row["id"], -row["distance"]) for row in rows if row["distance"] < 0]
 
 
@@ -79,7 +84,7 @@ async def search_all_words(
     now: datetime,
     limit: int,
 ) -> list[UUID]:
-    """Return the best `limit` records that have all words of `text`, best first; every word counts the same."""
+    """Return the best `limit` records that have all words of `text`, best first; every word has the same weight."""
     terms = query_terms(caller.tenant.index_key, text)
     rows = await fetch(
         connection,
@@ -105,19 +110,22 @@ async def search_words_at(
     at: datetime,
     limit: int,
 ) -> list[tuple[UUID, float]]:
-    """The best `limit` records by BM25 as they stood at `at`, best first; current then, and in full sight then and
-    now. How rare a word is, is counted as of now, which moves the scores a little and never what matches."""
-    asked = await _asked(connection, caller, text, types, limit)
-    if asked is None:
+    """Return the best `limit` records by BM25 as of `at` with their scores, best first.
+
+    They were current then, and the caller can read them in full then and now. The frequencies of words are the present
+    ones, which changes the scores slightly and never the set of matches.
+    """
+    parameters = await _search_parameters(connection, caller, text, types, limit)
+    if parameters is None:
         return []
-    rows = await fetch(connection, "search_words_at", **asked, at=at)
+    rows = await fetch(connection, "search_words_at", **parameters, at=at)
     return [(row["id"], -row["distance"]) for row in rows if row["distance"] < 0]
 
 
-async def _asked(
+async def _search_parameters(
     connection: AsyncConnection, caller: Caller, text: str, types: Collection[MemoryType], limit: int
 ) -> dict[str, Any] | None:
-    """What a word search asks the database for; None where the text has no words."""
+    """Return the parameters of a word search; None if the text has no words."""
     terms = query_terms(caller.tenant.index_key, text)
     if not terms:
         return None
@@ -138,7 +146,7 @@ async def _statistics(connection: AsyncConnection, caller: Caller, terms: Sequen
     row = rows[0]
     return WordStatistics(
         documents=row["documents"],
-        in_reach=row["in_reach"],
+        in_scopes=row["in_scopes"],
         frequencies=dict(zip(row["terms"] or (), row["df"] or (), strict=True)),
     )
 
@@ -150,11 +158,11 @@ def _without_ceiling(caller: Caller) -> dict[str, Any]:
 
 
 def _candidates(caller: Caller, terms: Sequence[int], statistics: WordStatistics) -> Candidates:
-    if caller.scopes is not None and statistics.documents >= SMALL_TENANT and statistics.in_reach <= NARROW_SCOPES:
+    if caller.scopes is not None and statistics.documents >= SMALL_TENANT and statistics.in_scopes <= SMALL_SCOPES:
         return Candidates(everything=True)
     if statistics.documents < SMALL_TENANT:
         return Candidates(any_of=terms)
-    share = 1.0 if caller.scopes is None else max(1, statistics.in_reach) / statistics.documents
+    share = 1.0 if caller.scopes is None else max(1, statistics.in_scopes) / statistics.documents
     budget = BUDGET * min(4.0, 1.0 / share)
     rare, common, used = _rare_first(terms, statistics, budget)
     together = _conjunctions(common, statistics, max(budget - used, budget / 2))
@@ -164,13 +172,13 @@ def _candidates(caller: Caller, terms: Sequence[int], statistics: WordStatistics
 
 
 def _padded(groups: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Groups as rows of one width, as arrays of arrays must be; a term said twice asks for nothing more."""
+    """Pad the groups to one length, as nested arrays require. Repeating a term does not change a conjunction."""
     width = max(map(len, groups), default=0)
     return [[*group, *[group[0]] * (width - len(group))] for group in groups]
 
 
 def _rare_first(terms: Sequence[int], statistics: WordStatistics, budget: float) -> tuple[list[int], list[int], int]:
-    """Words taken alone, rarest first, until the budget is spent; the rest; and what was spent."""
+    """Return the words to match alone (rarest first, within the budget), the other words, and the budget used."""
     by_rarity = sorted(terms, key=lambda term: statistics.frequencies.get(term, 1))
     alone: list[int] = []
     used = 0
@@ -184,14 +192,14 @@ def _rare_first(terms: Sequence[int], statistics: WordStatistics, budget: float)
 
 
 def _conjunctions(common: Sequence[int], statistics: WordStatistics, budget: float) -> list[tuple[int, ...]]:
-    """Groups of common words that few records hold together: for these the conjunction is what is rare."""
+    """Return groups of common words whose conjunction is rare: pairs before larger groups, and the rarest first."""
     chosen: list[tuple[int, ...]] = []
     for size in (2, 3, 4):
         expected = sorted(
             (
                 prod(statistics.frequencies.get(term, 1) / statistics.documents for term in group)
                 * statistics.documents
-                * 1.5,  # words of one topic meet more often than chance
+                * 1.5,  # words of one topic occur together more often than independent ones
                 group,
             )
             for group in combinations(common[:10], size)
@@ -204,41 +212,3 @@ def _conjunctions(common: Sequence[int], statistics: WordStatistics, budget: flo
             chosen.append(group)
             budget -= records
     return chosen
-
-
-async def search_recent(
-    connection: AsyncConnection, *, types: Collection[MemoryType], now: datetime, limit: int
-) -> list[UUID]:
-    """The newest records in full sight that hold now, among the last RECENT_WINDOW, newest first."""
-    rows = await fetch(
-        connection,
-        "search_recent",
-        types=[int(memory_type) for memory_type in types],
-        now=now,
-        window=RECENT_WINDOW,
-        limit=limit,
-    )
-    return [row["id"] for row in rows]
-
-
-async def search_recent_at(
-    connection: AsyncConnection, caller: Caller, *, types: Collection[MemoryType], at: datetime, limit: int
-) -> list[UUID]:
-    """The newest of the last RECENT_WINDOW records that were there at `at`, newest first."""
-    rows = await fetch(
-        connection,
-        "search_recent_at",
-        **caller.parameters(),
-        types=[int(memory_type) for memory_type in types],
-        at=at,
-        below=_first_id_after(at),
-        window=RECENT_WINDOW,
-        limit=limit,
-    )
-    return [row["id"] for row in rows]
-
-
-def _first_id_after(at: datetime) -> UUID:
-    """Records that existed at `at` have UUIDv7s below this one: ids are made in the second in which a write begins."""
-    milliseconds = max(0, int((at + LEEWAY).timestamp() * 1_000))
-    return UUID(int=milliseconds << 80)

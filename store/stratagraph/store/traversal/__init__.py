@@ -1,4 +1,4 @@
-"""The graph in SQL: neighbourhoods within budgets, links and plans by structure, and the graph as of an instant.
+"""The graph in SQL: neighbourhoods within budgets, links between records, plans by their steps, and the past graph.
 
-The algorithms are shared by both engines; `graph_sync` implements the same protocols over Neo4j.
+Both engines share the algorithms in this package; `graph_sync` implements the same protocols over Neo4j.
 """

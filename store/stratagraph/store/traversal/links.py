@@ -1,33 +1,33 @@
-"""Questions about how records hang together, as an engine answers them: links of some records, plans by their steps.
+"""Links between records and plans by their steps, as an engine answers them.
 
-One protocol for both engines. What is made of the links (paths, impact, what is shared) is decided by whoever asks,
-in one place, so that the engines agree. Only what the caller may see in full is met here: nobody walks on a leaf.
+Both engines implement the protocol `Explorer`. Paths, impact and shared records are computed from the links by the
+caller, in one place, so that the engines agree. Only records that the caller may read in full are returned here;
+redacted records are never expanded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.predicates import DERIVATIONS
 from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.search.word_search import search_all_words
 
-STEPS_APART = 64  # links of a plan followed from one asked step to the next
-PLAN_CANDIDATES = 300  # plans looked at for one question
-DEGREE_CAP = 100  # relations counted at a record; as many or more make it a hub
+PLAN_CANDIDATES = 300  # plans read for one query
+DEGREE_CAP = 100  # relations counted per record; a record with this many or more is a hub
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A live relation as an engine found it at `near`; `outgoing` if `near` is its source."""
+    """An open relation between the frontier record `near` and `far`; `outgoing` if `near` is its source."""
 
     id: UUID
     near: UUID
@@ -37,29 +37,32 @@ class Link:
 
 
 class Explorer(Protocol):
-    """An engine that answers about structure under a caller's reach."""
+    """An engine that answers queries about the structure of the graph under a caller's trust."""
 
     name: str
-    plans_up_to: Sensitivity  # beyond it the engine does not know the steps of plans
+    plans_up_to: Sensitivity  # the highest sensitivity of plans whose steps the engine knows
 
     async def links(
         self, caller: Caller, frontier: Sequence[UUID], *, most: int, dependents: bool, besides: Collection[UUID]
     ) -> list[Link]:
-        """Of each frontier record and in each direction, the `most` heaviest links (then by id) to other current
-        records in full sight, `besides` excepted.
+        """Return, per frontier record and direction, the `most` heaviest links (then by id) to other current records.
 
-        With `dependents`, only to those that refer to the frontier record or rest on it: against the direction of a
-        relation, but for derivations, which lead from what holds a record to what rests on it.
+        Only records that the caller may read in full are linked, and none of `besides`. With `dependents`, only records
+        that refer to the frontier record or rest on it: a relation is then followed from its target to its source, and
+        a derivation from its source to its target, since it leads from a source to the record that rests on it.
         """
         ...
 
     async def plans(self, caller: Caller, ops: Sequence[str], *, most: int) -> list[UUID]:
-        """Current plans in full sight that may have steps of these ops in this order; at most `most`."""
+        """Return at most `most` current plans that may have steps of these ops in this order.
+
+        Only plans that the caller may read in full are returned.
+        """
         ...
 
 
 class SqlExplorer:
-    """In Postgres itself: always there, never behind."""
+    """The engine in Postgres, which is always available and always current."""
 
     name = "sql"
     plans_up_to = Sensitivity.HYPER
@@ -84,14 +87,14 @@ class SqlExplorer:
         return [Link(row["id"], row["near"], row["far"], row["weight"], row["outgoing"]) for row in rows]
 
     async def plans(self, caller: Caller, ops: Sequence[str], *, most: int) -> list[UUID]:
-        """By the words of the ops, which a plan's text lists: the best by BM25."""
+        """Search plans by the words of the ops, which the text of a plan lists; the best by BM25."""
         return await search_all_words(
             self._connection, caller, " ".join(ops), types=[MemoryType.PLAN_GRAPH], now=self._now, limit=most
         )
 
 
 async def degrees(connection: AsyncConnection, caller: Caller, ids: Collection[UUID]) -> dict[UUID, int]:
-    """How many relations the caller could follow from each of `ids`, counted to DEGREE_CAP."""
+    """Return the number of relations that the caller could follow from each of `ids`, counted up to DEGREE_CAP."""
     if not ids:
         return {}
     rows = await fetch(connection, "count_degrees", **caller.parameters(), ids=list(ids), most=DEGREE_CAP)
@@ -101,8 +104,10 @@ async def degrees(connection: AsyncConnection, caller: Caller, ids: Collection[U
 async def relations_between(
     connection: AsyncConnection, caller: Caller, ids: Collection[UUID], others: Collection[UUID], *, most: int
 ) -> list[UUID]:
-    """Ids of the live relations that have one end in `ids` and the other in `ids` or `others`, heaviest first; both
-    ends current and in full sight."""
+    """Return the ids of at most `most` open relations with one end in `ids` and the other in `ids` or `others`.
+
+    They are ordered by descending weight. Both ends are current, and the caller may read them in full.
+    """
     if not ids:
         return []
     rows = await fetch(
@@ -114,50 +119,3 @@ async def relations_between(
         most=most,
     )
     return [row["id"] for row in rows]
-
-
-def steps_in_order(payload: Mapping[str, Any], ops: Sequence[str]) -> list[str] | None:
-    """Ids of steps of these ops, each reached from the one before over at most STEPS_APART links; None without.
-
-    Of several, those listed first in the plan, the last step chosen first.
-
-    >>> plan = {"nodes": [{"id": "a", "op": "build"}, {"id": "b", "op": "test"}], "edges": [{"from": "a", "to": "b"}]}
-    >>> steps_in_order(plan, ["build", "test"]), steps_in_order(plan, ["test", "build"])
-    (['a', 'b'], None)
-    """
-    after: dict[str, list[str]] = {}
-    for edge in payload["edges"]:
-        after.setdefault(edge["from"], []).append(edge["to"])
-    place = {node["id"]: position for position, node in enumerate(payload["nodes"])}
-    of_op: dict[str, list[str]] = {}
-    for node in payload["nodes"]:
-        of_op.setdefault(node["op"], []).append(node["id"])
-    levels: list[dict[str, str | None]] = [dict.fromkeys(of_op.get(ops[0], ()))]
-    for op in ops[1:]:
-        wanted = set(of_op.get(op, ()))
-        level: dict[str, str | None] = {}
-        for near in sorted(levels[-1], key=place.__getitem__):  # so that the first that reaches a step is kept
-            for far in _reached(after, near) & wanted:
-                level.setdefault(far, near)
-        levels.append(level)
-    if not levels[-1]:
-        return None
-    step: str | None = min(levels[-1], key=place.__getitem__)
-    steps: list[str] = []
-    for known in reversed(levels):
-        assert step is not None
-        steps.append(step)
-        step = known[step]
-    return steps[::-1]
-
-
-def _reached(after: Mapping[str, Sequence[str]], start: str) -> set[str]:
-    found: set[str] = set()
-    frontier = [start]
-    for _ in range(STEPS_APART):
-        frontier = [far for near in frontier for far in after.get(near, ()) if far not in found]
-        frontier = list(dict.fromkeys(frontier))
-        if not frontier:
-            break
-        found.update(frontier)
-    return found

@@ -1,7 +1,7 @@
-"""The neighbourhood of some records: level-by-level breadth-first search within budgets.
+"""The neighbourhood of some records: a breadth-first search, level by level, within budgets.
 
-One algorithm for both engines. An engine only answers `edges_of`: the heaviest edges at each record of a
-frontier. What is taken, in which order, and what the limits cut off is decided here, so that the engines agree.
+Both engines share this algorithm. An engine only answers `edges_of`: the heaviest edges of each frontier record. Which
+edges are taken, in which order, and which ones a limit excludes is decided here, so that the engines agree.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.queries import fetch
 
 FAN_OUT = 100  # edges followed per record and direction
 FRONTIER = 500  # records expanded in one statement
-WITNESSES = 5  # edges kept of those that a limit kept out
+WITNESSES = 5  # excluded edges kept per limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Budgets of one search: records besides nothing else, edges, and levels."""
+    """The budgets of one search: records including the roots, edges, and levels."""
 
     nodes: int
     edges: int
@@ -33,7 +33,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge as an engine found it from `near`, with the acl of `far`."""
+    """An edge from the frontier record `near` to `far`, in either direction of the relation, with the acl of `far`."""
 
     id: UUID
     near: UUID
@@ -43,22 +43,26 @@ class Edge:
 
 
 class GraphReader(Protocol):
-    """An engine that can walk relations under a caller's reach."""
+    """An engine that follows relations under a caller's trust."""
 
     name: str
 
     async def edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
-        """Of each frontier record and in each direction, the `fan_out` heaviest live edges (then by id) whose far
-        end the caller may see at least redacted. With `history`, superseded and retracted ends count too."""
+        """Return, per frontier record and direction, the `fan_out` heaviest open edges (then by id).
+
+        Their far ends are visible to the caller, at least redacted. With `history`, superseded and retracted records
+        are far ends too.
+        """
         ...
 
 
 @dataclass(slots=True)
 class Neighbourhood:
-    """What was found: hops by record, edges by id, the records that may only be leaves, and what was cut.
+    """The result of a search: hops by record, edges by id, redacted records (`leaves`), and what was excluded.
 
-    `reached` names the limits that kept something out, `kept_out` the best edges that one did, at most WITNESSES each:
-    whoever doubts an engine can see whether there is anything.
+    `reached` names the limits that excluded an edge, and `kept_out` the best edges that each one excluded, at most
+    WITNESSES per limit, so that another engine can check whether these edges exist. `hubs` are the records that may
+    have more edges than were followed.
     """
 
     hops: dict[UUID, int]
@@ -69,6 +73,7 @@ class Neighbourhood:
     hubs: list[UUID] = field(default_factory=list)
 
     def keep_out(self, edge: Edge, limit: str) -> None:
+        """Record that `limit` excluded `edge`."""
         self.reached.add(limit)
         witnesses = self.kept_out.setdefault(limit, [])
         if len(witnesses) < WITNESSES:
@@ -84,9 +89,9 @@ async def neighbourhood(
     scores: Mapping[UUID, float],
     history: bool = False,
 ) -> Neighbourhood:
-    """Expand `roots` both ways, best first: by edge weight, then by the score of the record reached, then by id.
+    """Expand `roots` in both directions, taking edges by weight, then by the score of the far record, then by id.
 
-    Ends after the level in which a budget was used up: what lies beyond would only be looked at to be left out.
+    The search ends after the level in which a budget was used up, since every further edge would be excluded.
     """
     found = Neighbourhood(hops=dict.fromkeys(roots, 0))
     frontier = list(dict.fromkeys(roots))
@@ -100,13 +105,13 @@ async def neighbourhood(
         for edge in level:
             if edge.id in found.edges:
                 continue
-            limit = _kept_out_by(limits, found, edge)
+            limit = _excluding_limit(limits, found, edge)
             if limit is not None:
                 found.keep_out(edge, limit)
                 continue
             if edge.far not in found.hops:
                 found.hops[edge.far] = hop
-                if _walkable(caller, edge.acl):
+                if _may_expand(caller, edge.acl):
                     frontier.append(edge.far)
                 else:
                     found.leaves.add(edge.far)
@@ -119,7 +124,7 @@ async def neighbourhood(
     return found
 
 
-def _kept_out_by(limits: Limits, found: Neighbourhood, edge: Edge) -> str | None:
+def _excluding_limit(limits: Limits, found: Neighbourhood, edge: Edge) -> str | None:
     if edge.far not in found.hops and len(found.hops) >= limits.nodes:
         return "nodes"
     return "edges" if len(found.edges) >= limits.edges else None
@@ -133,24 +138,24 @@ async def _level(engine: GraphReader, caller: Caller, frontier: list[UUID], hist
 
 
 async def hubs_among(engine: GraphReader, caller: Caller, ids: Sequence[UUID]) -> set[UUID]:
-    """Those of `ids` that `engine` takes for hubs in the present."""
+    """Return those of `ids` that are hubs in the present, as `engine` sees them."""
     return set(_hubs(await _level(engine, caller, list(ids), history=False)))
 
 
 def _hubs(level: Sequence[Edge]) -> list[UUID]:
-    """Records of which at least FAN_OUT edges were seen: there may be more than were followed."""
+    """Return the records with at least FAN_OUT edges in the level, which may have more than were followed."""
     seen: dict[UUID, int] = {}
     for edge in level:
         seen[edge.near] = seen.get(edge.near, 0) + 1
     return sorted(near for near, count in seen.items() if count >= FAN_OUT)
 
 
-def _walkable(caller: Caller, acl: int) -> bool:
+def _may_expand(caller: Caller, acl: int) -> bool:
     return acl % 8 <= caller.ceiling
 
 
 class SqlGraphReader:
-    """Traversal in Postgres itself: always there, never behind."""
+    """The engine in Postgres, which is always available and always current."""
 
     name = "sql"
 

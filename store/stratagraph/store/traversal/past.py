@@ -1,4 +1,4 @@
-"""The graph as of a past instant."""
+"""Traversal of the graph as of a past instant."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Caller
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.traversal.neighbourhood import Edge
 
 
 class PastGraphReader:
-    """Traversal in Postgres as of an instant."""
+    """The engine in Postgres as of an instant. Its far ends are those that the caller may read in full then and now."""
 
     name = "sql"
 

@@ -1,5 +1,5 @@
 -- count_degrees --
--- How many relations each record has to other current ones in full sight, counted to :most.
+-- Count for each record its relations to other current records that the caller may read in full, up to :most.
 SELECT near.id, (
   SELECT count(*) FROM (
     (SELECT e.id FROM relation_in_sight e
@@ -17,7 +17,7 @@ SELECT near.id, (
 FROM unnest(CAST(:ids AS uuid[])) AS near(id)
 
 -- edges_of --
--- The heaviest edges at each frontier record, per direction, whose far end is in sight (in full, or as a leaf).
+-- Fetch the heaviest edges of each frontier record, per direction, whose far end is visible (in full or redacted).
 SELECT near.id AS near, e.id, e.far, e.weight, e.acl
 FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
 CROSS JOIN LATERAL (
@@ -36,54 +36,10 @@ CROSS JOIN LATERAL (
    ORDER BY e.weight DESC, e.id LIMIT :fan_out)
 ) e
 
--- fetch_links --
--- The heaviest links of each frontier record, per direction, to other current records in full sight.
--- With :dependents, only to those that refer to it or rest on it: derivations point the other way round than all other
--- relations.
-WITH derivation AS MATERIALIZED (
-  SELECT array_agg(p.id) AS ids FROM predicate p
-  WHERE :dependents AND p.tenant = :tenant AND p.name = ANY(CAST(:derivations AS text[]))
-)
-SELECT near.id AS near, e.id, e.far, e.weight, e.outgoing
-FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
-CROSS JOIN LATERAL (
-  (SELECT e.id, e.target AS far, e.weight, true AS outgoing
-   FROM relation_in_sight e
-   WHERE e.tenant = :tenant AND e.source = near.id AND e.target <> near.id AND e.ended_at IS NULL
-     AND (NOT :dependents OR e.predicate = ANY(CAST((SELECT ids FROM derivation) AS integer[])))
-     AND e.target <> ALL(CAST(:besides AS uuid[]))
-     AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
-     AND e.target_is_current
-   ORDER BY e.weight DESC, e.id LIMIT :most)
-  UNION ALL
-  (SELECT e.id, e.source AS far, e.weight, false AS outgoing
-   FROM relation_in_sight e
-   WHERE e.tenant = :tenant AND e.target = near.id AND e.source <> near.id AND e.ended_at IS NULL
-     AND (NOT :dependents OR e.predicate <> ALL(coalesce(CAST((SELECT ids FROM derivation) AS integer[]), CAST(ARRAY[] AS integer[]))))
-     AND e.source <> ALL(CAST(:besides AS uuid[]))
-     AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
-     AND e.source_is_current
-   ORDER BY e.weight DESC, e.id LIMIT :most)
-) e
-
--- relations_between --
--- Live relations with one end among :ids and the other among :others, both current and in full sight, heaviest first.
-SELECT e.id FROM (
-  SELECT * FROM relation_in_sight
-  WHERE tenant = :tenant AND source = ANY(CAST(:ids AS uuid[])) AND target = ANY(CAST(:others AS uuid[]))
-    AND ended_at IS NULL
-  UNION
-  SELECT * FROM relation_in_sight
-  WHERE tenant = :tenant AND target = ANY(CAST(:ids AS uuid[])) AND source = ANY(CAST(:others AS uuid[]))
-    AND ended_at IS NULL
-) e
-WHERE (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
-  AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling AND e.source_is_current AND e.target_is_current
-  AND e.source <> e.target
-ORDER BY e.weight DESC, e.id LIMIT :most
-
 -- edges_of_at --
--- The heaviest edges at each frontier record as of an instant, per direction: relations that existed then, to records that were in the asked states then and are in full sight then and now.
+-- Fetch the heaviest edges of each frontier record as of an instant, per direction.
+-- The relation must have existed then. The far end must have been in a state up to :newest_state then, and the caller
+-- must be able to read it in full then and now.
 WITH ended AS MATERIALIZED (
   SELECT id, source, target, weight, created_at FROM relation_in_sight
   WHERE tenant = :tenant AND source = ANY(CAST(:frontier AS uuid[])) AND ended_at > :at
@@ -128,7 +84,7 @@ CROSS JOIN LATERAL (
 ) e
 
 -- episode_records --
--- The records of each episode, in order of arrival.
+-- Fetch the first records of each episode, in order of arrival.
 SELECT v.episode, v.record
 FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
 CROSS JOIN LATERAL (
@@ -136,3 +92,50 @@ CROSS JOIN LATERAL (
   WHERE tenant = :tenant AND episode = asked.id ORDER BY position LIMIT :most
 ) v
 ORDER BY v.episode, v.position
+
+-- fetch_links --
+-- Fetch the heaviest links of each frontier record, per direction, to other current records.
+-- Only to records that the caller may read in full. With :dependents, only to records that refer to the frontier
+-- record or rest on it: relations are then followed against their direction, and derivations along theirs.
+WITH derivation AS MATERIALIZED (
+  SELECT array_agg(p.id) AS ids FROM predicate p
+  WHERE :dependents AND p.tenant = :tenant AND p.name = ANY(CAST(:derivations AS text[]))
+)
+SELECT near.id AS near, e.id, e.far, e.weight, e.outgoing
+FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
+CROSS JOIN LATERAL (
+  (SELECT e.id, e.target AS far, e.weight, true AS outgoing
+   FROM relation_in_sight e
+   WHERE e.tenant = :tenant AND e.source = near.id AND e.target <> near.id AND e.ended_at IS NULL
+     AND (NOT :dependents OR e.predicate = ANY(CAST((SELECT ids FROM derivation) AS integer[])))
+     AND e.target <> ALL(CAST(:besides AS uuid[]))
+     AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
+     AND e.target_is_current
+   ORDER BY e.weight DESC, e.id LIMIT :most)
+  UNION ALL
+  (SELECT e.id, e.source AS far, e.weight, false AS outgoing
+   FROM relation_in_sight e
+   WHERE e.tenant = :tenant AND e.target = near.id AND e.source <> near.id AND e.ended_at IS NULL
+     AND (NOT :dependents OR e.predicate <> ALL(coalesce(CAST((SELECT ids FROM derivation) AS integer[]), CAST(ARRAY[] AS integer[]))))
+     AND e.source <> ALL(CAST(:besides AS uuid[]))
+     AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
+     AND e.source_is_current
+   ORDER BY e.weight DESC, e.id LIMIT :most)
+) e
+
+-- relations_between --
+-- Fetch open relations between :ids and :others, heaviest first.
+-- Both ends must be current, and the caller must be able to read them in full.
+SELECT e.id FROM (
+  SELECT * FROM relation_in_sight
+  WHERE tenant = :tenant AND source = ANY(CAST(:ids AS uuid[])) AND target = ANY(CAST(:others AS uuid[]))
+    AND ended_at IS NULL
+  UNION
+  SELECT * FROM relation_in_sight
+  WHERE tenant = :tenant AND target = ANY(CAST(:ids AS uuid[])) AND source = ANY(CAST(:others AS uuid[]))
+    AND ended_at IS NULL
+) e
+WHERE (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
+  AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling AND e.source_is_current AND e.target_is_current
+  AND e.source <> e.target
+ORDER BY e.weight DESC, e.id LIMIT :most

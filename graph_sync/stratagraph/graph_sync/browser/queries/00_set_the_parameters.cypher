@@ -1,5 +1,5 @@
 // 00 Set the parameters: run this first
-// Chooses from what is there what the other queries look for. Change one at any time: :param name => 'Alice'
+// Chooses values for the parameters of the other queries. To change one later: :param name => 'Alice'
 :param ten => head(COLLECT { MATCH (t:Memory) RETURN t.ten LIMIT 1 });
 :param name => head(COLLECT { MATCH (t:Memory) WITH t.ten AS ten LIMIT 1 MATCH (n:Entity&Memory) WHERE n.ten = ten AND n.name IS NOT NULL WITH n LIMIT 20000 RETURN n.name ORDER BY COUNT { (n)<-[:MENTIONS_ENTITY|SUBJECT_ENTITY|OBJECT_ENTITY]-() } DESC LIMIT 1 });
 :param other => head(COLLECT { MATCH (t:Memory) WITH t.ten AS ten LIMIT 1 MATCH (n:Entity&Memory) WHERE n.ten = ten AND n.name IS NOT NULL WITH n LIMIT 20000 RETURN n.name ORDER BY COUNT { (n)<-[:MENTIONS_ENTITY|SUBJECT_ENTITY|OBJECT_ENTITY]-() } DESC SKIP 1 LIMIT 1 });

@@ -1,5 +1,5 @@
 // 02 Which tenants are here?
-// One line a tenant; its number is what the other queries take as $ten. Counts everything, so it takes a while on millions.
+// One row per tenant; its number is the $ten of the other queries. Counts every node: slow on millions.
 MATCH (n:Memory|Past)
 RETURN n.ten AS ten, count(*) AS records, count(n.name) AS with_a_name, max(n.created_at) AS newest
 ORDER BY records DESC

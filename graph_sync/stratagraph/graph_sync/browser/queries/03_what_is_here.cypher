@@ -1,5 +1,5 @@
 // 03 What is here?
-// How many records of each type and state, and from when to when. Names above the mirror's level are not shown.
+// How many records there are of each type and state, and when. Names above the mirror's level are not shown.
 // :param ten => 1
 MATCH (n:Mirrored)
 WHERE n.ten = $ten AND n.id IS NOT NULL AND n.type IS NOT NULL

@@ -1,5 +1,5 @@
 // 04 A first look
-// The newest records, and how they hang together. Double-click one to see what else it is connected to.
+// The newest records and the relations between them. Double-click one to see what else it is connected to.
 // :param ten => 1
 MATCH (n:Mirrored)
 WHERE n.ten = $ten AND n.id IS NOT NULL AND n:Memory

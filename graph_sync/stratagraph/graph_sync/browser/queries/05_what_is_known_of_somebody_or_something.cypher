@@ -1,5 +1,5 @@
 // 05 What is known of somebody or something?
-// Everything one step from the entity $name: facts about it, what mentions it. Newest first.
+// Everything one relation away from the entity $name: facts about it, records that mention it. Newest first.
 // :param ten => 1
 // :param name => 'Lantern'
 MATCH (e:Memory {ten: $ten, name: $name})-[r]-(m:Memory)

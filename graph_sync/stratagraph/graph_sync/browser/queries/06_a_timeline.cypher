@@ -1,5 +1,5 @@
 // 06 A timeline
-// What happened, was said and was learned around the entity $name, in the order in which it occurred.
+// Events, statements and facts about the entity $name, in the order in which they occurred.
 // :param ten => 1
 // :param name => 'Lantern'
 MATCH (e:Memory {ten: $ten, name: $name})--(m:Memory)

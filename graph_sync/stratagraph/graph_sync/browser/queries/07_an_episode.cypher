@@ -1,5 +1,5 @@
 // 07 An episode, from beginning to end
-// What $episode consists of: what followed what, which call depended on which, which tools were used.
+// The records of $episode: what followed what, which call depended on which, which tools were used.
 // :param ten => 1
 // :param episode => 'Episode login outage, success'
 MATCH (e:Memory {ten: $ten, name: $episode})<-[p:PART_OF]-(m:Memory)

@@ -1,5 +1,5 @@
 // 08 What is in doubt?
-// Facts that contest or contradict each other, and whom or what they are about.
+// Facts that contest or contradict each other, and the entities they are about.
 // :param ten => 1
 MATCH (a:Memory)-[r:CONTESTED_BY|CONTRADICTS]->(b:Memory)
 WHERE r.ten = $ten

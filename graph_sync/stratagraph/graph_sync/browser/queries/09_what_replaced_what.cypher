@@ -1,5 +1,5 @@
 // 09 What replaced what?
-// Chains of records that superseded each other, or were forked for other conditions. What is past is grey.
+// Records that superseded each other, or were forked for other conditions. Past records are grey.
 // :param ten => 1
 MATCH (a)-[r:SUPERSEDES|FORKED_FROM]->(b)
 WHERE r.ten = $ten

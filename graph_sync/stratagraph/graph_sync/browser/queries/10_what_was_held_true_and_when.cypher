@@ -1,5 +1,5 @@
 // 10 What was held true, and when?
-// The facts about the entity $name: those that hold, and those that were replaced or withdrawn.
+// The facts about the entity $name: those that hold, and those that were superseded or retracted.
 // :param ten => 1
 // :param name => 'Lantern'
 MATCH (e:Memory {ten: $ten, name: $name})<-[:SUBJECT_ENTITY]-(f:Semantic)

@@ -1,5 +1,5 @@
 // 11 How are two things connected?
-// The shortest way between the entities $name and $other, at most six steps.
+// The shortest paths between the entities $name and $other, of at most six relations.
 // :param ten => 1
 // :param name => 'Lantern'
 // :param other => 'Alice'

@@ -1,5 +1,5 @@
 // 12 What does a record rest on?
-// The evidence of $fact, and what that rests on in turn. Evidence that was withdrawn is grey.
+// The sources of $fact, and their own sources. Sources that were withdrawn are grey.
 // :param ten => 1
 // :param fact => 'Lantern runs on Redis'
 MATCH path = (f:Memory {ten: $ten, name: $fact})<-[:DERIVED_SEMANTIC|SUPPORTS*1..4]-(source)

@@ -1,5 +1,5 @@
 // 14 Plans and their steps
-// The newest plans as graphs: PRECEDES is the order, FEEDS says whose output a step takes, USES_TOOL what does it.
+// The newest plans as graphs: PRECEDES is the order, FEEDS the flow of outputs, USES_TOOL the tool of a step.
 // :param ten => 1
 MATCH (p:PlanGraph)
 WHERE p.ten = $ten AND p:Memory

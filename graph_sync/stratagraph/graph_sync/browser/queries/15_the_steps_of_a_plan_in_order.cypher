@@ -1,5 +1,5 @@
 // 15 The steps of a plan, in order
-// A step comes after all the steps that lead to it; those with the same number before them may run side by side.
+// A step follows all steps that lead to it; steps with the same number of steps before them may run in parallel.
 // :param ten => 1
 // :param plan => 'Plan: deploy'
 MATCH (p:Memory {ten: $ten, name: $plan})-[:HAS_STEP]->(s:PlanStep)

@@ -1,5 +1,5 @@
 // 17 When was a tool called?
-// The calls of $tool, the newest first, and the episodes they belong to.
+// The calls of $tool, the newest first, and their episodes.
 // :param ten => 1
 // :param tool => 'deploy'
 MATCH (t:Memory {ten: $ten, name: $tool})<-[:USES]-(c:Memory)

@@ -1,5 +1,5 @@
 // 18 Who and what shares memories with an entity?
-// The entities that occur in the same records as $name, the closest first.
+// The entities that occur in the same records as $name, the most frequent first.
 // :param ten => 1
 // :param name => 'Lantern'
 MATCH (e:Memory {ten: $ten, name: $name})<-[:MENTIONS_ENTITY|SUBJECT_ENTITY|OBJECT_ENTITY|USES]-(m:Memory)

@@ -1,5 +1,5 @@
 // 19 What belongs to a project?
-// People, files, issues, tools …: whatever occurs beside the entity $name, by kind.
+// People, files, issues, tools and other entities that occur in the same records as the entity $name, by kind.
 // :param ten => 1
 // :param name => 'Lantern'
 MATCH (p:Memory {ten: $ten, name: $name})<--(m:Memory)-->(x:Memory)

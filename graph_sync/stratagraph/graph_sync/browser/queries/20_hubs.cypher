@@ -1,5 +1,5 @@
 // 20 Hubs
-// The records with the most relations: what this memory turns around, or what is mentioned too easily.
+// The records with the most relations: central subjects, or entities that are recognised too easily.
 // :param ten => 1
 MATCH (n:Mirrored)
 WHERE n.ten = $ten AND n.id IS NOT NULL AND n:Memory

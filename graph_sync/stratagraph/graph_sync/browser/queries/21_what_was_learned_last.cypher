@@ -1,5 +1,5 @@
 // 21 What was learned last?
-// The newest facts, skills and plans, and whom or what they are about.
+// The newest facts, skills and plans, and the entities they are about.
 // :param ten => 1
 MATCH (n:Mirrored)
 WHERE n.ten = $ten AND n.id IS NOT NULL AND n:Memory AND (n:Semantic OR n:Competence OR n:PlanGraph)

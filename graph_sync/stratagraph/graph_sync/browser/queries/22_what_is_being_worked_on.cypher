@@ -1,5 +1,5 @@
 // 22 What is being worked on?
-// Tasks that are open, and whom or what they are about.
+// Open tasks, and the entities they are about.
 // :param ten => 1
 MATCH (w:Working)
 WHERE w.ten = $ten AND w:Memory

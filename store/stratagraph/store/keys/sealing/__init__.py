@@ -1,6 +1,7 @@
-"""Encryption at rest (SPEC §3): sealed blobs, the tenants' data keys, and the master key that wraps them.
+"""Encryption at rest: sealed blobs, the tenants' data keys, and the master key that wraps them.
 
-A record at or above the configured level keeps its content in one AES-256-GCM envelope (`envelope`), sealed by a data
-key of its tenant (`vault`). Data keys and index keys lie in the database wrapped by a master key (`master`), which
-never does. Content goes in and out through `contents`; `rotation` makes new keys, `shredding` drops them for good.
+The content of a record at or above the configured sensitivity is stored in one AES-256-GCM envelope (`envelope`),
+sealed by a data key of its tenant (`vault`). Data keys and index keys are stored in the database, wrapped by a master
+key (`master`), which is never stored there. `contents` seals and opens the content of rows, `shredding` deletes a
+tenant's keys, and `records.key_rotation` replaces keys. See docs/encryption.md and docs/data-model.md, Encryption.
 """

@@ -1,7 +1,7 @@
-"""What is sealed of a row, and the row's columns without it.
+"""Sealing and opening the content of rows.
 
-A blob holds JSON: of a record its name, text, payload, provenance and interpretation; of an audit note the rationale;
-of a failed candidate its source and input.
+The blob of a record holds its name, text, payload, provenance and interpretation as JSON. The blob of a failed
+candidate holds its source and input as JSON, that of an audit note its rationale as text.
 """
 
 from __future__ import annotations
@@ -17,36 +17,40 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.sealing.vault import Keyring, Sealed, Sealer
 from stratagraph.store.postgres import tables
 
-FIELDS = ("name", "text", "payload", "provenance", "interpretation")
-RECORD = "record"  # the purpose of a record's blob, also in its history: what it was is copied as it lies
-CANDIDATE = "candidate"
+FIELDS = ("name", "text", "payload", "provenance", "interpretation")  # the content columns of a record
+RECORD = "record"  # purpose of a record's blob; the same in its history, to which the blob is copied unchanged
+CANDIDATE = "candidate"  # purpose of a candidate's blob
 _EMPTY: dict[str, None] = dict.fromkeys(FIELDS)
 
 
-def note(seq: int) -> str:
-    """The purpose of the blob of an audit note."""
+def note_purpose(seq: int) -> str:
+    """Return the purpose of the blob of an audit note."""
     return f"note {seq}"
 
 
-def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The content columns of a record that is not sealed."""
+def plain_columns(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content columns of a record that is stored in plain text."""
     return {**{name: values[name] for name in FIELDS}, "sealed": None}
 
 
-def sealed(sealer: Sealer, id_: UUID, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The content columns of a record that is: all of it in one blob."""
+def sealed_columns(sealer: Sealer, id_: UUID, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content columns of a record that is stored sealed: all empty except `sealed`."""
     content = orjson.dumps({name: values[name] for name in FIELDS})
     return {**_EMPTY, "sealed": sealer.seal(id_, RECORD, content)}
 
 
 def seal_rationale(sealer: Sealer, id_: UUID, seq: int, rationale: str) -> bytes:
-    return sealer.seal(id_, note(seq), rationale.encode())
+    """Return the rationale of audit entry `seq` of the record `id_`, sealed."""
+    return sealer.seal(id_, note_purpose(seq), rationale.encode())
 
 
-async def opened(
+async def open_contents(
     keyring: Keyring, rows: Sequence[Mapping[Any, Any]], *, key: str = "id"
 ) -> list[dict[str, Any] | None]:
-    """For each row the content of its blob, None where it has none. The caller has checked that it may be seen."""
+    """Return the opened content of each row, None for a row that is not sealed.
+
+    `key` names the column with the record's id. The caller has checked that the records may be read in full.
+    """
     blobs = [
         Sealed(id=row[key], purpose=RECORD, blob=bytes(row["sealed"])) for row in rows if row["sealed"] is not None
     ]
@@ -57,7 +61,7 @@ async def opened(
 
 
 async def seal_copies(connection: AsyncConnection, keyring: Keyring, ids: Collection[UUID]) -> None:
-    """Seal what else is kept of records that are sealed from now on: their history, their notes, their source."""
+    """Seal the history and audit notes of records that are newly sealed, and delete the source of their captures."""
     if not ids:
         return
     sealer = await keyring.sealer(connection)
@@ -78,9 +82,9 @@ async def reseal(
     *,
     limit: int | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Lock the rows of one table, in the order of their key, and seal their content anew; returns the keys.
+    """Seal the matching rows of one table with `sealer`, at most `limit` of them, and return their keys.
 
-    Moves neither version nor row_version: what the rows say is the same.
+    Locks the rows in key order. Their version and row_version stay the same, because their content does.
     """
     keys = key_columns(table)
     fields = [table.c[name] for name in _fields(table)]
@@ -99,11 +103,11 @@ async def reseal(
     )
     if not rows:
         return []
-    closed = [row for row in rows if row["sealed"] is not None]
+    sealed = [row for row in rows if row["sealed"] is not None]
     found = await keyring.open(
-        [Sealed(id=row["id"], purpose=_purpose(table, row), blob=bytes(row["sealed"])) for row in closed]
+        [Sealed(id=row["id"], purpose=_purpose(table, row), blob=bytes(row["sealed"])) for row in sealed]
     )
-    contents = {_key(keys, row): content for row, content in zip(closed, found, strict=True)}
+    contents = {_key(keys, row): content for row, content in zip(sealed, found, strict=True)}
     written = [
         {
             **{f"at_{column.name}": row[column.name] for column in keys},
@@ -121,7 +125,7 @@ async def reseal(
 
 
 def key_columns(table: Table) -> list[Column[Any]]:
-    """What identifies a row within its tenant."""
+    """Return the columns of the primary key except the tenant."""
     return [column for column in table.primary_key if column.name != "tenant"]
 
 
@@ -139,7 +143,7 @@ def _fields(table: Table) -> tuple[str, ...]:
 
 def _purpose(table: Table, row: Mapping[Any, Any]) -> str:
     if table is tables.audit_note:
-        return note(row["seq"])
+        return note_purpose(row["seq"])
     return CANDIDATE if table is tables.candidate else RECORD
 
 

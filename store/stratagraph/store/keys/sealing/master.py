@@ -1,7 +1,7 @@
-"""The master key, which wraps every other key and never lies in the database: given as a value, a file, or a hook.
+"""The master key, which wraps all other keys and is never stored in the database. It is a value, a file or a hook.
 
-A hook is `module:factory`: the factory is called without arguments and returns an object of the protocol `MasterKey`,
-whose `wrap` and `unwrap` may call a key management service. See docs/encryption.md.
+A hook is `module:factory`. The factory is called without arguments and returns a `MasterKey`, whose `wrap` and `unwrap`
+may call a key management service. See docs/encryption.md.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Protocol, runtime_checkable
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from stratagraph.store.model.canonical import KEY_BYTES
 from stratagraph.store.model.errors import Misconfigured, StoreUnavailable, StratagraphError
 
-KEY_BYTES = 32
 _NONCE_BYTES = 12
-_BOUND = b"stratagraph wrapped key 1"
+_ASSOCIATED_DATA = b"stratagraph wrapped key 1"  # authenticated with each wrapped key
 
 
 @runtime_checkable
 class MasterKey(Protocol):
-    """What wraps keys. `name` tells which one it is without telling the key; it is stored beside what it wraps."""
+    """A key that wraps other keys. `name` identifies it without revealing it and is stored with each wrapped key."""
 
     @property
     def name(self) -> str: ...
@@ -39,7 +39,7 @@ class MasterKey(Protocol):
 
 
 class LocalMasterKey:
-    """A master key in this process's memory."""
+    """A master key in the memory of this process."""
 
     def __init__(self, key: bytes) -> None:
         self._key = AESGCM(key)
@@ -51,20 +51,24 @@ class LocalMasterKey:
 
     async def wrap(self, key: bytes) -> bytes:
         nonce = os.urandom(_NONCE_BYTES)
-        return nonce + self._key.encrypt(nonce, key, _BOUND)
+        return nonce + self._key.encrypt(nonce, key, _ASSOCIATED_DATA)
 
     async def unwrap(self, wrapped: bytes) -> bytes:
-        """Raises Misconfigured where another master key wrapped it."""
+        """Return the key. Raises Misconfigured if another master key wrapped it."""
         try:
-            return self._key.decrypt(wrapped[:_NONCE_BYTES], wrapped[_NONCE_BYTES:], _BOUND)
+            return self._key.decrypt(wrapped[:_NONCE_BYTES], wrapped[_NONCE_BYTES:], _ASSOCIATED_DATA)
         except (InvalidTag, ValueError) as error:
             raise Misconfigured(
-                f"The master key {self._name} does not open a key of this database; give the one that wrapped it."
+                f"The master key {self._name} cannot unwrap a key of this database; give the one that wrapped it."
             ) from error
 
 
 class HookedMasterKey:
-    """A master key behind a hook; whatever its calls raise becomes an error of ours."""
+    """A master key behind a hook.
+
+    A StratagraphError of the hook passes through; any other exception becomes StoreUnavailable, without its message. An
+    unwrapped key of the wrong length raises Misconfigured.
+    """
 
     def __init__(self, hook: MasterKey) -> None:
         self._hook = hook
@@ -92,17 +96,20 @@ class HookedMasterKey:
             raise Misconfigured(f"The master key hook {self.name} returned a key of {len(key)} bytes, not {KEY_BYTES}.")
         return key
 
-    def _failed(self, what: str, error: Exception) -> StoreUnavailable:
-        return StoreUnavailable(f"The master key hook {self.name} could not {what} a key ({type(error).__name__}).")
+    def _failed(self, action: str, error: Exception) -> StoreUnavailable:
+        return StoreUnavailable(f"The master key hook {self.name} could not {action} a key ({type(error).__name__}).")
 
 
 def generate() -> str:
-    """A new master key as text, for STRATAGRAPH_MASTER_KEY or a file."""
+    """Return a new master key as text, for STRATAGRAPH_MASTER_KEY or a file."""
     return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
 
 
 def from_text(text: str, *, where: str) -> LocalMasterKey:
-    """Raises Misconfigured, naming `where` it came from and not what it says."""
+    """Return the master key that the text holds, in base64.
+
+    Raises Misconfigured for invalid text. The message names `where` it came from and does not repeat it.
+    """
     try:
         key = base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError):
@@ -113,6 +120,7 @@ def from_text(text: str, *, where: str) -> LocalMasterKey:
 
 
 def from_file(path: Path, *, where: str) -> LocalMasterKey:
+    """Return the master key in a file. Raises Misconfigured if it cannot be read or holds no key."""
     try:
         text = path.read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as error:
@@ -122,27 +130,28 @@ def from_file(path: Path, *, where: str) -> LocalMasterKey:
 
 
 def from_hook(hook: str, *, where: str) -> HookedMasterKey:
+    """Import `module:factory` and call it. Raises Misconfigured if that fails or does not return a MasterKey."""
     module, _, factory = hook.partition(":")
     try:
         made = getattr(importlib.import_module(module), factory)()
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise Misconfigured(
-            f"{where}: {hook} is no module:factory that can be called ({type(error).__name__})."
+            f"{where}: {hook} is not a module:factory that can be called ({type(error).__name__})."
         ) from error
     if not isinstance(made, MasterKey):
-        raise Misconfigured(f"{where}: what {hook} returns lacks name, wrap or unwrap.")
+        raise Misconfigured(f"{where}: the object that {hook} returns lacks name, wrap or unwrap.")
     return HookedMasterKey(made)
 
 
 def make_file(path: Path) -> None:
-    """A new master key in a file that only its owner may read. One that is there already stays as it is."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # made with mode 0600
+    """Write a new master key to a file with mode 0600. An existing file is left unchanged."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # creates the file with mode 0600
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(f"{generate()}\n")
             file.flush()
             os.fsync(file.fileno())
-        os.link(name, path)  # whole or not at all, and only one of two processes wins
+        os.link(name, path)  # atomic: the file appears complete, and only one of two processes creates it
     except FileExistsError:
         pass
     finally:

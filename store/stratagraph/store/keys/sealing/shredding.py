@@ -1,19 +1,21 @@
-"""Crypto-shredding: without its keys, what a tenant left in backups and logs is noise."""
+"""Crypto-shredding: deleting a tenant's keys, so that its sealed content in backups and logs cannot be opened."""
 
 from __future__ import annotations
 
 from sqlalchemy import delete, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.tenancy import Directory, Tenant
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.postgres import tables
 
 
 async def shred(connection: AsyncConnection, directory: Directory, tenant: Tenant) -> int:
-    """Delete the tenant's data keys and put a new index key in the place of the old; returns how many data keys.
+    """Delete the tenant's data keys and replace its index key; return the number of data keys deleted.
 
-    Part of the eraser's transaction, and best its first statement: it waits for writers that hold a key. It evicts the
-    keys from this process; call `directory.forget` again after the commit, for readers that met the old ones meanwhile.
+    Run it in the transaction of the erasure, preferably as its first statement, because it waits for writers that hold
+    a key. It removes the keys from this process's cache. Call `directory.forget` again after the commit, because
+    readers may have cached the old keys until then.
     """
     table = tables.data_key
     dropped = await connection.execute(delete(table).where(table.c.tenant == tenant.id).returning(table.c.id))

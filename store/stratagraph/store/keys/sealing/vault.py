@@ -1,7 +1,8 @@
-"""The keys in use: per tenant data keys, made at first need, unwrapped once and kept in the process.
+"""The vault: the tenants' data keys, made at the first use, unwrapped once and cached in the process.
 
-They are read and made in short transactions of their own, as interned names are. What a writer seals is safe from a
-rotation that ends meanwhile: it holds the key's row until it commits, and a key is dropped only under that lock.
+Keys are read and made in short transactions of their own, like interned names. A concurrent rotation cannot delete a
+key that a writer seals with: the writer locks the key's row until it commits, and rotation deletes a key only under
+that lock.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.sealing.envelope import key_id_of, open_sealed, seal
-from stratagraph.store.keys.sealing.master import KEY_BYTES, MasterKey
+from stratagraph.store.keys.sealing.master import MasterKey
+from stratagraph.store.model.canonical import KEY_BYTES
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import Misconfigured, StratagraphError
 from stratagraph.store.postgres import tables
@@ -29,7 +31,7 @@ from stratagraph.store.postgres.queries import fetch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sealed:
-    """A blob and what it belongs to."""
+    """A sealed blob with the id and purpose that it was sealed for."""
 
     id: UUID
     purpose: str
@@ -43,7 +45,7 @@ class _DataKey:
 
 
 class Sealer:
-    """Seals with the tenant's newest data key, which stays in the database until the transaction ends."""
+    """Seals with the newest data key of a tenant, whose row the transaction holds until it ends."""
 
     def __init__(self, tenant: int, key_id: int, cipher: AESGCM) -> None:
         self.key_id = key_id
@@ -51,14 +53,16 @@ class Sealer:
         self._cipher = cipher
 
     def seal(self, id_: UUID, purpose: str, content: bytes) -> bytes:
+        """Return the content sealed for the row `id_` and the purpose."""
         return seal(self._cipher, content, key_id=self.key_id, tenant=self._tenant, id_=id_, purpose=purpose)
 
 
 class Vault:
-    """The keys of one database, as one process holds them.
+    """The keys of one database, cached in one process.
 
-    `seal_from` is the lowest sensitivity that is sealed, None for none. `previous` may still unwrap what `master` has
-    not been given yet, while a master key is exchanged. Without a master key nothing can be sealed or opened.
+    `seal_from` is the lowest sensitivity that is sealed; None seals nothing. While a master key is being exchanged,
+    `previous` unwraps the keys that `master` does not wrap yet. Without a master key, nothing can be sealed, and
+    wrapped keys cannot be used.
     """
 
     def __init__(
@@ -76,57 +80,62 @@ class Vault:
         self._keyrings: dict[int, Keyring] = {}
 
     def seals(self, sensitivity: int) -> bool:
+        """Return whether content of this sensitivity is sealed."""
         return self.seal_from is not None and sensitivity >= self.seal_from
 
     def keyring(self, tenant: int) -> Keyring:
+        """Return the data keys of a tenant."""
         return self._keyrings.setdefault(tenant, Keyring(self, self._database, tenant))
 
     def forget(self, tenant: int) -> None:
-        """Drop what this process holds of a tenant's keys; they are read again at need."""
+        """Drop a tenant's keys from the cache. The next use reads them from the database."""
         ring = self._keyrings.get(tenant)
         if ring is not None:
             ring.forget()
 
-    async def wrapped(self, key: bytes) -> tuple[bytes, str]:
-        """The key wrapped by the master key, and the master key's name. Raises Misconfigured without one."""
+    async def wrap(self, key: bytes) -> tuple[bytes, str]:
+        """Return the key wrapped by the master key, and that one's name. Raises Misconfigured without a master key."""
         if self.master is None:
             raise Misconfigured(
-                "This is to be encrypted and there is no master key: make one with `stratagraph keys generate` and set"
+                "This must be encrypted, and there is no master key: make one with `stratagraph keys generate` and set"
                 " STRATAGRAPH_MASTER_KEY, or set STRATAGRAPH_ENCRYPT_FROM=off."
             )
         return await self.master.wrap(key), self.master.name
 
-    async def unwrapped(self, wrapped: bytes, wrapped_by: str | None) -> bytes:
-        """The key itself. `wrapped_by` None means that it lies in the database as it is."""
+    async def unwrap(self, wrapped: bytes, wrapped_by: str | None) -> bytes:
+        """Return the unwrapped key. `wrapped_by` None means that it is stored unwrapped.
+
+        Raises Misconfigured if the master key of that name was not given.
+        """
         if wrapped_by is None:
             return wrapped
         master = self._masters.get(wrapped_by)
         if master is None:
             known = " and ".join(self._masters) or "none"
             raise Misconfigured(
-                f"Keys of this database are wrapped by the master key {wrapped_by}, and the one given is {known}. Give"
-                " the right one; while it is being exchanged, give the old one as STRATAGRAPH_PREVIOUS_MASTER_KEY too."
+                f"Keys of this database are wrapped by the master key {wrapped_by}, but the one given is {known}."
+                f" Give {wrapped_by}; while exchanging it, give it as STRATAGRAPH_PREVIOUS_MASTER_KEY."
             )
         return await master.unwrap(wrapped)
 
     async def check(self) -> None:
-        """Unwrap one key of each master key that wraps any, and wrap the index keys that still lie there plain.
+        """Check the master key on one key of each name, then wrap the index keys that are still stored unwrapped.
 
-        Raises Misconfigured where the master key is missing or another one; nothing is written then.
+        Raises Misconfigured, before anything is written, if the master key is missing or is not the right one.
         """
         async with self._database.autonomous() as connection:
             samples = await fetch(connection, "wrapped_samples")
         for sample in samples:
-            await self.unwrapped(bytes(sample["wrapped"]), sample["wrapped_by"])
+            await self.unwrap(bytes(sample["wrapped"]), sample["wrapped_by"])
         if self.master is None:
             return
         tenant = tables.tenant
         async with self._database.autonomous() as connection:
-            plain = await connection.execute(
+            unwrapped = await connection.execute(
                 select(tenant.c.id, tenant.c.index_key).where(tenant.c.wrapped_by.is_(None))
             )
-            for row in plain.all():
-                wrapped, name = await self.wrapped(bytes(row.index_key))
+            for row in unwrapped.all():
+                wrapped, name = await self.wrap(bytes(row.index_key))
                 await connection.execute(
                     update(tenant)
                     .where(tenant.c.id == row.id, tenant.c.wrapped_by.is_(None))
@@ -135,7 +144,7 @@ class Vault:
 
 
 class Keyring:
-    """One tenant's data keys."""
+    """The data keys of one tenant, cached in one process."""
 
     def __init__(self, vault: Vault, database: Database, tenant: int) -> None:
         self.tenant = tenant
@@ -145,24 +154,30 @@ class Keyring:
         self._loading = asyncio.Lock()
 
     def seals(self, sensitivity: int) -> bool:
-        """Whether content of this sensitivity is to be sealed."""
+        """Return whether content of this sensitivity is sealed."""
         return self._vault.seals(sensitivity)
 
     @property
     def seal_from(self) -> Sensitivity | None:
+        """The lowest sensitivity that is sealed; None seals nothing."""
         return self._vault.seal_from
 
     def forget(self) -> None:
+        """Drop the keys from the cache."""
         self._keys = {}
 
     async def sealer(self, connection: AsyncConnection) -> Sealer:
-        """Seal with the newest key, holding its row until the transaction ends. The tenant's first key is made here."""
-        newest = await self._hold_newest(connection)
+        """Return a sealer with the newest key, whose row is locked until the transaction of `connection` ends.
+
+        Makes the tenant's first key if there is none. Raises Misconfigured if that needs a master key and there is
+        none, StratagraphError if the keys are deleted at the same time.
+        """
+        newest = await self._lock_newest(connection)
         if newest is None:
             await self.add_key()
-            newest = await self._hold_newest(connection)
+            newest = await self._lock_newest(connection)
         if newest is None:
-            raise StratagraphError("The tenant's data keys were dropped meanwhile; try again.")
+            raise StratagraphError("The tenant's data keys were deleted while this ran; try again.")
         key_id, created_at = newest
         key = self._keys.get(key_id)
         if key is None or key.created_at != created_at:
@@ -171,7 +186,10 @@ class Keyring:
         return Sealer(self.tenant, key_id, key.cipher)
 
     async def open(self, sealed: Sequence[Sealed]) -> list[bytes]:
-        """The contents, in the order given. Raises StratagraphError for one that does not open."""
+        """Return the contents in the order given.
+
+        Raises StratagraphError if one does not open or its data key does not exist.
+        """
         wanted = [key_id_of(item.blob, id_=item.id) for item in sealed]
         if not set(wanted) <= self._keys.keys():
             await self._load()
@@ -180,14 +198,14 @@ class Keyring:
             key = self._keys.get(key_id)
             if key is None:
                 raise StratagraphError(
-                    f"The sealed content of {item.id} names the data key {key_id}, which is not there (any more)."
+                    f"The sealed content of {item.id} needs the data key {key_id}, which does not exist (any more)."
                 )
             opened.append(open_sealed(key.cipher, item.blob, tenant=self.tenant, id_=item.id, purpose=item.purpose))
         return opened
 
     async def add_key(self, *, after: int = 0) -> None:
-        """Make the key that follows `after`, unless another process was quicker."""
-        wrapped, name = await self._vault.wrapped(secrets.token_bytes(KEY_BYTES))
+        """Make the data key with the number `after` + 1. Does nothing if another process has made it."""
+        wrapped, name = await self._vault.wrap(secrets.token_bytes(KEY_BYTES))
         async with self._database.autonomous() as connection:
             await connection.execute(
                 insert(tables.data_key)
@@ -195,7 +213,8 @@ class Keyring:
                 .on_conflict_do_nothing(index_elements=["tenant", "id"])
             )
 
-    async def _hold_newest(self, connection: AsyncConnection) -> tuple[int, datetime] | None:
+    async def _lock_newest(self, connection: AsyncConnection) -> tuple[int, datetime] | None:
+        """Lock the row of the newest key; return its number and creation time, None if there is none."""
         table = tables.data_key
         row = (
             await connection.execute(
@@ -209,7 +228,7 @@ class Keyring:
         return (row.id, row.created_at) if row is not None else None
 
     async def _load(self) -> None:
-        """Read all keys again: one that is not here may be another process's, and one that is may have been dropped."""
+        """Read all keys from the database: other processes may have made new ones or deleted old ones."""
         async with self._loading:
             table = tables.data_key
             async with self._database.autonomous() as connection:
@@ -220,6 +239,6 @@ class Keyring:
                 if known is not None and known.created_at == row.created_at:
                     keys[row.id] = known
                 else:
-                    key = await self._vault.unwrapped(bytes(row.wrapped), row.wrapped_by)
+                    key = await self._vault.unwrap(bytes(row.wrapped), row.wrapped_by)
                     keys[row.id] = _DataKey(AESGCM(key), row.created_at)
             self._keys = keys

@@ -1,4 +1,7 @@
-"""The six payload schemas (SPEC §1). Free text alone is never a record."""
+"""The payload schemas, one per record type. See docs/specification.md, Records.
+
+Free text alone is never a record.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,13 @@ PAYLOADS: dict[MemoryType, type[Payload]] = {
 
 
 def parse_payload(memory_type: MemoryType, value: Any, *, path: list[str] | None = None) -> dict[str, Any]:
-    """The payload in canonical form: required fields present, times in UTC, absent fields absent.
+    """Return the payload in canonical form: checked against its schema, times in UTC, without null fields.
 
-    Raises InvalidInput whose `path` names the first field that is wrong and whose message names them all.
+    Raises InvalidInput. Its `path` names the first invalid field; its message names up to 10.
     """
     path = path or ["payload"]
     if not isinstance(value, dict):
-        raise InvalidInput(f"{'.'.join(path)}: a {memory_type.label} payload is a JSON object", path=path)
+        raise InvalidInput(f"{'.'.join(path)}: a {memory_type.label} payload must be a JSON object", path=path)
     check_json(value, path=path)
     try:
         return dump(PAYLOADS[memory_type].model_validate({"kind": memory_type.label, **value}))
@@ -43,7 +46,7 @@ def parse_payload(memory_type: MemoryType, value: Any, *, path: list[str] | None
 
 
 def invalid(error: ValidationError, path: list[str]) -> InvalidInput:
-    """One InvalidInput for all that pydantic found; its path is the first field."""
+    """Return one InvalidInput for all errors that pydantic found. Its path is that of the first."""
     found = [
         ([*path, *(str(step) for step in item["loc"])], item["msg"].removeprefix("Value error, "))
         for item in error.errors(include_url=False, include_context=False, include_input=False)

@@ -1,4 +1,4 @@
-"""What the payload schemas share: unknown keys are kept, times carry an offset, absent stays absent."""
+"""Base classes and field types of the payload schemas."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, 
 
 
 def _as_text(value: object) -> object:
-    """Numbers would be taken for seconds since 1970; a time is written out."""
+    """Refuse numbers, which pydantic would take for seconds since 1970."""
     if not isinstance(value, str | datetime):
         raise ValueError("must be an RFC 3339 time such as 2026-01-28T09:30:00Z")
     return value
@@ -19,7 +19,7 @@ def _in_utc(value: datetime) -> datetime:
     try:
         return value.astimezone(UTC)
     except OverflowError:
-        raise ValueError("lies outside the years 1 to 9999 in UTC") from None
+        raise ValueError("must be within the years 1 to 9999 in UTC") from None
 
 
 Instant = Annotated[AwareDatetime, BeforeValidator(_as_text), AfterValidator(_in_utc)]
@@ -30,15 +30,17 @@ Name = Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
 class Part(BaseModel):
-    """A piece of a payload. Keys beyond the schema are kept: agents have more to say than we foresaw."""
+    """An object within a payload. Keys that its schema does not know are kept."""
 
     model_config = ConfigDict(extra="allow", validate_by_name=True, validate_by_alias=True, frozen=True)
 
 
 class Payload(Part):
+    """The payload of one record type, which `kind` names."""
+
     kind: str
 
 
 def dump(part: Part) -> dict[str, Any]:
-    """Plain JSON with the seed's spellings; fields that were not given are left out."""
+    """Return the object as plain JSON, with the field names of the schema and without null fields."""
     return part.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -1,4 +1,4 @@
-"""How to do it: triggers, a recipe, and how well it has gone. A lesson is a competence with a `lesson` block."""
+"""Competence payloads: triggers, a recipe and its success so far. A lesson is a competence with a `lesson` block."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Who and what is named: the spine that connects the other records.
+"""Entity payloads: people and things with a name, to which the other records refer.
 
-The list of types is open. Commonly used: Person, Organization, Agent, Project, Repository, File, Symbol, API, Service,
-Database, Tool, Task, Incident, Document, URL, Concept, Event, Other.
+The set of entity types is open. Commonly used: Person, Organization, Agent, Project, Repository, File, Symbol, API,
+Service, Database, Tool, Task, Incident, Document, URL, Concept, Event, Other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What happened: append-only, never edited."""
+"""Episodic payloads: events in time, append-only and never edited."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TimelineEvent(Part):
     event_kind: Name
     ref: str
     summary: str | None = None
-    content: dict[str, Any] | None = None  # what the caller captured beyond the fields above
+    content: dict[str, Any] | None = None  # captured fields other than those above
 
 
 class ToolNode(Part):
@@ -50,17 +50,17 @@ class EpisodicPayload(Payload):
 
     @model_validator(mode="after")
     def tool_calls_form_a_dag(self) -> Self:
-        """Within one record; a dependency on a call of another record is that record's affair."""
+        """Check the dependencies between the calls of this record. Those on calls of other records are not checked."""
         nodes = self.tool_graph or []
         ids = [node.id for node in nodes]
         if len(set(ids)) != len(ids):
-            twice = next(id_ for id_ in ids if ids.count(id_) > 1)
-            raise ValueError(f"tool_graph: two calls have the id {twice!r}; give each its own")
+            repeated = next(id_ for id_ in ids if ids.count(id_) > 1)
+            raise ValueError(f"tool_graph: two calls have the id {repeated!r}; give each its own")
         known = set(ids)
         steps = [(earlier, node.id) for node in nodes for earlier in node.depends_on or () if earlier in known]
         if not steps:
             return self
-        import networkx as nx  # takes a third of a second, and most processes draw no graph
+        import networkx as nx  # the import takes 0.3 s, and most processes never need it
 
         graph: nx.DiGraph[str] = nx.DiGraph(steps)
         if not nx.is_directed_acyclic_graph(graph):

@@ -1,4 +1,4 @@
-"""Which sequence solved it: actions as nodes, dependencies as edges, always a DAG."""
+"""Plan graph payloads: actions as nodes and dependencies as edges of a directed acyclic graph."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ class PlanGraphPayload(Payload):
 
     @model_validator(mode="after")
     def edges_form_a_dag(self) -> Self:
+        """Check that node ids are distinct, that edges join known nodes, and that they form no cycle."""
         ids = {node.id for node in self.nodes}
         if len(ids) != len(self.nodes):
             raise ValueError("nodes: two steps share an id; give each its own")
@@ -50,7 +51,7 @@ class PlanGraphPayload(Payload):
             for end, side in ((edge.source, "from"), (edge.target, "to")):
                 if end not in ids:
                     raise ValueError(f"edges.{position}.{side}: there is no node {end!r}")
-        import networkx as nx  # takes a third of a second, and most processes draw no graph
+        import networkx as nx  # the import takes 0.3 s, and most processes never need it
 
         graph: nx.DiGraph[str] = nx.DiGraph((edge.source, edge.target) for edge in self.edges)
         if not nx.is_directed_acyclic_graph(graph):

@@ -1,4 +1,4 @@
-"""What is true: a triple with its validity, revised by evidence only."""
+"""Semantic payloads: facts, as a triple with its validity. A fact is revised by evidence only."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ class SemanticPayload(Payload):
     @classmethod
     def not_null(cls, value: JsonValue) -> JsonValue:
         if value is None:
-            raise ValueError("a fact has an object: a string, number, boolean, object or array, not null")
+            raise ValueError("must be a string, number, boolean, object or array, not null")
         return value

@@ -1,4 +1,4 @@
-"""What are we doing: freely updated, discarded when the task is done."""
+"""Working payloads: the state of a task, updated freely and discarded when the task is done."""
 
 from __future__ import annotations
 

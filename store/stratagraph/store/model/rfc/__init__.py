@@ -1,13 +1,13 @@
-"""Records as the RFC writes them: in the form of its schema appendix, and in that of its normative block (SPEC §1).
+"""Export and import of records in the two forms of the RFC: its schema appendix and its normative block.
 
-Both forms are lossless both ways. What is exported says everything: all fields with their defaults, times in UTC
-with a `Z`, and what a form has no word for under our own name beside its words. Reading it back gives an equal
-record, and writing that again gives the same canonical JSON, byte for byte. A document of somebody else may leave
-out whatever its form does not require; the defaults stand at the fields (`envelope.py`), and nothing it says is lost.
+Both forms are lossless in both directions. An exported document has all fields with their defaults, times in UTC with
+a `Z`, and fields of our own for what the form cannot express. Importing it gives an equal record, and exporting that
+record gives the same canonical JSON, byte for byte. A document from another source may leave out what its form does
+not require; the defaults are at the fields (`envelope.py`).
 
-A key that a form does not know is refused with its path wherever a record has no place for it (the envelope,
-lifecycle, relations, audit entries): dropping it would lose it without a word. Payloads and sources keep theirs.
-An id must be a UUID, and is never translated: another record may point to it.
+A key that a form does not know is refused, with its path, where a record cannot store it (the envelope, lifecycle,
+relations, audit entries), because dropping it would lose data silently. Payloads and sources keep unknown keys.
+An id must be a UUID and is never translated, because another record may refer to it.
 """
 
 from stratagraph.store.model.rfc.appendix import from_appendix, to_appendix

@@ -1,4 +1,4 @@
-"""The RFC's schema appendix: `lifecycle` and `relations` on the record, payloads in our own spelling."""
+"""The form of the RFC's schema appendix: `lifecycle` and `relations` on the record, payloads spelled as stored."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from stratagraph.store.model.salience import REINFORCEMENT_GAIN, Decay, Salience
 
 
 class DecayForm(Form):
-    """The RFC counts whole seconds; where ours are not, `half_life_s` and `max_age_s` say them exactly."""
+    """How salience falls. The RFC's fields are whole seconds; `half_life_s` and `max_age_s` give fractions exactly."""
 
     curve: Annotated[Curve, BeforeValidator(word_of(Curve))]
     half_life_seconds: Seconds
@@ -49,7 +49,7 @@ class DecayForm(Form):
             ("max_age", self.max_age_seconds, self.max_age_s),
         ):
             if whole is not None and not whole.is_integer():
-                raise ValueError(f"{name}_seconds is a whole number; say a fraction as {name}_s beside it")
+                raise ValueError(f"{name}_seconds must be a whole number; give a fraction as {name}_s beside it")
             if exact is not None and (whole is None or float(round(exact)) != whole):
                 raise ValueError(f"{name}_seconds must be {name}_s, rounded")
         return self
@@ -61,7 +61,7 @@ class LifecycleForm(Kept):
 
 
 class SourceForm(BaseModel):
-    """One source. Further keys are kept."""
+    """One source. Unknown keys are kept."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -88,7 +88,7 @@ class AppendixForm(Envelope):
 def to_appendix(
     record: MemoryRecord, relations: Iterable[Relation] = (), audit: Iterable[AuditEntry] = ()
 ) -> dict[str, Any]:
-    """The record as plain JSON in the appendix form. Raises InvalidInput for one that is not whole."""
+    """Return the record as plain JSON in the appendix form. Raises InvalidInput for a redacted record."""
     envelope = envelope_of(record, audit)
     assert record.lifecycle is not None
     return {
@@ -103,10 +103,10 @@ def to_appendix(
 
 
 def from_appendix(document: dict[str, Any]) -> ExportedRecord:
-    """The record that a document in the appendix form tells, with its relations and audit entries.
+    """Return the record, relations and audit entries of a document in the appendix form.
 
-    Raises InvalidInput whose `path` names the field. A number that is no finite JSON number, a time without an
-    offset, an unknown word and a key that a record has no place for are all refused.
+    Raises InvalidInput, whose `path` names the first invalid field: for example a number that is not finite, a time
+    without an offset, an unknown word, or a key that a record cannot store.
     """
     form = read_form(AppendixForm, document)
     return exported_from(
@@ -164,11 +164,11 @@ def _decay_from(form: DecayForm) -> Decay:
 
 
 def _provenance_from(raw: dict[str, Any], form: ProvenanceForm) -> dict[str, Any]:
-    """As it was given, its times in UTC."""
+    """Return the provenance as given, with its times in UTC."""
     return {
         **raw,
         "sources": [
-            source if read.timestamp is None else {**source, "timestamp": rfc3339(read.timestamp)}
-            for source, read in zip(raw["sources"], form.sources, strict=True)
+            source if parsed.timestamp is None else {**source, "timestamp": rfc3339(parsed.timestamp)}
+            for source, parsed in zip(raw["sources"], form.sources, strict=True)
         ],
     }

@@ -1,4 +1,4 @@
-"""What the two forms share: the envelope, relations, audit entries, and what salience needs."""
+"""The parts common to both forms: the envelope, relations, audit entries, and the fields of salience."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.curves import check_power_law
 from stratagraph.store.model.enums import AuditAction, Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads import invalid
@@ -20,9 +21,8 @@ from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
 from stratagraph.store.model.rfc.values import Id, Predicate, Share, Text, Time, without_nones, word_of
 from stratagraph.store.model.salience import Decay, Salience
 
-_RELATIONS = UUID("5bd0a9a2-3c0e-5c35-9d4e-0f6a3cf0f5b1")  # namespace of the ids of relations that came without one
-MAX_VERSION = 2**31 - 1
-MAX_BETA = 1e6  # exponent of the power law; a curve so steep is a step
+_RELATIONS = UUID("5bd0a9a2-3c0e-5c35-9d4e-0f6a3cf0f5b1")  # UUID namespace for relations imported without an id
+MAX_VERSION = 2**31 - 1  # of a record: PostgreSQL's integer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,19 +35,19 @@ class ExportedRecord:
 
 
 class Form(BaseModel):
-    """A JSON object whose every key has a place in the record."""
+    """A JSON object in which unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class RelationForm(Form):
-    """Without an id it gets one from its ends and predicate, the same from either end."""
+    """A relation. Without an id it gets one derived from its ends and predicate, the same when read from either end."""
 
     id: Id | None = None
     predicate: Predicate
     target_id: Id
     weight: Share = 1.0
-    created_at: Time | None = None  # absent: when the record was made
+    created_at: Time | None = None  # absent: the record's created_at
 
 
 class AuditForm(Form):
@@ -58,18 +58,18 @@ class AuditForm(Form):
 
 
 class Envelope(Form):
-    """The fields that both forms spell alike."""
+    """The fields that both forms spell the same way."""
 
     id: Id
-    tenant: Text = ""  # absent: the importer's credential decides
+    tenant: Text = ""  # absent: the tenant of the importing credential
     sensitivity: Annotated[Sensitivity, BeforeValidator(word_of(Sensitivity))]
-    state: Annotated[RecordState, BeforeValidator(word_of(RecordState))] | None = None  # absent: as a fact's revision
+    state: Annotated[RecordState, BeforeValidator(word_of(RecordState))] | None = None  # absent: the fact's revision
     confidence: Share
     salience: Share
     scope: Text = ""
     tags: list[Text] = Field(default_factory=list)
     created_at: Time
-    occurred_at: Time | None = None  # absent: when the record was made
+    occurred_at: Time | None = None  # absent: created_at
     version: Annotated[int, Field(strict=True, ge=1, le=MAX_VERSION)] = 1
     name: Text | None = None
     text: Text | None = None
@@ -79,23 +79,23 @@ class Envelope(Form):
 
 
 class Kept(Form):
-    """What salience needs besides its decay, and no form has a word for: the value `s` fixed at `t0`."""
+    """The fields of salience that the RFC does not have: the value `s` at `t0`, pin and deletion policy."""
 
     s: Share | None = None  # absent: the record's salience
-    t0: Time | None = None  # absent: the last thing known to have happened to the record
-    created_at: Time | None = None  # what max_age counts from; absent: when the record was made
+    t0: Time | None = None  # absent: the later of updated_at and last_reinforced_at
+    created_at: Time | None = None  # the start of max_age; absent: the record's created_at
     pinned: Annotated[bool, Field(strict=True)] = False
     deletion_policy: Annotated[DeletionPolicy, BeforeValidator(word_of(DeletionPolicy))] = DeletionPolicy.AUTO_PRUNE
-    never_reinforced: Literal[True] | None = None  # then last_reinforced_at, which both forms require, is created_at
+    never_reinforced: Literal[True] | None = None  # then last_reinforced_at, which is required, equals created_at
 
 
 FormT = TypeVar("FormT", bound=Form)
 
 
 def read_form(form: type[FormT], document: Any) -> FormT:
-    """Raises InvalidInput whose path names the first field that is wrong."""
+    """Parse a document. Raises InvalidInput, whose path names the first invalid field."""
     if not isinstance(document, dict):
-        raise InvalidInput("record: a record is a JSON object", path=["record"])
+        raise InvalidInput("record: a record must be a JSON object", path=["record"])
     for name, value in document.items():
         check_json(name, path=["record"])
         check_json(value, path=[str(name)])
@@ -106,9 +106,9 @@ def read_form(form: type[FormT], document: Any) -> FormT:
 
 
 def envelope_of(record: MemoryRecord, audit: Iterable[AuditEntry]) -> dict[str, Any]:
-    """The shared fields but `payload`. Raises InvalidInput for a record that is not whole."""
+    """Return the fields of the envelope except `payload`. Raises InvalidInput for a redacted record."""
     if record.redacted or record.payload is None or record.lifecycle is None or record.provenance is None:
-        raise InvalidInput(f"record: {record.id} was not read whole, so it cannot be written whole", path=["record"])
+        raise InvalidInput(f"record: {record.id} was not read in full, so it cannot be exported", path=["record"])
     return without_nones(
         id=str(record.id),
         tenant=record.tenant,
@@ -134,6 +134,7 @@ def envelope_of(record: MemoryRecord, audit: Iterable[AuditEntry]) -> dict[str, 
 
 
 def kept_of(salience: Salience) -> dict[str, Any]:
+    """Return the fields of `Kept`."""
     return without_nones(
         s=salience.s,
         t0=rfc3339(salience.t0),
@@ -145,20 +146,26 @@ def kept_of(salience: Salience) -> dict[str, Any]:
 
 
 def last_reinforced_of(salience: Salience) -> str:
+    """Return the time of the last reinforcement; that of creation for a record that was never reinforced."""
     return rfc3339(salience.last_reinforced_at or salience.created_at)
 
 
 def relations_of(record: MemoryRecord, relations: Iterable[Relation]) -> list[dict[str, Any]]:
-    """Each as read from the record: what ends at it appears under the inverse predicate."""
+    """Return the relations as read from the record: one that ends at it has the inverse predicate.
+
+    Raises InvalidInput for a relation that does not touch the record or has an inverse name as its predicate.
+    """
     found = []
     for relation in relations:
         if stored_direction(relation.predicate)[1]:
             raise InvalidInput(
-                f"relations: {relation.predicate!r} is the inverse name of a predicate; relations are stored forwards",
+                f"relations: {relation.predicate!r} is an inverse name; relations are stored under the forward name",
                 path=["relations"],
             )
         if record.id not in {relation.source, relation.target}:
-            raise InvalidInput(f"relations: {relation.id} does not touch the record {record.id}", path=["relations"])
+            raise InvalidInput(
+                f"relations: {relation.id} does not start or end at the record {record.id}", path=["relations"]
+            )
         starts_here = relation.source == record.id
         found.append(
             {
@@ -173,18 +180,23 @@ def relations_of(record: MemoryRecord, relations: Iterable[Relation]) -> list[di
 
 
 def checked(decay: Decay, *, path: list[str]) -> Decay:
-    """The decay itself. A power law with an exponent of 0 or less would never fall, or rise."""
+    """Return the decay. Raises InvalidInput for a custom curve with an invalid exponent.
+
+    The curve's name is not checked here; `Salience.due_at` checks it when the record is written.
+    """
     if decay.curve is Curve.CUSTOM:
-        beta = (decay.params or {}).get("beta", 1.0)
-        if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 < beta < MAX_BETA:
-            where = [*path, "params", "beta"]
-            raise InvalidInput(f"{'.'.join(where)}: a number above 0 and below {MAX_BETA:g}", path=where)
+        check_power_law(decay.params or {}, path)
     return decay
 
 
 def salience_from(
     form: Envelope, kept: Kept, decay: Decay, *, updated_at: datetime, last_reinforced_at: datetime, path: list[str]
 ) -> Salience:
+    """Return the salience that a document describes.
+
+    Raises InvalidInput if the record was never reinforced and `last_reinforced_at`, which `path` names, is not the
+    time of creation.
+    """
     created_at = kept.created_at or form.created_at
     if kept.never_reinforced and last_reinforced_at != created_at:
         raise InvalidInput(
@@ -205,7 +217,7 @@ _STATES = {"contested": RecordState.CONTESTED, "retracted": RecordState.RETRACTE
 
 
 def _state_of(payload: dict[str, Any]) -> RecordState:
-    """The state that a fact's revision block tells; other types have none."""
+    """Return the state given by a fact's `revision`; active for the other types."""
     revision = payload.get("revision") if payload["kind"] == MemoryType.SEMANTIC.label else None
     if not revision:
         return RecordState.ACTIVE
@@ -224,6 +236,7 @@ def exported_from(
     provenance: dict[str, Any],
     relations: Sequence[RelationForm],
 ) -> ExportedRecord:
+    """Return the record of an envelope and the parts that each form spells in its own way."""
     record = MemoryRecord(
         id=form.id,
         tenant=form.tenant,

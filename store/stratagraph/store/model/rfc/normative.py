@@ -1,9 +1,9 @@
-"""The RFC's normative block ("15A. Canonical Schemas"): the same records in other words.
+"""The form of the RFC's normative block ("15A. Canonical Schemas"), which spells many fields differently.
 
-`decay_profile {function, half_life, floor, reinforcement_gain}`, its half-life in seconds; `relationships`;
-`provenance` as a list of `{source_type, source_id, timestamp}`; the type `plan`; and the payload's names below.
-Where a payload already has a key of the form's name, beyond its schema, the two names trade places, so that
-renaming never loses one and the way back is the same exchange.
+It has `decay_profile {function, half_life, floor, reinforcement_gain}` with the half-life in seconds, `relationships`,
+`provenance` as a list of `{source_type, source_id, timestamp}`, the type `plan`, and the payload fields of RENAMED.
+If a payload already has an extra key with the form's name, the two names are swapped, so that renaming loses neither
+and is its own inverse.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from stratagraph.store.model.rfc.values import (
 )
 from stratagraph.store.model.salience import REINFORCEMENT_GAIN, Decay
 
-PLAN = "plan"  # what the block calls a plan_graph
+PLAN = "plan"  # the form's word for plan_graph
 RENAMED: dict[MemoryType, dict[str, str]] = {
     MemoryType.EPISODIC: {"artifacts": "artifact_refs"},
     MemoryType.WORKING: {"thread_id": "task_id"},
@@ -70,7 +70,7 @@ class DecayProfile(Form):
 
 
 class ProvenanceRef(BaseModel):
-    """One source. Further keys are kept."""
+    """One source. Unknown keys are kept."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -82,12 +82,14 @@ class ProvenanceRef(BaseModel):
 
 
 class Touched(Form):
+    """The time of the last update, which this form puts into a working payload."""
+
     last_updated: Time
 
 
 class NormativeForm(Envelope):
     type: Annotated[MemoryType, BeforeValidator(word_of(MemoryType, plan_graph=PLAN))]
-    updated_at: Time | None = None  # absent: a working payload's last_updated, else when the record was made
+    updated_at: Time | None = None  # absent: a working payload's last_updated, else created_at
     last_reinforced_at: Time
     decay_profile: DecayProfile
     lifecycle: Kept = Kept()
@@ -99,7 +101,7 @@ class NormativeForm(Envelope):
 def to_normative(
     record: MemoryRecord, relations: Iterable[Relation] = (), audit: Iterable[AuditEntry] = ()
 ) -> dict[str, Any]:
-    """The record as plain JSON in the normative form. Raises InvalidInput for one that is not whole."""
+    """Return the record as plain JSON in the normative form. Raises InvalidInput for a redacted record."""
     envelope = envelope_of(record, audit)
     assert record.lifecycle is not None
     assert record.provenance is not None
@@ -131,10 +133,10 @@ def to_normative(
 
 
 def from_normative(document: dict[str, Any]) -> ExportedRecord:
-    """The record that a document in the normative form tells, with its relations and audit entries.
+    """Return the record, relations and audit entries of a document in the normative form.
 
-    A plan without `plan_id`, which the block does not know, gets its record's id. Raises InvalidInput whose `path`
-    names the field as this form spells it.
+    A plan without `plan_id`, which this form does not have, gets its record's id. Raises InvalidInput, whose `path`
+    names the first invalid field as this form spells it.
     """
     form = read_form(NormativeForm, document)
     payload = _exchanged(form.type, form.payload)
@@ -143,7 +145,7 @@ def from_normative(document: dict[str, Any]) -> ExportedRecord:
         payload, updated_at = _without_last_updated(form, payload)
     if form.type is MemoryType.PLAN_GRAPH:
         payload = {"plan_id": str(form.id), **payload}
-    sources = [_source_from(raw, read) for raw, read in zip(document["provenance"], form.provenance, strict=True)]
+    sources = [_source_from(raw, parsed) for raw, parsed in zip(document["provenance"], form.provenance, strict=True)]
     return exported_from(
         form,
         form.type,
@@ -163,11 +165,12 @@ def from_normative(document: dict[str, Any]) -> ExportedRecord:
 
 
 def _both_ways(names: dict[str, str]) -> dict[str, str]:
+    """Return the mapping together with its inverse."""
     return names | {theirs: ours for ours, theirs in names.items()}
 
 
 def _exchanged(memory_type: MemoryType, payload: dict[str, Any]) -> dict[str, Any]:
-    """The payload with the other form's names; its own inverse."""
+    """Return the payload with stored and normative names exchanged. The function is its own inverse."""
     names = _both_ways(RENAMED.get(memory_type, {}))
     renamed = {names.get(name, name): value for name, value in payload.items()}
     evidence = renamed.get("evidence")
@@ -177,20 +180,20 @@ def _exchanged(memory_type: MemoryType, payload: dict[str, Any]) -> dict[str, An
 
 
 def _exchanged_source(source: Any) -> Any:
-    """One source or piece of evidence with the other form's names; its own inverse."""
+    """Return a source or a piece of evidence with stored and normative names exchanged; its own inverse."""
     if not isinstance(source, dict):
-        return source  # the payload's schema refuses it
+        return source  # the payload's schema refuses it later
     names, kinds = _both_ways(_SOURCE), _both_ways(_SOURCE_TYPE)
     renamed = {names.get(name, name): value for name, value in source.items()}
-    for name in ("kind", "source_type"):  # both, since either may be a further key in the other's place
+    for name in ("kind", "source_type"):  # both: either may be an extra key under the other's name
         if isinstance(renamed.get(name), str):
             renamed[name] = kinds.get(renamed[name], renamed[name])
     return renamed
 
 
-def _source_from(raw: dict[str, Any], read: ProvenanceRef) -> Any:
-    """As it was given, in our names, its time in UTC."""
-    return _exchanged_source(raw if read.timestamp is None else {**raw, "timestamp": rfc3339(read.timestamp)})
+def _source_from(raw: dict[str, Any], parsed: ProvenanceRef) -> Any:
+    """Return the source as given, with the stored names and its time in UTC."""
+    return _exchanged_source(raw if parsed.timestamp is None else {**raw, "timestamp": rfc3339(parsed.timestamp)})
 
 
 def _created_by(holder: dict[str, Any]) -> dict[str, Any]:
@@ -198,24 +201,27 @@ def _created_by(holder: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_last_updated(form: NormativeForm, payload: dict[str, Any]) -> tuple[dict[str, Any], datetime]:
-    """A working payload in our form, and when it was updated. `last_updated` of our own is written with one more _."""
+    """Return a working payload as stored, and the time of its last update.
+
+    A key `last_updated` of the payload's own is exported with one more leading underscore, removed here.
+    """
     updated_at = form.updated_at or form.created_at
     if "last_updated" in payload:
         try:
-            said = Touched.model_validate({"last_updated": payload["last_updated"]}).last_updated
+            last_updated = Touched.model_validate({"last_updated": payload["last_updated"]}).last_updated
         except ValidationError as error:
             raise invalid(error, ["payload"]) from error
-        if form.updated_at is not None and said != updated_at:
+        if form.updated_at is not None and last_updated != updated_at:
             raise InvalidInput(
-                "payload.last_updated: differs from updated_at; leave one of them out", path=["payload", "last_updated"]
+                "payload.last_updated: differs from updated_at; give only one of them", path=["payload", "last_updated"]
             )
-        updated_at = said
+        updated_at = last_updated
     kept = {name: value for name, value in payload.items() if name != "last_updated"}
     return {name[1:] if _LAST_UPDATED.fullmatch(name) else name: value for name, value in kept.items()}, updated_at
 
 
 def _parsed(memory_type: MemoryType, payload: dict[str, Any]) -> dict[str, Any]:
-    """Errors name the field as the document spells it."""
+    """Parse the payload; an error names its field as this form spells it."""
     try:
         return parse_payload(memory_type, payload)
     except InvalidInput as error:

@@ -1,4 +1,4 @@
-"""How the RFC's single values are read: words, times, ids and numbers. What is wrong raises ValueError."""
+"""Field types of the RFC's forms: words, times, ids and numbers. Their validators raise ValueError."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.predicates import check_predicate, stored_direction
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
-_EXACT_INTEGERS = 2.0**53  # above, a double no longer tells every integer
+_EXACT_INTEGERS = 2.0**53  # above it, a double cannot represent every integer
 
 
 def _time(value: Any) -> datetime:
     if not isinstance(value, str) or not _TIME.fullmatch(value):
-        raise ValueError("a time is RFC 3339 with an offset, for example 2026-01-28T00:00:00Z")
+        raise ValueError("must be an RFC 3339 time with an offset, for example 2026-01-28T00:00:00Z")
     try:
         return datetime.fromisoformat(value.upper()).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"there is no such time: {error}") from error
+        raise ValueError(f"is not a valid time: {error}") from error
 
 
 def _uuid(value: Any) -> UUID:
@@ -34,11 +34,11 @@ def _uuid(value: Any) -> UUID:
             return UUID(value)
         except ValueError:
             pass
-    raise ValueError("an id is a UUID in text form")
+    raise ValueError("must be a UUID in text form")
 
 
 def word_of(kind: type[Any], **own: str) -> Callable[[Any], Any]:
-    """Reads the words of an enum; `own` gives the form's word for a label where it has another one."""
+    """Return a validator that reads the words of an enum. `own` maps a label to the form's own word for it."""
     words = {label_of(member, **own): member for member in kind}
 
     def read(value: Any) -> Any:
@@ -50,12 +50,13 @@ def word_of(kind: type[Any], **own: str) -> Callable[[Any], Any]:
 
 
 def label_of(member: NamedEnum | StrEnum, **own: str) -> str:
+    """Return the form's word for an enum member."""
     label = member.label if isinstance(member, NamedEnum) else str(member)
     return own.get(label, label)
 
 
 def _finite(value: Any) -> Any:
-    """Integers beyond a double's reach are out of range, not infinite."""
+    """Refuse integers beyond the range of a double, which would become infinite."""
     if isinstance(value, int) and abs(value) > 10**300:
         raise ValueError("the number is out of range")
     return value
@@ -68,7 +69,7 @@ def _predicate(value: str) -> str:
     except InvalidInput as error:
         raise ValueError(error.message) from error
     if stored_direction(stored)[1]:
-        raise ValueError(f"{value!r} is an inverse twice; write {stored_direction(stored)[0]!r}")
+        raise ValueError(f"{value!r} is the inverse of an inverse; write {stored_direction(stored)[0]!r}")
     return value
 
 
@@ -83,9 +84,10 @@ Predicate = Annotated[Text, AfterValidator(_predicate)]
 
 
 def tidy(seconds: float) -> float:
-    """Whole seconds as an integer, so that other languages read one."""
+    """Return whole seconds as an integer, so that JSON shows no fraction."""
     return int(seconds) if seconds.is_integer() and seconds < _EXACT_INTEGERS else seconds
 
 
 def without_nones(**fields: Any) -> dict[str, Any]:
+    """Return the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -1,7 +1,7 @@
-"""The tables, as SQLAlchemy Core. `migrations/` builds the same schema; a test holds the two together.
+"""The tables, as SQLAlchemy Core. The migrations build the same schema; a test compares the two.
 
-Conventions (design decisions): `tenant` leads every key, ids are UUIDv7, times are timestamptz, names and free
-text live in payload columns, and what identifies a record beyond its id is a keyed hash.
+Conventions: `tenant` is the first column of every key, ids are UUIDv7, times are timestamptz, names and free text are
+in content columns only, and any other identifier of a record is a keyed hash. See docs/data-model.md.
 """
 
 from stratagraph.store.postgres.tables.audit import audit, audit_head, audit_note
@@ -20,14 +20,15 @@ from stratagraph.store.postgres.tables.erasure import erasure
 from stratagraph.store.postgres.tables.facts import fact_predicate, fact_slot
 from stratagraph.store.postgres.tables.feed import (
     mirror_generation,
-    mirror_keeper,
+    mirror_leader,
     sync_cursor,
+    sync_dead_letter,
     sync_feed,
     sync_log,
-    sync_parked,
-    sync_tick,
+    sync_snapshot,
     sync_worker,
 )
+from stratagraph.store.postgres.tables.jobs import job, job_set_aside
 from stratagraph.store.postgres.tables.propagation import reevaluation
 from stratagraph.store.postgres.tables.records import lifecycle_history, record, record_history, relation, salience
 from stratagraph.store.postgres.tables.search import doc_counter, lex_df, lex_scope, lex_stat
@@ -52,13 +53,15 @@ __all__ = [
     "fact_predicate",
     "fact_slot",
     "idempotency",
+    "job",
+    "job_set_aside",
     "lex_df",
     "lex_scope",
     "lex_stat",
     "lifecycle_history",
     "metadata",
     "mirror_generation",
-    "mirror_keeper",
+    "mirror_leader",
     "predicate",
     "record",
     "record_history",
@@ -68,10 +71,10 @@ __all__ = [
     "salience",
     "scope",
     "sync_cursor",
+    "sync_dead_letter",
     "sync_feed",
     "sync_log",
-    "sync_parked",
-    "sync_tick",
+    "sync_snapshot",
     "sync_worker",
     "tenant",
     "tombstone",

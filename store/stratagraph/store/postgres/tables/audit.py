@@ -1,4 +1,4 @@
-"""Who did what, insert-only and hash-chained; outlives its record, so nothing here has a foreign key to one."""
+"""The audit log, insert-only and hash-chained. It outlives its records, so it has no foreign key to them."""
 
 from __future__ import annotations
 

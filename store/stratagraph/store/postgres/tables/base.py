@@ -1,4 +1,4 @@
-"""The metadata, naming rules, and the column types that SQLAlchemy does not bring."""
+"""The metadata of all tables, the names of constraints, and column types that SQLAlchemy lacks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SparseVec(UserDefinedType[str]):
 
 
 class Xid8(UserDefinedType[str]):
-    """A transaction id that never wraps."""
+    """PostgreSQL's 64-bit transaction id, which never wraps around."""
 
     cache_ok = True
 
@@ -42,7 +42,7 @@ class Xid8(UserDefinedType[str]):
 
 
 class PgSnapshot(UserDefinedType[str]):
-    """Which transactions had committed, as PostgreSQL saw it at one instant."""
+    """PostgreSQL's snapshot: which transactions were visible at one instant."""
 
     cache_ok = True
 
@@ -51,9 +51,10 @@ class PgSnapshot(UserDefinedType[str]):
 
 
 def tenant_key() -> Column[int]:
+    """Return the column `tenant`, the first of a primary key."""
     return Column("tenant", BigInteger, primary_key=True, autoincrement=False)
 
 
 def to_record(column: str = "id", *, ondelete: str = "CASCADE", **options: Any) -> ForeignKeyConstraint:
-    """A foreign key to a record of the same tenant."""
+    """Return a foreign key from `column` to a record of the same tenant."""
     return ForeignKeyConstraint(["tenant", column], ["record.tenant", "record.id"], ondelete=ondelete, **options)

@@ -1,4 +1,4 @@
-"""What came in and what went out: capture candidates, idempotency keys, the log of retrievals."""
+"""Capture candidates, idempotency keys, and the log of retrievals."""
 
 from __future__ import annotations
 

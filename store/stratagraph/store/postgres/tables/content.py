@@ -1,4 +1,4 @@
-"""Large bytes by their hash, and what is left of what was forgotten."""
+"""Artifacts and their references, and the tombstones of deleted records."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ artifact = Table(
     Column("look_at", Instant, nullable=False, comment="when to see whether anybody needs it"),
     CheckConstraint("octet_length(sha256) = 32", name="sha256"),
     CheckConstraint("(sealed IS NULL) = (data_key IS NULL)", name="sealed"),
-    # Without its data key an artifact is lost, so one in use cannot be dropped; a tenant's last commit drops both.
+    # An artifact without its data key is lost, so a key in use cannot be deleted. Erasing a tenant deletes both.
     ForeignKeyConstraint(
         ["tenant", "data_key"], ["data_key.tenant", "data_key.id"], deferrable=True, initially="DEFERRED"
     ),
     Index("artifact_look_ix", "look_at"),
 )
 
-# What a caller may know from its own upload. A media type is what somebody says of bytes, not a part of them.
+# What a caller knows from its own upload. The media type is per uploader, because it is a claim about the bytes.
 artifact_upload = Table(
     "artifact_upload",
     metadata,
@@ -62,7 +62,7 @@ artifact_reference = Table(
     Index("artifact_reference_record_ix", "tenant", "record"),
 )
 
-# Outlives artifacts and tenants: an object is named here until it is known to be gone.
+# Outlives artifacts and tenants: an object is listed here until the object store has confirmed its deletion.
 artifact_removal = Table(
     "artifact_removal",
     metadata,

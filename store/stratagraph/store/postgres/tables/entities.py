@@ -1,4 +1,4 @@
-"""How entities are found: by identifier, name and alias, each as a keyed hash."""
+"""The terms by which entities are found: identifiers, names and aliases, each as a keyed hash."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ entity_term = Table(
     Column("sensitivity", SmallInteger, nullable=False),
     Column("kind", SmallInteger, nullable=False, comment="1 identifier, 2 name, 3 alias"),
     Column("claimed", Boolean, nullable=False, comment="the one entity this term resolves to"),
-    # Terms are claimed before the entity's own row is written, in one sorted statement: no deadlocks.
+    # Deferred: terms are claimed before the entity's row is written, in one sorted statement to avoid deadlocks.
     to_record("entity", deferrable=True, initially="DEFERRED"),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
     CheckConstraint("kind BETWEEN 1 AND 3", name="kind"),

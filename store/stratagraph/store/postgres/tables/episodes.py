@@ -1,4 +1,4 @@
-"""Episodes: which records of a thread belong together, in rows of their own so that appending costs the same."""
+"""Episodes of threads and their events, one row per event, so that appending to a long episode costs no more."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ episode = Table(
         Instant,
         comment="when learning had read the closed episode; until then nothing of it is pruned",
     ),
-    # A thread's first capture claims its open episode before the record of the episode is written.
+    # Deferred: the first capture of a thread claims its open episode before the episode's record is written.
     to_record(deferrable=True, initially="DEFERRED"),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
     CheckConstraint("outcome BETWEEN 1 AND 3", name="outcome"),

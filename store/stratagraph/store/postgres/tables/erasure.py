@@ -1,4 +1,4 @@
-"""Receipts of what was erased: counts and keyed hashes, never content. They outlive their tenant."""
+"""Receipts of erasures: counts and keyed hashes, never content. They outlive their tenant."""
 
 from __future__ import annotations
 

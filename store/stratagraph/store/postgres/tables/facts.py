@@ -1,4 +1,4 @@
-"""What keeps facts from contradicting each other unnoticed (design decisions 6 and 7)."""
+"""Fact predicates and slots, which detect contradicting facts. See docs/data-model.md, Facts."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ fact_slot = Table(
     Column("slot_key", LargeBinary, primary_key=True),
     Column("single_valued", Boolean, nullable=False),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
-    # Facts copy the flag through a foreign key on all five, so that all facts of a slot agree.
+    # Facts copy the flag through a foreign key on all five columns, so that all facts of a slot agree on it.
     UniqueConstraint("tenant", "scope", "sensitivity", "slot_key", "single_valued"),
 )

@@ -1,4 +1,4 @@
-"""The change feed: an insert-only log, the ticks that cut it into windows, and who has read how far."""
+"""The change feed (log, snapshots, cursors, workers) and the state of the mirrors that follow it."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ sync_log = Table(
     postgresql_partition_by="RANGE (day)",
 )
 
-sync_tick = Table(
-    "sync_tick",
+sync_snapshot = Table(
+    "sync_snapshot",
     metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
     Column("snap", PgSnapshot, nullable=False),
@@ -60,9 +60,15 @@ sync_cursor = Table(
         autoincrement=False,
         comment="the first of the shards that this cursor reads",
     ),
-    Column("tick", BigInteger, nullable=False, comment="everything this tick's snapshot saw is applied"),
-    Column("win_tick", BigInteger, comment="the end of the window being read"),
-    Column("win_seq", BigInteger, nullable=False, server_default=text("0")),
+    Column("snapshot", BigInteger, nullable=False, comment="every change that this snapshot sees is applied"),
+    Column("window_snapshot", BigInteger, comment="the end of the window being read"),
+    Column(
+        "window_seq",
+        BigInteger,
+        nullable=False,
+        server_default=text("0"),
+        comment="the last applied change of the window being read",
+    ),
     Column("owner", Text),
     Column("epoch", BigInteger, nullable=False, server_default=text("0")),
     Column("lease_until", Instant, nullable=False, server_default=text("'-infinity'")),
@@ -71,7 +77,7 @@ sync_cursor = Table(
         Boolean,
         nullable=False,
         server_default=text("false"),
-        comment="may be forgotten: its consumer would read everything afresh",
+        comment="may be deleted: its consumer reads everything again",
     ),
 )
 
@@ -91,8 +97,8 @@ sync_worker = Table(
     Column("alive_until", Instant, nullable=False),
 )
 
-sync_parked = Table(
-    "sync_parked",
+sync_dead_letter = Table(
+    "sync_dead_letter",
     metadata,
     Column("consumer", Text, primary_key=True),
     Column("tenant", BigInteger, primary_key=True, autoincrement=False),
@@ -113,15 +119,15 @@ mirror_generation = Table(
     Column("incarnation", Text, nullable=False, comment="system identifier, timeline, database oid"),
     Column("started_at", Instant, nullable=False, server_default=func.clock_timestamp()),
     Column("completed_at", Instant),
-    Column("tenant", BigInteger, comment="whose rows are written afresh; null for all"),
+    Column("tenant", BigInteger, comment="the tenant whose rows are rewritten; null for all tenants"),
     Column("reason", Text, nullable=False, server_default=text("''")),
     Column("done", BigInteger, nullable=False, server_default=text("0"), comment="rows written"),
-    Column("total", BigInteger, comment="rows there were, about, when it began"),
+    Column("total", BigInteger, comment="estimated number of rows when it began"),
     CheckConstraint("state IN ('building', 'refreshing', 'active', 'retired')", name="state"),
 )
 
-mirror_keeper = Table(
-    "mirror_keeper",
+mirror_leader = Table(
+    "mirror_leader",
     metadata,
     Column("mirror", Text, primary_key=True),
     Column("owner", Text),
@@ -129,15 +135,15 @@ mirror_keeper = Table(
     Column("lease_until", Instant, nullable=False, server_default=text("'-infinity'")),
     Column("checked_kind", SmallInteger, nullable=False, server_default=text("1")),
     Column("checked_tenant", BigInteger, nullable=False, server_default=text("0")),
-    Column("checked_id", Uuid, comment="up to where the round of checks has come"),
+    Column("checked_id", Uuid, comment="the key after which the running scrub continues"),
     Column("check_began_at", Instant),
     Column(
         "drift",
         JSONB,
         nullable=False,
         server_default=text("'{}'"),
-        comment="differences found in this round, by class",
+        comment="differences found by the running scrub, by class",
     ),
     Column("last_checked_at", Instant),
-    Column("last_drift", JSONB, comment="differences found in the last whole round, by class"),
+    Column("last_drift", JSONB, comment="differences found by the last complete scrub, by class"),
 )

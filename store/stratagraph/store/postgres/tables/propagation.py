@@ -1,4 +1,4 @@
-"""Records whose support has changed and that are still to be looked at, where there were too many for one write."""
+"""The queue of records whose support has changed, for those beyond the number that one write re-evaluates."""
 
 from __future__ import annotations
 

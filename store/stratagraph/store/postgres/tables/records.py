@@ -1,4 +1,4 @@
-"""Records, what they were, how much they matter, and how they relate."""
+"""Records and their history, salience and its history, and relations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from stratagraph.store.postgres.tables.base import Instant, SparseVec, metadata,
 
 
 def content() -> tuple[SchemaItem, ...]:
-    """What a record says: in plain columns, or all of it in one sealed blob (design decision 17)."""
+    """Return the content columns of a record: five plain ones and one for a sealed blob that replaces them.
+
+    See docs/data-model.md, Encryption.
+    """
     return (
         Column("name", Text),
         Column("text", Text),
@@ -71,7 +74,7 @@ record = Table(
     Column("validity", TSTZRANGE),
     Column("terms", ARRAY(Integer), nullable=False),
     Column("impacts", SparseVec, nullable=False),
-    # The columns that traversal filters by ride in the key's index, so that a hop reads no heap.
+    # The key's index includes the columns by which traversal filters, so that a hop reads no heap pages.
     PrimaryKeyConstraint("tenant", "id", postgresql_include=["scope", "sensitivity", "state"]),
     UniqueConstraint("tenant", "doc"),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
@@ -120,7 +123,7 @@ record = Table(
     ),
     Index("record_slot_ix", "tenant", "scope", "sensitivity", "slot_key", postgresql_where=text("type = 4")),
     Index("record_handle_ix", "tenant", "handle_key", postgresql_where=text("handle_key IS NOT NULL")),
-    # One working record per thread and trust; a caller with less neither meets nor blocks it.
+    # One working record per thread, scope and sensitivity, so that callers with less trust neither see nor block it.
     Index(
         "record_working_uq",
         "tenant",
@@ -241,8 +244,8 @@ relation = Table(
         unique=True,
         postgresql_where=_LIVE,
     ),
-    # Best first in either direction, which is the order in which expansion takes them. Ended ones are in them too:
-    # whoever deletes a record looks for all its relations.
+    # In both directions by descending weight, the order in which expansion reads them. Ended relations are included,
+    # because deleting a record reads all its relations.
     Index(
         "relation_out_ix",
         "tenant",

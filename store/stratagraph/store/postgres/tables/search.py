@@ -1,4 +1,7 @@
-"""Statistics for word search: kept by one consumer of the change feed, never by a writer's transaction."""
+"""Statistics of word search, and the counter of document numbers.
+
+One consumer of the change feed writes the statistics; transactions of writers never do.
+"""
 
 from __future__ import annotations
 

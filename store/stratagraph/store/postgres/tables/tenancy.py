@@ -1,4 +1,4 @@
-"""Who owns records, and how names become numbers: tenants, scopes, predicates, credentials."""
+"""Tenants, their interned scopes and predicates, credentials and data keys."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from sqlalchemy import (
     func,
 )
 
+from stratagraph.store.model.predicates import FORM
 from stratagraph.store.postgres.tables.base import Instant, metadata, tenant_key
 
 tenant = Table(
@@ -51,7 +52,7 @@ predicate = Table(
     Column("id", Integer, Identity(always=True), primary_key=True),
     Column("name", Text, nullable=False),
     UniqueConstraint("tenant", "name"),
-    CheckConstraint("name ~ '^[a-z][a-z0-9_]{0,62}$'", name="name"),
+    CheckConstraint(f"name ~ '^{FORM}$'", name="name"),
 )
 
 credential = Table(

@@ -1,0 +1,44 @@
+"""Prune records whose salience has decayed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from stratagraph.consolidation.job import JobConfig, JobResult, Resources
+from stratagraph.store.erasure.pruning import JOB, prune_due
+from stratagraph.store.postgres.database import Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneConfig(JobConfig):
+    """How often, and how much at once."""
+
+    interval_s: float = 3_600.0  # half-lives are hours and days
+    batch: int = 200  # records pruned in one transaction
+    batches: int = 50  # transactions in one run; the next run follows at once where more is due
+
+
+class Prune:
+    """Prunes what is due, the longest due first. A record whose due instant cannot be computed is set aside."""
+
+    name = JOB
+    summary = "Prune records whose salience has decayed."
+
+    def __init__(self, resources: Resources, config: PruneConfig | None = None) -> None:
+        self._database = resources.database
+        self._directory = resources.directory
+        self.config = config or PruneConfig()
+
+    async def run_once(self, now: datetime) -> JobResult:
+        pruned = set_aside = 0
+        more = True
+        for _ in range(self.config.batches):
+            async with self._database.background(Role.ERASE) as connection:
+                batch = await prune_due(connection, self._directory, now=now, limit=self.config.batch)
+            pruned += batch.pruned
+            set_aside += batch.set_aside
+            if batch.is_done:
+                more = False
+                break
+        return JobResult(counts={"records_pruned": pruned, "set_aside": set_aside}, more=more)

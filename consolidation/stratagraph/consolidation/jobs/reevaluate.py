@@ -1,0 +1,42 @@
+"""Re-evaluate derived records whose support has changed and that the changing transaction had no room for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from stratagraph.consolidation.job import JobConfig, JobResult, Resources
+from stratagraph.memory.reevaluating import JOB, reevaluate_due
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReevaluateConfig(JobConfig):
+    """How often, and how much at once."""
+
+    interval_s: float = 2.0
+    batch: int = 100  # queued records in one transaction
+    batches: int = 100  # transactions in one run
+
+
+class Reevaluate:
+    """Works off the queue of re-evaluations. A record that cannot be re-evaluated is set aside."""
+
+    name = JOB
+    summary = "Re-evaluate derived records whose support has changed."
+
+    def __init__(self, resources: Resources, config: ReevaluateConfig | None = None) -> None:
+        self._database = resources.database
+        self._directory = resources.directory
+        self.config = config or ReevaluateConfig()
+
+    async def run_once(self, now: datetime) -> JobResult:
+        done = set_aside = 0
+        more = True
+        for _ in range(self.config.batches):
+            batch = await reevaluate_due(self._database, self._directory, now=now, batch=self.config.batch)
+            done += batch.due - batch.set_aside
+            set_aside += batch.set_aside
+            if batch.due < self.config.batch:
+                more = False
+                break
+        return JobResult(counts={"records_reevaluated": done, "set_aside": set_aside}, more=more)

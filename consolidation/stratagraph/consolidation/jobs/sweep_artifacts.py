@@ -1,0 +1,30 @@
+"""Remove artifacts that no record refers to, and objects in the object store that no artifact needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from stratagraph.consolidation.job import JobConfig, JobResult, Resources
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepArtifactsConfig(JobConfig):
+    """How often; an object that cannot be removed is postponed by itself and holds up no other."""
+
+    interval_s: float = 2.0
+
+
+class SweepArtifacts:
+    """Drops artifacts without a reference after their grace period and removes their objects."""
+
+    name = "sweep-artifacts"
+    summary = "Remove artifacts that no record refers to, and their objects."
+
+    def __init__(self, resources: Resources, config: SweepArtifactsConfig | None = None) -> None:
+        self._artifacts = resources.artifacts
+        self.config = config or SweepArtifactsConfig()
+
+    async def run_once(self, now: datetime) -> JobResult:
+        """Sweep once; the grace periods count by the clock of the artifacts, which is the job's own."""
+        return JobResult(counts={"objects_removed": await self._artifacts.remove_unneeded()})

@@ -1,0 +1,36 @@
+"""Delete what logs no longer need: old entries of the retrieval log, and snapshots that every consumer has passed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from stratagraph.consolidation.job import JobConfig, JobResult, Resources
+from stratagraph.store.feed.snapshots import trim_snapshots
+from stratagraph.store.postgres.database import Role
+from stratagraph.store.search.retrievals import RETENTION, delete_old_retrievals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrimLogsConfig(JobConfig):
+    """How often, and how much at once."""
+
+    interval_s: float = 2.0
+    batch: int = 5_000  # retrievals, and as many snapshots, deleted in one run
+
+
+class TrimLogs:
+    """Deletes entries of the retrieval log that are older than RETENTION, and snapshots that bound no unread window."""
+
+    name = "trim-logs"
+    summary = "Delete old entries of the retrieval log and snapshots that every consumer has passed."
+
+    def __init__(self, resources: Resources, config: TrimLogsConfig | None = None) -> None:
+        self._database = resources.database
+        self.config = config or TrimLogsConfig()
+
+    async def run_once(self, now: datetime) -> JobResult:
+        async with self._database.background(Role.JOBS) as connection:
+            deleted = await delete_old_retrievals(connection, before=now - RETENTION, limit=self.config.batch)
+            await trim_snapshots(connection, limit=self.config.batch)
+        return JobResult(counts={"retrievals_deleted": deleted}, more=deleted == self.config.batch)

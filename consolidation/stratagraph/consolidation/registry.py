@@ -1,0 +1,29 @@
+"""All background jobs. A new job is one module in `jobs` and one entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stratagraph.consolidation.job import Job, Resources
+from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
+from stratagraph.consolidation.jobs.count_words import CountWords
+from stratagraph.consolidation.jobs.log_days import LogDays
+from stratagraph.consolidation.jobs.prune import Prune
+from stratagraph.consolidation.jobs.reevaluate import Reevaluate
+from stratagraph.consolidation.jobs.sweep_artifacts import SweepArtifacts
+from stratagraph.consolidation.jobs.trim_logs import TrimLogs
+
+JOBS: tuple[Callable[[Resources], Job], ...] = (
+    CloseEpisodes,
+    CountWords,
+    LogDays,
+    Prune,
+    Reevaluate,
+    SweepArtifacts,
+    TrimLogs,
+)
+
+
+def build_jobs(resources: Resources) -> list[Job]:
+    """Return an instance of every job."""
+    return [job(resources) for job in JOBS]

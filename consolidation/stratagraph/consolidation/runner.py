@@ -1,0 +1,170 @@
+"""Runs every background job on its own schedule, on any number of servers but one at a time.
+
+Each job has a loop of its own, so a job that is slow or fails does not keep the others waiting. A run holds the job's
+lease (`stratagraph.store.jobs.leases`), ends at its deadline, and is recorded with its counts. A failed run is repeated
+after a pause that doubles; an outage of the database is logged once and waited for.
+
+procrastinate was measured and not taken: see docs/decisions/008-jobs-by-lease-rows.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import structlog
+
+from stratagraph.consolidation.job import Job, JobResult
+from stratagraph.store.jobs.leases import LEASE_S, JobLeases
+from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.errors import StatementFailed, StoreUnavailable, StratagraphError
+from stratagraph.store.postgres.database import Database
+
+JITTER = 0.2  # share of every pause, so that servers do not act in step
+SHORTEST_PAUSE_S = 0.1
+LONGEST_OUTAGE_PAUSE_S = 30.0  # between attempts while the database cannot be reached
+_log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+
+class RunStopped(StratagraphError):
+    """A run was stopped: it exceeded its deadline, or another server took its lease."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """How one run ended: its counts, or the reason why it failed. `took_s` is in seconds."""
+
+    job: str
+    counts: Mapping[str, int]
+    error: str | None
+    took_s: float
+    pause_s: float  # until the job is due again
+
+
+class Runner:
+    """The background jobs of one server. `owner` names the server among all that run jobs."""
+
+    def __init__(self, database: Database, clock: Clock, jobs: Sequence[Job], *, owner: str) -> None:
+        self._jobs = {job.name: job for job in jobs}
+        self._clock = clock
+        self._leases = JobLeases(database, owner=owner)
+        self._is_away = False
+
+    @property
+    def jobs(self) -> Mapping[str, Job]:
+        """The jobs by name."""
+        return self._jobs
+
+    async def run(self) -> None:
+        """Run all jobs until cancelled."""
+        await self._until_reached(lambda: self._leases.register(self._jobs))
+        async with asyncio.TaskGroup() as group:
+            for job in self._jobs.values():
+                group.create_task(self._loop(job), name=f"job {job.name}")
+
+    async def run_once(self, name: str) -> Run | None:
+        """Run one job now, due or not; None if another server is running it. Raises KeyError for an unknown name."""
+        job = self._jobs[name]
+        await self._leases.register([name])
+        failures = await self._leases.claim(name, forced=True)
+        return None if failures is None else await self._run(job, failures)
+
+    async def _loop(self, job: Job) -> None:
+        while True:
+            pause_s = await self._until_reached(lambda: self._turn(job))
+            await asyncio.sleep(pause_s * random.uniform(1 - JITTER, 1 + JITTER))
+
+    async def _turn(self, job: Job) -> float:
+        """Run the job if it is due here and now; return the seconds until the next look."""
+        failures = await self._leases.claim(job.name)
+        if failures is not None:
+            return (await self._run(job, failures)).pause_s
+        due_in_s = await self._leases.due_in_s(job.name)
+        return min(max(SHORTEST_PAUSE_S, due_in_s), max(job.config.interval_s, LEASE_S))
+
+    async def _run(self, job: Job, failures: int) -> Run:
+        """Run a job whose lease is held, record how it ended, and return that."""
+        began = time.monotonic()
+        try:
+            result = await self._held(job)
+        except Exception as error:  # a defect of one job must not stop the others
+            return await self._failed(job, error, failures, time.monotonic() - began)
+        took_s = time.monotonic() - began
+        pause_s = 0.0 if result.more else job.config.interval_s
+        await self._leases.finish(job.name, result.counts, pause_s=pause_s)
+        counts = {name: count for name, count in result.counts.items() if count}
+        if failures:
+            _log.info("job runs again", job=job.name, failed_runs=failures)
+        if counts:
+            _log.info("job ran", job=job.name, took_s=round(took_s, 3), **counts)
+        return Run(job=job.name, counts=result.counts, error=None, took_s=took_s, pause_s=pause_s)
+
+    async def _failed(self, job: Job, error: Exception, failures: int, took_s: float) -> Run:
+        pause_s = min(job.config.longest_pause_s, max(1.0, job.config.interval_s) * 2 ** min(failures, 20))
+        reason = _reason(error)
+        _log.error("job failed", job=job.name, error=reason, failures=failures + 1, retry_in_s=round(pause_s, 1))
+        await self._leases.fail(job.name, reason, pause_s=pause_s)
+        return Run(job=job.name, counts={}, error=reason, took_s=took_s, pause_s=pause_s)
+
+    async def _held(self, job: Job) -> JobResult:
+        """Run the job while its lease is kept. Raises RunStopped at the deadline, or when the lease is lost."""
+        run = asyncio.create_task(job.run_once(self._clock.now()), name=f"run of {job.name}")
+        renewal = asyncio.create_task(self._renew(job.name), name=f"lease of {job.name}")
+        try:
+            done, _ = await asyncio.wait(
+                {run, renewal}, timeout=job.config.deadline_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            if run in done:
+                return run.result()
+            if renewal in done:
+                raise RunStopped("the lease was lost: another server runs this job now")
+            raise RunStopped(f"stopped after its deadline of {job.config.deadline_s:g} s")
+        finally:
+            await _cancelled(run, renewal)
+
+    async def _renew(self, name: str) -> None:
+        """Keep the lease; return when another server has it."""
+        while True:
+            await asyncio.sleep(LEASE_S / 3)
+            with contextlib.suppress(StoreUnavailable):  # the run itself meets the outage
+                if not await self._leases.renew(name):
+                    return
+
+    async def _until_reached(self, step: Callable[[], Awaitable[T]]) -> T:
+        """Return what `step` returns, repeating it while the database cannot be reached. The outage is logged once."""
+        pause_s = 1.0
+        while True:
+            try:
+                done = await step()
+            except StoreUnavailable as error:
+                if not self._is_away:
+                    _log.warning("background jobs wait for the database", reason=error.message)
+                self._is_away = True
+                await asyncio.sleep(pause_s * random.uniform(1 - JITTER, 1 + JITTER))
+                pause_s = min(2 * pause_s, LONGEST_OUTAGE_PAUSE_S)
+            else:
+                if self._is_away:
+                    _log.info("background jobs reach the database again")
+                self._is_away = False
+                return done
+
+
+async def _cancelled(*tasks: asyncio.Task[object]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _reason(error: Exception) -> str:
+    """Why a run failed, without any text that could quote a row."""
+    if isinstance(error, RunStopped | StoreUnavailable):
+        return error.message
+    if isinstance(error, StatementFailed):
+        return f"StatementFailed: {error}"
+    return type(error).__name__

@@ -1,0 +1,140 @@
+"""What one Neo4j transaction writes: changes, checkpoints and progress."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from neo4j import AsyncManagedTransaction
+
+from stratagraph.graph_sync.mapping import as_columns, relationship_type
+from stratagraph.graph_sync.statements import of_type, statement
+from stratagraph.store.feed.changes import Kind
+from stratagraph.store.mirror.generations import GenerationNumbers
+from stratagraph.store.mirror.source import ScanPosition
+from stratagraph.store.model.errors import MirrorUnavailable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """How far the mirror has applied one cursor's shards, in which incarnation, and for which generation."""
+
+    snapshot: int
+    nonce: UUID
+    incarnation: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a generation has been written. The next page of `kind` begins after `position`; None: no page is left."""
+
+    generation: int
+    kind: Kind
+    position: ScanPosition | None
+    done: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointLock:
+    """The checkpoints that a transaction locks, and the generations that its rows carry."""
+
+    keys: tuple[str, ...]
+    numbers: GenerationNumbers
+
+
+class GenerationChanged(Exception):
+    """A newer generation has begun than the one that the rows to be written carry."""
+
+
+@dataclass(slots=True, kw_only=True)
+class MirrorBatch:
+    """The changes of one transaction.
+
+    Relations and their deletions are grouped by predicate; `untyped_deletions` are those of relations whose row, and
+    with it the predicate, is deleted.
+    """
+
+    tenants: set[int] = field(default_factory=set)
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    deleted_nodes: list[dict[str, Any]] = field(default_factory=list)
+    plans: list[dict[str, Any]] = field(default_factory=list)
+    relations: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    deleted_relations: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    untyped_deletions: list[dict[str, Any]] = field(default_factory=list)
+
+
+async def lock_checkpoints(transaction: AsyncManagedTransaction, lock: CheckpointLock, tenants: set[int]) -> None:
+    """Lock the writer's checkpoints and compare their generations with those of the rows.
+
+    Raises GenerationChanged, or MirrorUnavailable if a checkpoint is missing.
+    """
+    result = await transaction.run(statement("lock_checkpoints"), keys=sorted(lock.keys), tenants=sorted(tenants))
+    locked = await result.single()
+    if locked is None or len(locked["gens"]) < len(lock.keys):
+        raise MirrorUnavailable("The mirror has lost its position in the change feed: it was emptied or replaced.")
+    own = dict(zip(locked["tenants"], locked["own"], strict=True))
+    for tenant in tenants or {0}:
+        if max(*locked["gens"], own.get(tenant, 0)) != lock.numbers.of(tenant):
+            raise GenerationChanged
+
+
+async def write_batch(transaction: AsyncManagedTransaction, batch: MirrorBatch, types: Sequence[str]) -> None:
+    """Write the changes of a batch. `types` are the relationship types in which untyped deletions are looked up.
+
+    Nodes are written before relations, each in key order, so that concurrent transactions take their locks in one
+    order.
+    """
+    if batch.nodes:
+        nodes = [as_columns(row) for row in _sorted(batch.nodes)]
+        result = await transaction.run(statement("upsert_nodes"), rows=nodes)
+        record = await result.single(strict=True)
+        written = set(record["written"])
+        plans = [plan for plan in batch.plans if plan["id"] in written]
+        if plans:
+            await transaction.run(statement("replace_plans"), rows=plans)
+    if batch.deleted_nodes:
+        await transaction.run(statement("delete_nodes"), rows=_sorted(batch.deleted_nodes))
+    for predicate, rows in sorted(batch.relations.items()):
+        columns = [as_columns(row) for row in _sorted(rows)]
+        await transaction.run(of_type("upsert_relations", relationship_type(predicate)), rows=columns)
+    deleted = [row for rows in batch.deleted_relations.values() for row in rows] + batch.untyped_deletions
+    if deleted:
+        await transaction.run(statement("upsert_relation_tombstones"), rows=_sorted(deleted))
+    for predicate, rows in sorted(batch.deleted_relations.items()):
+        await transaction.run(of_type("delete_relations", relationship_type(predicate)), rows=_sorted(rows))
+    if batch.untyped_deletions:
+        for one in types:
+            await transaction.run(of_type("delete_relations", one), rows=_sorted(batch.untyped_deletions))
+
+
+async def advance_checkpoints(
+    transaction: AsyncManagedTransaction, lock: CheckpointLock, checkpoint: Checkpoint
+) -> None:
+    """Move the locked checkpoints to `checkpoint`; they never move backwards."""
+    await transaction.run(
+        statement("advance_checkpoints"),
+        keys=sorted(lock.keys),
+        snapshot=checkpoint.snapshot,
+        nonce=str(checkpoint.nonce),
+        incarnation=checkpoint.incarnation,
+    )
+
+
+async def save_progress(transaction: AsyncManagedTransaction, progress: Progress) -> None:
+    """Store how far a generation has been written."""
+    position = progress.position
+    await transaction.run(
+        statement("save_progress"),
+        gen=progress.generation,
+        kind=int(progress.kind),
+        ten=position.tenant if position is not None else None,
+        id=str(position.id) if position is not None else None,
+        done=progress.done,
+    )
+
+
+def _sorted(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: (row["ten"], row["id"]))

@@ -1,0 +1,8 @@
+// Delete tombstones that are older than a day: no change can be that late.
+CALL () {
+  MATCH (n:Tomb) WHERE n.at < datetime() - duration('P1D') AND NOT EXISTS { (n)--() } RETURN n AS t LIMIT $limit
+  UNION ALL
+  MATCH (r:RelTomb) WHERE r.at < datetime() - duration('P1D') RETURN r AS t LIMIT $limit
+}
+DELETE t
+RETURN count(*) AS deleted

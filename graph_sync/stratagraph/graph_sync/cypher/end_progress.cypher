@@ -1,1 +1,0 @@
-MATCH (s:SyncRebuild) WHERE s.gen <= $gen DELETE s

@@ -1,3 +1,0 @@
-// How far a generation has been written, in the same transaction as what was written.
-MERGE (s:SyncRebuild {gen: $gen})
-SET s.kind = $kind, s.ten = $ten, s.id = $id, s.done = $done

@@ -1,2 +1,0 @@
-MATCH (t:RelTomb) WHERE t.ten = $ten AND t.id >= '' AND coalesce(t.gen, -1) < $gen
-CALL (t) { DELETE t } IN TRANSACTIONS OF 1000 ROWS

@@ -1,0 +1,285 @@
+"""Maintenance of the mirror by one of its workers, the leader.
+
+The leader compares the mirror's checkpoints with Postgres and begins a rebuild where they disagree, completes rebuilds,
+retries dead letters, scrubs the mirror bucket by bucket, and publishes how fresh it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+import structlog
+
+from stratagraph.graph_sync.applying import Applier
+from stratagraph.graph_sync.checking import Checker, count_by_class
+from stratagraph.graph_sync.checkpoints import LEADER_KEY, checkpoint_key, find_mismatch
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.graph_sync.rebuilding import Rebuilder
+from stratagraph.store.feed.changes import Kind
+from stratagraph.store.feed.consumer import Feed
+from stratagraph.store.feed.leases import LEASE_S
+from stratagraph.store.mirror.generations import Generation, Generations
+from stratagraph.store.mirror.scrubs import Scrubs
+from stratagraph.store.mirror.source import FIRST_ID, MirrorSource
+from stratagraph.store.model.errors import MirrorUnavailable, StoreUnavailable
+
+INTERVAL_S = 2.0  # between two passes
+RENEW_S = LEASE_S / 3
+CHECK_S = 5.0  # between two buckets of the scrub
+TOMBSTONES_S = 3_600.0  # between two deletions of expired tombstones
+TOMBSTONE_BATCH = 10_000
+CAUGHT_UP_S = 10.0  # how long a scrub waits for the feed before it leaves a bucket to the next pass
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaintenanceResult:
+    """What one pass did. `leads` is False if another worker is the leader."""
+
+    leads: bool = False
+    rebuilt: bool = False
+    retried: int = 0
+    repaired: int = 0
+
+
+class Maintenance:
+    """The maintenance of one mirror. Every worker has one; only the leader's does anything."""
+
+    def __init__(
+        self,
+        source: MirrorSource,
+        generations: Generations,
+        feed: Feed,
+        applier: Applier,
+        checker: Checker,
+        scrubs: Scrubs,
+        mirror: Mirror,
+        *,
+        owner: str,
+    ) -> None:
+        self._source = source
+        self._generations = generations
+        self._feed = feed
+        self._applier = applier
+        self._checker = checker
+        self._scrubs = scrubs
+        self._mirror = mirror
+        self._owner = owner
+        self._rebuilder = Rebuilder(source, generations, applier, mirror)
+        self._renewed_at = -LEASE_S * 1.0
+        self._next_tombstones = time.monotonic() + TOMBSTONES_S
+        self._next_check = time.monotonic() + CHECK_S
+
+    async def run_once(
+        self, *, check: bool = False, on_page: Callable[[int], Awaitable[None]] | None = None
+    ) -> MaintenanceResult:
+        """Do one pass. With `check`, also scrub the next bucket if it is due.
+
+        `on_page` is called with the rows written after each page of a rebuild. Raises MirrorUnavailable or
+        StoreUnavailable; the next pass continues where this one ended.
+        """
+        if not await self.acquire_lease():
+            return MaintenanceResult()
+        async with self._renewing_lease():
+            await self._begin_rebuild_if_broken()
+            rebuilt = await self._complete_rebuilds(on_page)
+            retried = await self._applier.retry_dead_letters((LEADER_KEY,))
+            repaired = await self._scrub() if check and not rebuilt else 0
+            await self._delete_expired_tombstones()
+            await self.publish_status()
+        return MaintenanceResult(leads=True, rebuilt=rebuilt, retried=retried, repaired=repaired)
+
+    async def acquire_lease(self) -> bool:
+        """Acquire or renew the leader's lease. False if another worker is the leader."""
+        held = await self._generations.acquire_leadership(self._owner)
+        self._renewed_at = time.monotonic()
+        return held
+
+    @contextlib.asynccontextmanager
+    async def _renewing_lease(self) -> AsyncIterator[None]:
+        """Renew the lease during the block, however long a step takes: two leaders would undo each other's work."""
+
+        async def renew() -> None:
+            while True:
+                await asyncio.sleep(RENEW_S)
+                with contextlib.suppress(StoreUnavailable):  # the next step of the block will raise it
+                    await self._generations.acquire_leadership(self._owner)
+
+        task = asyncio.create_task(renew())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def release(self) -> None:
+        """Release the leader's lease, so that another worker can lead at once."""
+        with contextlib.suppress(StoreUnavailable):  # the lease expires by itself
+            await asyncio.shield(self._generations.release_leadership(self._owner))
+
+    async def begin_rebuild(self, tenant: int | None, *, reason: str) -> int:
+        """Begin a rebuild of a mirror that shows the truth, of one tenant or of all; return its generation."""
+        number, _ = await self._generations.begin(
+            "refreshing",
+            reason=reason,
+            at_least=await self._mirror.newest_generation(),
+            tenant=tenant,
+            total=await self._source.estimate(tenant),
+        )
+        await self._mirror.renew_generation(self._keys(), number, tenant=tenant)
+        return number
+
+    def _keys(self) -> list[str]:
+        return [LEADER_KEY, *(checkpoint_key(cursor) for cursor in range(self._feed.cursors))]
+
+    async def _begin_rebuild_if_broken(self) -> None:
+        """Begin to build the mirror anew if its checkpoints disagree with Postgres."""
+        reason = await self._find_reason()
+        if reason is None:
+            return
+        await self._mirror.prepare()
+        number, start = await self._generations.begin(
+            "building",
+            reason=reason,
+            at_least=await self._mirror.newest_generation(),
+            total=await self._source.estimate(None),
+        )
+        assert start is not None
+        await self._mirror.begin_generation(self._keys(), number, start)
+        await self._applier.refresh()
+        _log.warning("mirror rebuild started", generation=number, reason=reason)
+
+    async def _find_reason(self) -> str | None:
+        """Return why the mirror must be built anew; None if it need not be."""
+        if await self._feed.register():
+            return "the mirror is new, or no worker followed the feed for too long"
+        await self._applier.refresh()
+        if self._applier.numbers.whole == 0:
+            return "the mirror is new"
+        positions = await self._feed.positions()  # before the checkpoints, which are ahead of them
+        found = await self._mirror.checkpoints()
+        leader = found.get(LEADER_KEY)
+        if (
+            leader is not None
+            and leader.generation < self._applier.numbers.whole
+            and await self._finish_beginning(leader.generation)
+        ):
+            return None
+        return await find_mismatch(
+            positions, found, self._source, self._generations, generation=self._applier.numbers.whole
+        )
+
+    async def _finish_beginning(self, generation: int) -> bool:
+        """Move the mirror to a refreshing generation that only Postgres knows, and return whether there was one.
+
+        A worker that begins a rebuild writes to Postgres first, and may have died before it wrote to the mirror.
+        """
+        newest = next((one for one in await self._generations.unfinished() if one.tenant is None), None)
+        if newest is None or newest.state != "refreshing" or generation >= newest.number:
+            return False
+        await self._mirror.renew_generation(self._keys(), newest.number, tenant=None)
+        return True
+
+    async def _complete_rebuilds(self, on_page: Callable[[int], Awaitable[None]] | None) -> bool:
+        """Complete every generation that has begun; return whether there was one."""
+        done = False
+        for generation in await self._generations.unfinished():
+            await self._complete_rebuild(generation, on_page)
+            done = True
+        return done
+
+    async def _complete_rebuild(self, generation: Generation, on_page: Callable[[int], Awaitable[None]] | None) -> None:
+        began = time.monotonic()
+        if generation.tenant is not None:
+            await self._mirror.renew_generation(self._keys(), generation.number, tenant=generation.tenant)
+        await self._applier.refresh()
+        _log.info("mirror rebuild continues", generation=generation.number, tenant=generation.tenant)
+
+        async def page(done: int) -> None:
+            if time.monotonic() - self._renewed_at > LEASE_S / 3:
+                if not await self.acquire_lease():
+                    raise MirrorUnavailable("Another worker is now the mirror's leader and continues the rebuild.")
+                await self.publish_status()
+            if on_page is not None:
+                await on_page(done)
+
+        rows = await self._rebuilder.resume(generation, on_page=page)
+        _log.info(
+            "mirror rebuild completed",
+            generation=generation.number,
+            rows=rows,
+            seconds=round(time.monotonic() - began, 1),
+        )
+
+    async def _scrub(self) -> int:
+        """Compare the next bucket if it is due, log repairs of the rows that differ, and return their number."""
+        if time.monotonic() < self._next_check:
+            return 0
+        self._next_check = time.monotonic() + CHECK_S
+        position = await self._scrubs.position()
+        tenant = position.tenant
+        if tenant == 0:
+            found = await self._checker.next_tenant(-1)
+            if found is None:
+                return 0
+            tenant = found
+        checked = await self._checker.check_bucket(position.kind, tenant, position.id)
+        try:
+            differences = (
+                [] if checked.equal else await self._checker.confirm_differences([checked.bucket], within_s=CAUGHT_UP_S)
+            )
+        except TimeoutError:
+            return 0  # too many changes are unapplied; the next pass checks the same bucket again
+        differences += await self._checker.find_edits(checked.bucket) if checked.equal else []
+        if differences:
+            _log.error("mirror differs and is repaired", tenant=tenant, drift=count_by_class(differences))
+            await self._checker.repair(differences)
+        await self._scrubs.add_drift(count_by_class(differences))
+        await self._advance_scrub(position.kind, tenant, checked.bucket.upto)
+        return len(differences)
+
+    async def _advance_scrub(self, kind: Kind, tenant: int, upto: UUID | None) -> None:
+        if upto is not None:
+            await self._scrubs.advance(kind, tenant, upto)
+        elif kind is Kind.RECORD:
+            await self._scrubs.advance(Kind.RELATION, tenant, FIRST_ID)
+        else:
+            following = await self._checker.next_tenant(tenant)
+            if following is None:
+                await self._scrubs.finish()
+            else:
+                await self._scrubs.advance(Kind.RECORD, following, FIRST_ID)
+
+    async def _delete_expired_tombstones(self) -> None:
+        if time.monotonic() < self._next_tombstones:
+            return
+        self._next_tombstones = time.monotonic() + TOMBSTONES_S
+        await self._mirror.delete_expired_tombstones(limit=TOMBSTONE_BATCH)
+
+    async def publish_status(self) -> None:
+        """Write into the mirror how fresh it is, for people in Neo4j Browser."""
+        lag = await self._feed.lag()
+        newest = await self._generations.newest()
+        if lag is None or newest is None:
+            return
+        now = datetime.now(UTC)
+        in_step = newest["state"] in ("active", "refreshing") and lag.changes == 0
+        state = "being filled" if newest["state"] == "building" else "in step" if in_step else "behind"
+        await self._mirror.publish_status(
+            k=self._feed.consumer,
+            name=f"Mirror: {state}",
+            state=state,
+            as_of=now if in_step else datetime.fromtimestamp(now.timestamp() - lag.seconds, UTC),
+            generation=newest["generation"],
+            lag_seconds=round(lag.seconds, 3),
+            changes_waiting=lag.changes,
+            dead_letters=lag.dead_letters,
+            note="Names and structure only; Postgres holds the truth. Changes made here are undone.",
+        )

@@ -1,0 +1,24 @@
+"""Arguments that several queries share, and the parsing of ids."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+import strawberry
+
+from stratagraph.store.model.ids import parse_id
+
+RecordId = Annotated[strawberry.ID, strawberry.argument(description="Id of the record, a UUID.")]
+After = Annotated[
+    str | None, strawberry.argument(description="`pageInfo.endCursor` of the page before; null for the first page.")
+]
+AsOfInstant = Annotated[
+    datetime | None, strawberry.argument(description="A past instant to show the record as of; null for now.")
+]
+
+
+def record_uuid(id_: str, name: str = "id") -> UUID:
+    """Parse the id of a record. Raises InvalidInput whose path is the argument `name`."""
+    return parse_id(id_, path=[name])

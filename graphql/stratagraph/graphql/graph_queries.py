@@ -1,0 +1,155 @@
+"""Queries about the graph: paths, impact, plans by their steps, related entities, and expansion for drawings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import strawberry
+
+from stratagraph.graphql.arguments import RecordId, record_uuid
+from stratagraph.graphql.context import Info
+from stratagraph.graphql.types.explore import Expansion, Impact, PathExplanation, PlanMatches, RelatedEntities
+from stratagraph.memory.explore.request import MAX_FIRST, MAX_HOPS, MAX_LOADED, MAX_OP, MAX_OPS, MAX_PATHS
+
+DEFAULT_PATHS = 3
+DEFAULT_PATH_HOPS = 4
+DEFAULT_IMPACT_HOPS = 2
+DEFAULT_FIRST = 25
+DEFAULT_MATCHES = 20
+
+
+def _maximum(what: str, default: int) -> str:
+    return f"Maximum number of {what} to return, from 1 to {MAX_FIRST}; the default is {default}."
+
+
+@strawberry.type(description="Queries about the graph.")
+class GraphQueries:
+    @strawberry.field(
+        description="Return the best paths between two records, through records that the caller may read in full: the"
+        " shortest first, and the heaviest first among paths of one length. Null where one of the two records is not"
+        " visible to the caller."
+    )
+    async def explain_path(
+        self,
+        info: Info,
+        start: Annotated[
+            strawberry.ID, strawberry.argument(name="from", description="Id of the record at one end, a UUID.")
+        ],
+        goal: Annotated[
+            strawberry.ID, strawberry.argument(name="to", description="Id of the record at the other end, a UUID.")
+        ],
+        k: Annotated[
+            int | None,
+            strawberry.argument(
+                description=f"Maximum number of paths to return, from 1 to {MAX_PATHS}; the default is {DEFAULT_PATHS}."
+            ),
+        ] = DEFAULT_PATHS,
+        max_hops: Annotated[
+            int | None,
+            strawberry.argument(
+                description=f"Maximum length of a path, in hops, from 1 to {MAX_HOPS}; the default is"
+                f" {DEFAULT_PATH_HOPS}."
+            ),
+        ] = DEFAULT_PATH_HOPS,
+    ) -> PathExplanation | None:
+        context = info.context
+        found = await context.services.explore.paths(
+            context.trust,
+            record_uuid(start, "from"),
+            record_uuid(goal, "to"),
+            k=DEFAULT_PATHS if k is None else k,
+            max_hops=DEFAULT_PATH_HOPS if max_hops is None else max_hops,
+        )
+        return PathExplanation.of(found) if found is not None else None
+
+    @strawberry.field(
+        description="Return the records that refer to a record or are derived from it, directly or through others:"
+        " counts by distance and type, and the most important records. Null where the record is not visible to the"
+        " caller."
+    )
+    async def impact(
+        self,
+        info: Info,
+        id: RecordId,  # noqa: A002 - the contract's name
+        hops: Annotated[
+            int | None,
+            strawberry.argument(
+                description=f"Maximum distance from the record, in hops, from 1 to {MAX_HOPS}; the default is"
+                f" {DEFAULT_IMPACT_HOPS}."
+            ),
+        ] = DEFAULT_IMPACT_HOPS,
+        first: Annotated[
+            int | None, strawberry.argument(description=_maximum("records", DEFAULT_FIRST))
+        ] = DEFAULT_FIRST,
+    ) -> Impact | None:
+        context = info.context
+        found = await context.services.explore.impact(
+            context.trust,
+            record_uuid(id),
+            hops=DEFAULT_IMPACT_HOPS if hops is None else hops,
+            first=DEFAULT_FIRST if first is None else first,
+        )
+        return Impact.of(found) if found is not None else None
+
+    @strawberry.field(
+        description="Return plans that have steps with the given operations in the given order, newest first. Each step"
+        " must be reachable from the one before, directly or through other steps."
+    )
+    async def plans_containing(
+        self,
+        info: Info,
+        ops: Annotated[
+            list[str],
+            strawberry.argument(description=f"Operations in order, 1 to {MAX_OPS}, each of 1 to {MAX_OP} characters."),
+        ],
+        first: Annotated[
+            int | None, strawberry.argument(description=_maximum("plans", DEFAULT_MATCHES))
+        ] = DEFAULT_MATCHES,
+    ) -> PlanMatches:
+        context = info.context
+        return PlanMatches.of(
+            await context.services.explore.plans(context.trust, ops, first=DEFAULT_MATCHES if first is None else first)
+        )
+
+    @strawberry.field(
+        description="Return the entities that are linked to the same records as an entity, the heaviest first. Null"
+        " where the record is not visible to the caller."
+    )
+    async def related_entities(
+        self,
+        info: Info,
+        id: RecordId,  # noqa: A002 - the contract's name
+        first: Annotated[
+            int | None, strawberry.argument(description=_maximum("entities", DEFAULT_MATCHES))
+        ] = DEFAULT_MATCHES,
+    ) -> RelatedEntities | None:
+        context = info.context
+        found = await context.services.explore.related(
+            context.trust, record_uuid(id), first=DEFAULT_MATCHES if first is None else first
+        )
+        return RelatedEntities.of(found) if found is not None else None
+
+    @strawberry.field(
+        description="Return the best neighbours of a record that a front end has not loaded yet, and the relations that"
+        " connect them. Null where the record is not visible to the caller."
+    )
+    async def expand(
+        self,
+        info: Info,
+        id: RecordId,  # noqa: A002 - the contract's name
+        loaded_ids: Annotated[
+            list[strawberry.ID] | None,
+            strawberry.argument(description=f"Ids of the records that the front end has, at most {MAX_LOADED}."),
+        ] = None,
+        first: Annotated[
+            int | None, strawberry.argument(description=_maximum("neighbours", DEFAULT_FIRST))
+        ] = DEFAULT_FIRST,
+    ) -> Expansion | None:
+        context = info.context
+        found = await context.services.explore.expand(
+            context.trust,
+            record_uuid(id),
+            loaded=[record_uuid(loaded, "loadedIds") for loaded in loaded_ids or ()],
+            first=DEFAULT_FIRST if first is None else first,
+        )
+        return Expansion.of(found) if found is not None else None

@@ -1,0 +1,47 @@
+"""Loaders for answers about the past: relations and timelines as of an instant, batched per answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from strawberry.dataloader import DataLoader
+
+from stratagraph.graphql.context import Context
+from stratagraph.store.model import records as domain
+from stratagraph.store.records.past import Moment
+
+
+class PastLoaders:
+    """Batched reads of what belongs to the records of one answer, each record as of its own instant."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.relations: DataLoader[Moment, list[domain.Relation]] = DataLoader(load_fn=self._load_relations)
+        self.timelines: DataLoader[PastEpisode, dict[str, Any] | None] = DataLoader(load_fn=self._load_timelines)
+
+    async def _load_relations(self, moments: list[Moment]) -> list[list[domain.Relation]]:
+        found = await self._context.services.lookup.past_relations(self._context.trust, moments)
+        return [found.get(moment, []) for moment in moments]
+
+    async def _load_timelines(self, episodes: list[PastEpisode]) -> list[dict[str, Any] | None]:
+        requested = [(episode.record, episode.moment.at) for episode in episodes]
+        found = await self._context.services.lookup.past_payloads(self._context.trust, requested)
+        return [found.get(episode.moment) for episode in episodes]
+
+
+@dataclass(frozen=True, slots=True)
+class PastEpisode:
+    """A loader key for an episode at an instant. Records hold dictionaries and cannot be hashed themselves."""
+
+    record: domain.MemoryRecord = field(hash=False, compare=False)
+    moment: Moment
+
+
+@dataclass(frozen=True, slots=True)
+class AsOf:
+    """The past instant that a record is shown as of, and the loaders for what belonged to it."""
+
+    at: datetime
+    loaders: PastLoaders

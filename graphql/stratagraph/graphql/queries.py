@@ -1,0 +1,184 @@
+"""The queries of the schema. Those about paths and neighbourhoods are in `graph_queries`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import strawberry
+
+from stratagraph.graphql.arguments import After, AsOfInstant, RecordId, record_uuid
+from stratagraph.graphql.context import Info
+from stratagraph.graphql.graph_queries import GraphQueries
+from stratagraph.graphql.past import AsOf, PastLoaders
+from stratagraph.graphql.types.forgetting import ForgetPreview
+from stratagraph.graphql.types.health import Health, HealthCheck
+from stratagraph.graphql.types.history import RecordHistory
+from stratagraph.graphql.types.pages import PageInfo
+from stratagraph.graphql.types.plans import PlanGraph
+from stratagraph.graphql.types.records import MemoryRecord, RecordConnection, RecordFilter
+from stratagraph.graphql.types.reevaluation import ImpactedRecord, Reevaluation, RevisionImpact
+from stratagraph.graphql.types.retrieve import RetrieveGraphInput, RetrieveGraphResult, RetrieveGraphSuccess
+from stratagraph.memory.lookup import MAX_PAGE
+from stratagraph.memory.revise.service import MAX_WAITING
+
+DEFAULT_PAGE = 50
+DEFAULT_ENTITIES = 20
+
+
+def _maximum(what: str, default: int) -> str:
+    return f"Maximum number of {what} to return, from 1 to {MAX_PAGE}; the default is {default}."
+
+
+@strawberry.type(description="Queries about records and their lifecycle.")
+class RecordQueries:
+    @strawberry.field(
+        description="Return the records that best match a task, and the records and relations around them."
+    )
+    async def retrieve_graph(
+        self,
+        info: Info,
+        input: Annotated[RetrieveGraphInput, strawberry.argument(description="The task and the limits.")],  # noqa: A002
+    ) -> RetrieveGraphResult:
+        context = info.context
+        found = await context.services.retrieve.retrieve(context.trust, input.as_request())
+        return RetrieveGraphSuccess.of(found, context.narrowed(input.scopes, input.max_sensitivity))
+
+    @strawberry.field(
+        description="Return one record, or null where it is not visible to the caller. With `asOf`, return the record"
+        " as of that instant; null where it did not exist then, or is not fully visible to the caller both by the trust"
+        " of that instant and by the present one."
+    )
+    async def record(self, info: Info, id: RecordId, as_of: AsOfInstant = None) -> MemoryRecord | None:  # noqa: A002
+        context = info.context
+        found = await context.services.lookup.record(context.trust, record_uuid(id), as_of=as_of)
+        if found is None:
+            return None
+        return MemoryRecord.of(found, AsOf(as_of, PastLoaders(context)) if as_of is not None else None)
+
+    @strawberry.field(
+        description="Return a page of a record's versions, newest first. Versions are left out that are not fully"
+        " visible to the caller both by their own trust and by the present one. A deleted record has no versions."
+    )
+    async def history(
+        self,
+        info: Info,
+        id: RecordId,  # noqa: A002 - the contract's name
+        first: Annotated[
+            int | None, strawberry.argument(description=_maximum("versions", DEFAULT_PAGE))
+        ] = DEFAULT_PAGE,
+        after: After = None,
+    ) -> RecordHistory:
+        context = info.context
+        found = await context.services.lookup.history(
+            context.trust, record_uuid(id), first=DEFAULT_PAGE if first is None else first, after=after
+        )
+        return RecordHistory.of(found, context)
+
+    @strawberry.field(description="Return a page of records, newest first.")
+    async def records(
+        self,
+        info: Info,
+        filter: Annotated[  # noqa: A002 - the contract's name
+            RecordFilter | None, strawberry.argument(description="Which records to list; null for all.")
+        ] = None,
+        first: Annotated[int | None, strawberry.argument(description=_maximum("records", DEFAULT_PAGE))] = DEFAULT_PAGE,
+        after: After = None,
+    ) -> RecordConnection:
+        context, wanted = info.context, filter or RecordFilter()
+        page = await context.services.lookup.records(
+            context.trust,
+            types=wanted.types or (),
+            scope=wanted.scope,
+            tag=wanted.tag,
+            first=DEFAULT_PAGE if first is None else first,
+            after=after,
+        )
+        return RecordConnection(
+            nodes=[MemoryRecord.of(record) for record in page.records],
+            page_info=PageInfo(has_next_page=page.has_next, end_cursor=page.end_cursor),
+        )
+
+    @strawberry.field(description="Return the entities known by a name or alias.")
+    async def entities(
+        self,
+        info: Info,
+        name: Annotated[
+            str, strawberry.argument(description="Full name or alias; upper and lower case and spacing are ignored.")
+        ],
+        scope: Annotated[
+            str | None, strawberry.argument(description="Only entities of this scope; null for all visible scopes.")
+        ] = None,
+        first: Annotated[
+            int | None, strawberry.argument(description=_maximum("entities", DEFAULT_ENTITIES))
+        ] = DEFAULT_ENTITIES,
+    ) -> list[MemoryRecord]:
+        context = info.context
+        found = await context.services.lookup.entities(
+            context.trust, name, scope=scope, first=DEFAULT_ENTITIES if first is None else first
+        )
+        return [MemoryRecord.of(record) for record in found]
+
+    @strawberry.field(description="Return a plan as a graph, or null where it is not visible to the caller.")
+    async def plan_graph(
+        self,
+        info: Info,
+        id: Annotated[  # noqa: A002 - the contract's name
+            strawberry.ID, strawberry.argument(description="Id of the plan's record, or the plan's `planId`.")
+        ],
+        version: Annotated[
+            str | None, strawberry.argument(description="Version label of the plan; null for the newest version.")
+        ] = None,
+    ) -> PlanGraph | None:
+        context = info.context
+        found = await context.services.lookup.plan(context.trust, id, version)
+        return PlanGraph.of(found) if found is not None else None
+
+    @strawberry.field(
+        description="Return the effect that retracting or correcting a record would have on the records derived from"
+        " it. Changes nothing."
+    )
+    async def revision_impact(self, info: Info, id: RecordId) -> RevisionImpact:  # noqa: A002
+        context = info.context
+        found, more = await context.services.revision.impact(context.trust, record_uuid(id))
+        return RevisionImpact(records=[ImpactedRecord.of(one) for one in found], complete=not more)
+
+    @strawberry.field(
+        description=f"Return the derived records that wait to be re-evaluated, oldest first, at most {MAX_WAITING}."
+    )
+    async def reevaluations(self, info: Info) -> list[Reevaluation]:
+        context = info.context
+        return [Reevaluation.of(entry) for entry in await context.services.revision.waiting(context.trust)]
+
+    @strawberry.field(
+        description="Return a page of the records that would be pruned by an instant if they were neither read nor"
+        " changed before it. Changes nothing."
+    )
+    async def forget_preview(
+        self,
+        info: Info,
+        until: Annotated[
+            datetime, strawberry.argument(description="Instant to look ahead to, from now to ten years ahead.")
+        ],
+        first: Annotated[int | None, strawberry.argument(description=_maximum("records", DEFAULT_PAGE))] = DEFAULT_PAGE,
+        after: After = None,
+    ) -> ForgetPreview:
+        context = info.context
+        return ForgetPreview.of(
+            await context.services.forgetting.preview(
+                context.trust, until, first=DEFAULT_PAGE if first is None else first, after=after
+            )
+        )
+
+
+@strawberry.type(description="Reads. Every answer is limited to what the caller's credential may see.")
+class Query(RecordQueries, GraphQueries):
+    @strawberry.field(description="Return the state of the service.")
+    async def health(self, info: Info) -> Health:
+        services = info.context.services
+        reports = await services.health()
+        return Health(
+            ok=all(report.ok for report in reports if report.name != "mirror"),
+            version=services.version,
+            checks=[HealthCheck(name=report.name, ok=report.ok, detail=report.detail) for report in reports],
+        )

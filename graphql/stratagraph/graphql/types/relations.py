@@ -1,0 +1,36 @@
+"""Relations between records."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Self
+
+import strawberry
+
+from stratagraph.store.model import records as domain
+from stratagraph.store.model.predicates import inverse
+
+
+@strawberry.type(description="A directed, weighted edge between two records, stored once and readable from both ends.")
+class Relation:
+    id: strawberry.ID = strawberry.field(description="Id of the relation, a UUID.")
+    predicate: str = strawberry.field(description="Name of the relation, read from source to target.")
+    inverse: str = strawberry.field(description="Name of the same relation, read from target to source.")
+    source_id: strawberry.ID = strawberry.field(description="Id of the record that the relation starts from.")
+    target_id: strawberry.ID = strawberry.field(description="Id of the record that the relation points to.")
+    weight: float = strawberry.field(
+        description="Weight of the relation, from 0 to 1; a graph query follows the heaviest relations first."
+    )
+    created_at: datetime = strawberry.field(description="Instant in UTC at which the relation was stored.")
+
+    @classmethod
+    def of(cls, relation: domain.Relation) -> Self:
+        return cls(
+            id=strawberry.ID(str(relation.id)),
+            predicate=relation.predicate,
+            inverse=inverse(relation.predicate),
+            source_id=strawberry.ID(str(relation.source)),
+            target_id=strawberry.ID(str(relation.target)),
+            weight=relation.weight,
+            created_at=relation.created_at,
+        )

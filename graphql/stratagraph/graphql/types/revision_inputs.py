@@ -1,0 +1,246 @@
+"""The inputs of the revisions."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypedDict, cast
+from uuid import UUID
+
+import strawberry
+
+from stratagraph.graphql.scalars import JSON
+from stratagraph.memory.revise import request as domain
+from stratagraph.memory.revise.request import MAX_EVIDENCE, MAX_LABEL, MAX_MERGED, MAX_RATIONALE
+from stratagraph.store.model import errors
+from stratagraph.store.model.ids import parse_id
+
+RECORD_ID = "Id of the record to change, a UUID."
+EVIDENCE = (
+    f"At most {MAX_EVIDENCE} sources, each {{source_type, source_id, timestamp?}} or {{kind, ref}}. Where the"
+    " reference is a record's id, the result is related to that record."
+)
+RATIONALE = f"Reason, 1 to {MAX_RATIONALE:,} characters; kept in the audit log."
+EXPECTED = (
+    "Version that the record must have, from 1; with another version the change is refused with VERSION_CONFLICT. Null"
+    " for any version."
+)
+KEY = (
+    f"Key of 1 to {MAX_LABEL} characters. A repeated request with the same key changes nothing and returns the result"
+    " of the first."
+)
+
+
+class _Given(Protocol):
+    record_id: strawberry.ID
+    rationale: str
+    expected_version: int | None
+    idempotency_key: str | None
+
+
+class _Common(TypedDict):
+    record_id: UUID
+    rationale: str
+    expected_version: int | None
+    idempotency_key: str | None
+
+
+def _common(given: _Given) -> _Common:
+    """Return the fields that every revision has."""
+    return {
+        "record_id": parse_id(given.record_id, path=["recordId"]),
+        "rationale": given.rationale,
+        "expected_version": given.expected_version,
+        "idempotency_key": given.idempotency_key,
+    }
+
+
+def _evidence(given: list[JSON] | None) -> tuple[dict[str, Any], ...]:
+    return tuple(cast(list[dict[str, Any]], given or []))
+
+
+@strawberry.input(
+    description="Replace a record by a new one with another payload. An entity or a working record is changed in place."
+)
+class SupersedeInput:
+    record_id: strawberry.ID = strawberry.field(description=RECORD_ID)
+    payload: JSON = strawberry.field(
+        description="The complete new payload, in the canonical form of the record's type."
+    )
+    evidence: list[JSON] | None = strawberry.field(default=None, description=EVIDENCE)
+    rationale: str = strawberry.field(description=RATIONALE)
+    expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
+    idempotency_key: str | None = strawberry.field(default=None, description=KEY)
+
+    def as_request(self) -> domain.Supersede:
+        return domain.Supersede(
+            **_common(self),
+            payload=cast(dict[str, Any], self.payload),
+            evidence=_evidence(self.evidence),
+        )
+
+
+@strawberry.input(description="Add a variant of a record for conditions under which the record does not hold.")
+class ForkInput:
+    record_id: strawberry.ID = strawberry.field(description=RECORD_ID)
+    payload: JSON = strawberry.field(
+        description="The complete payload of the variant, in the canonical form of the record's type."
+    )
+    conditions: JSON = strawberry.field(
+        description="Conditions under which the variant holds, {key: value or [values]}. They must exclude those of"
+        " every other active fact of the subject and predicate."
+    )
+    evidence: list[JSON] | None = strawberry.field(default=None, description=EVIDENCE)
+    rationale: str = strawberry.field(description=RATIONALE)
+    expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
+    idempotency_key: str | None = strawberry.field(default=None, description=KEY)
+
+    def as_request(self) -> domain.Fork:
+        return domain.Fork(
+            **_common(self),
+            payload=cast(dict[str, Any], self.payload),
+            conditions=cast(dict[str, Any], self.conditions),
+            evidence=_evidence(self.evidence),
+        )
+
+
+@strawberry.input(description="Put a record in doubt. Give either `contestingId` or `evidence`.")
+class ContestInput:
+    record_id: strawberry.ID = strawberry.field(description=RECORD_ID)
+    contesting_id: strawberry.ID | None = strawberry.field(
+        default=None,
+        description="Id of the record that contradicts it. That record is put in doubt as well, unless it is an"
+        " episode.",
+    )
+    evidence: list[JSON] | None = strawberry.field(default=None, description=EVIDENCE)
+    rationale: str = strawberry.field(description=RATIONALE)
+    expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
+    idempotency_key: str | None = strawberry.field(default=None, description=KEY)
+
+    def as_request(self) -> domain.Contest:
+        return domain.Contest(
+            **_common(self),
+            contesting_id=_maybe_id(self.contesting_id, "contestingId"),
+            evidence=_evidence(self.evidence),
+        )
+
+
+@strawberry.input(description="End the contest of a record.")
+class ResolveContestInput:
+    record_id: strawberry.ID = strawberry.field(description=RECORD_ID)
+    winner_id: strawberry.ID | None = strawberry.field(
+        default=None,
+        description="Id of the record that holds: the contested record or one that contests it. Null: none of them"
+        " holds, and all are retracted.",
+    )
+    rationale: str = strawberry.field(description=RATIONALE)
+    expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
+    idempotency_key: str | None = strawberry.field(default=None, description=KEY)
+
+    def as_request(self) -> domain.ResolveContest:
+        return domain.ResolveContest(
+            **_common(self),
+            winner_id=_maybe_id(self.winner_id, "winnerId"),
+        )
+
+
+@strawberry.input(description="Withdraw a record that was wrong, without a replacement.")
+class RetractInput:
+    record_id: strawberry.ID = strawberry.field(description=RECORD_ID)
+    rationale: str = strawberry.field(description=RATIONALE)
+    expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
+    idempotency_key: str | None = strawberry.field(default=None, description=KEY)
+
+    def as_request(self) -> domain.Retract:
+        return domain.Retract(
+            **_common(self),
+        )
+
+
+@strawberry.input(description="Merge records with the same content into one, with the sources and relations of all.")
+class MergeInput:
+    record_ids: list[strawberry.ID] = strawberry.field(
+        description=f"Ids of the records to merge, 2 to {MAX_MERGED}, of one type and scope. The most sensitive one"
+        " leads, the first among equals: entities are merged into it; other records are replaced by a new one."
+    )
+    payload: JSON | None = strawberry.field(
+        default=None,
+        description="Payload of the merged record. Default: the payload of the leading record, for entities with the"
+        " names and identifiers of all.",
+    )
+    rationale: str = strawberry.field(description=RATIONALE)
+    expected_version: int | None = strawberry.field(default=None, description=f"For the first record. {EXPECTED}")
+    idempotency_key: str | None = strawberry.field(default=None, description=KEY)
+
+    def as_request(self) -> domain.Merge:
+        ids = [parse_id(id_, path=["recordIds"]) for id_ in self.record_ids]
+        if not ids:
+            raise errors.InvalidInput("recordIds: name at least two records", path=["recordIds"])
+        return domain.Merge(
+            record_id=ids[0],
+            others=tuple(ids[1:]),
+            payload=cast(dict[str, Any] | None, self.payload),
+            rationale=self.rationale,
+            expected_version=self.expected_version,
+            idempotency_key=self.idempotency_key,
+        )
+
+
+@strawberry.input(description="Delete a record with its history. Its audit log is kept.")
+class DeleteRecordInput:
+    record_id: strawberry.ID = strawberry.field(description=RECORD_ID)
+    rationale: str = strawberry.field(description=RATIONALE)
+    expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
+    idempotency_key: str | None = strawberry.field(default=None, description=KEY)
+
+    def as_request(self) -> domain.Delete:
+        return domain.Delete(
+            **_common(self),
+        )
+
+
+@strawberry.input(description="Raise the salience of a record by its reinforcement gain, to at most 1.")
+class ReinforceInput:
+    record_id: strawberry.ID = strawberry.field(description=RECORD_ID)
+    rationale: str = strawberry.field(description=RATIONALE)
+    expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
+    idempotency_key: str | None = strawberry.field(default=None, description=KEY)
+
+    def as_request(self) -> domain.Reinforce:
+        return domain.Reinforce(
+            **_common(self),
+        )
+
+
+@strawberry.input(description="Lower the salience of a record, but not below its floor.")
+class PenalizeInput:
+    record_id: strawberry.ID = strawberry.field(description=RECORD_ID)
+    amount: float = strawberry.field(description="Amount to subtract from the salience; finite and at least 0.")
+    rationale: str = strawberry.field(description=RATIONALE)
+    expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
+    idempotency_key: str | None = strawberry.field(default=None, description=KEY)
+
+    def as_request(self) -> domain.Penalize:
+        return domain.Penalize(
+            **_common(self),
+            amount=self.amount,
+        )
+
+
+@strawberry.input(description="Pin or unpin a record. A pinned record keeps its present salience.")
+class PinInput:
+    record_id: strawberry.ID = strawberry.field(description=RECORD_ID)
+    pinned: bool = strawberry.field(
+        description="True to hold the salience at its present value; false to let it decay again from there."
+    )
+    rationale: str = strawberry.field(description=RATIONALE)
+    expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
+    idempotency_key: str | None = strawberry.field(default=None, description=KEY)
+
+    def as_request(self) -> domain.Pin:
+        return domain.Pin(
+            **_common(self),
+            pinned=self.pinned,
+        )
+
+
+def _maybe_id(id_: str | None, field: str) -> UUID | None:
+    return parse_id(id_, path=[field]) if id_ is not None else None

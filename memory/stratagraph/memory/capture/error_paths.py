@@ -1,0 +1,40 @@
+"""Paths of errors in a request of several captures, and keys that occur twice in it.
+
+While drafts are written, the path of an error begins with `#<position>` of the draft that it concerns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stratagraph.store.model.errors import InvalidInput, StratagraphError
+from stratagraph.store.records.candidates import RequestKey
+
+
+def refuse_repeated_keys(keys: Sequence[RequestKey]) -> None:
+    """Raise InvalidInput where two items have the same idempotency key."""
+    seen: set[bytes] = set()
+    for position, key in enumerate(keys):
+        if key.key_hash is None:
+            continue
+        if key.key_hash in seen:
+            raise InvalidInput(
+                "idempotencyKey: another item of the batch has the same key; give each item its own",
+                path=["items", str(position), "idempotencyKey"],
+            )
+        seen.add(key.key_hash)
+
+
+def set_request_path(error: StratagraphError, *, batch: bool) -> None:
+    """Remove the `#<position>` from the error's path; in a batch, replace it by `items.<position>`."""
+    if error.path and error.path[0].startswith("#"):
+        position = int(error.path.pop(0)[1:])
+        if batch:
+            at_item(error, position)
+
+
+def at_item(error: StratagraphError, position: int) -> StratagraphError:
+    """Prefix the error's path and message with `items.<position>`; return the error."""
+    error.path = ["items", str(position), *(error.path or [])]
+    error.args = (f"items.{position}: {error.message}",)
+    return error

@@ -1,0 +1,71 @@
+"""The rows that drafts become: new records, and the insertion of a write set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.write_set import WriteSet, provenance
+from stratagraph.store.model.enums import MemoryType, RecordState
+from stratagraph.store.model.words import record_terms
+from stratagraph.store.records.fact_keys import FactKeys
+from stratagraph.store.records.inserting import NewRecord, insert_records, insert_relations, relation_changes
+from stratagraph.store.records.support import references
+
+
+def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) -> NewRecord:
+    """Return the record that the draft becomes; `fact` replaces the draft's own fact keys."""
+    return NewRecord(
+        id=draft.id,
+        type=draft.type,
+        scope=draft.scope,
+        sensitivity=draft.sensitivity,
+        confidence=draft.confidence,
+        tags=draft.request.tags,
+        name=draft.name,
+        text=draft.text,
+        payload=draft.payload,
+        provenance=provenance(writes, draft),
+        occurred_at=draft.occurred_at,
+        decay=draft.decay,
+        deletion_policy=draft.deletion_policy,
+        terms=record_terms(writes.caller.tenant.index_key, draft.text, draft.request.summary or ""),
+        interpretation=writes.interpretations[draft.position],
+        handle=draft.handle,
+        fact=fact or draft.fact,
+        state=RecordState.CONTESTED if draft.position in writes.contested else RecordState.ACTIVE,
+        rationale=draft.request.reason_to_remember,
+    )
+
+
+async def insert_write_set(writes: WriteSet) -> None:
+    """Insert the records and relations of the write set, and add their changes to it.
+
+    Relations that existed before are removed from `writes.relations`.
+    """
+    actor, tenant = writes.caller.trust.actor, writes.caller.tenant
+    writes.changes += await insert_records(
+        writes.connection, writes.directory, tenant, [record for _, record in writes.records], actor=actor, at=writes.at
+    )
+    unique = {(r.source, r.predicate, r.target): (draft, r) for draft, r in reversed(writes.relations)}
+    writes.relations = list(unique.values())[::-1]
+    written = await insert_relations(
+        writes.connection, writes.directory, tenant, [relation for _, relation in writes.relations], at=writes.at
+    )
+    writes.changes += relation_changes(written)
+    ids = {relation.id for relation in written}
+    writes.relations = [(draft, relation) for draft, relation in writes.relations if relation.id in ids]
+
+
+def ids_with_record_sources(records: Sequence[tuple[Draft, NewRecord]]) -> set[UUID]:
+    """Return the ids of the new records, episodic ones apart, that name other records as sources.
+
+    A source named by id may be withdrawn or deleted, or may never have existed, so these records must be re-evaluated.
+    """
+    return {
+        record.id
+        for _, record in records
+        if record.type is not MemoryType.EPISODIC
+        and any(isinstance(reference, UUID) for reference in references(record.provenance))
+    }

@@ -1,0 +1,45 @@
+"""Cursors of pages: opaque strings that hold the key of the last item."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from uuid import UUID
+
+from stratagraph.store.model.errors import InvalidInput
+
+
+def encode_id(id_: UUID) -> str:
+    """Return the cursor of a record."""
+    return _encode(id_.bytes)
+
+
+def decode_id(cursor: str) -> UUID:
+    """Return the record id in a cursor. Raises InvalidInput if it is not a cursor of `encode_id`."""
+    return UUID(bytes=_decode(cursor, length=16))
+
+
+def encode_version(number: int) -> str:
+    """Return the cursor of a version of a record."""
+    return _encode(number.to_bytes(8))
+
+
+def decode_version(cursor: str) -> int:
+    """Return the version number in a cursor. Raises InvalidInput if it is not a cursor of `encode_version`."""
+    return int.from_bytes(_decode(cursor, length=8), signed=True)
+
+
+def _encode(key: bytes) -> str:
+    return base64.urlsafe_b64encode(key).decode().rstrip("=")
+
+
+def _decode(cursor: str, *, length: int) -> bytes:
+    try:
+        key = base64.urlsafe_b64decode(cursor + "==")
+    except (ValueError, binascii.Error):
+        key = b""
+    if len(key) != length:
+        raise InvalidInput(
+            f"after: {cursor!r} is not a cursor; give `pageInfo.endCursor` of the previous page", path=["after"]
+        )
+    return key

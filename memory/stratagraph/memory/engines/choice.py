@@ -1,0 +1,64 @@
+"""Which engine answers, and why it is not the preferred one. Pure.
+
+`auto` means SQL: within the bounds of a request SQL is the faster engine on one machine, and it is never behind
+(docs/decisions/007-one-engine-choice.md). `neo4j` takes load off Postgres; SQL answers where the mirror cannot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from stratagraph.store.mirror.freshness import Freshness
+
+Preference = Literal["auto", "sql", "neo4j"]
+EngineName = Literal["sql", "neo4j"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredBy:
+    """The engine of an answer, and why it is not the preferred one (None if it is).
+
+    `mirror_lag_seconds` is the age of the oldest change that the mirror lacks; None without a mirror.
+    """
+
+    engine: EngineName
+    fallback: str | None = None
+    mirror_lag_seconds: float | None = None
+
+
+def choose(
+    preference: Preference,
+    freshness: Freshness | None,
+    *,
+    mirrored: bool,
+    failure: str | None,
+    past: bool = False,
+    expands: bool = True,
+) -> AnsweredBy:
+    """Return the engine to ask first.
+
+    `mirrored` says whether there is a mirror, `failure` why it is not asked at the moment, `past` whether the question
+    is about a past instant, and `expands` whether it follows any relation at all.
+    """
+    lag_seconds = freshness.seconds if freshness is not None else None
+    fallback = None
+    if preference == "neo4j":
+        if past:
+            fallback = "the mirror shows only the present"
+        elif mirrored and expands:
+            fallback = _against(freshness, failure)
+            if fallback is None:
+                return AnsweredBy(engine="neo4j", mirror_lag_seconds=lag_seconds)
+    return AnsweredBy(engine="sql", fallback=fallback, mirror_lag_seconds=lag_seconds)
+
+
+def _against(freshness: Freshness | None, failure: str | None) -> str | None:
+    """Return why the mirror must not be asked now, or None if it may be."""
+    if freshness is None:
+        return "nothing is known of the mirror yet"
+    if not freshness.whole:
+        return "the mirror is being filled"
+    if failure is not None:
+        return f"the mirror failed a moment ago: {failure}"
+    return None

@@ -1,0 +1,158 @@
+"""Asking the mirror where it is preferred and can answer, and SQL otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import TypeVar
+from uuid import UUID
+
+import structlog
+
+from stratagraph.memory.engines.breaker import Breaker
+from stratagraph.memory.engines.choice import AnsweredBy, Preference, choose
+from stratagraph.memory.engines.mirror import MirrorEngine
+from stratagraph.store.feed.consumer import Feed
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
+from stratagraph.store.model.errors import MirrorUnavailable
+
+DEADLINE_S = 2.0  # seconds for all reads of one question in the mirror
+SEQUENCE_WITHIN_S = 0.2  # seconds that a question waits for the mirror to reach the sequence it asks for
+SEQUENCE_STEP_S = 0.02  # seconds between two looks
+_NO_RECORD = UUID(int=0)
+_log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+
+class MirrorBehind(Exception):
+    """Postgres does not confirm what the mirror found, so SQL must answer. The mirror is late and has not failed."""
+
+
+class Engines:
+    """The engines of one process: one preference and one breaker for all questions. Safe to call from many tasks.
+
+    While open (`async with`), a mirror that failed is tried again in the background. `deadline_s` is how long the
+    mirror may take for one question, in seconds; after that SQL answers.
+    """
+
+    def __init__(
+        self,
+        *,
+        mirror: MirrorEngine | None = None,
+        feed: Feed | None = None,
+        freshness: MirrorFreshness | None = None,
+        preference: Preference = "auto",
+        deadline_s: float = DEADLINE_S,
+    ) -> None:
+        self.breaker = Breaker()
+        self.deadline_s = deadline_s
+        self._mirror = mirror
+        self._feed = feed
+        self._freshness = freshness
+        self._preference = preference
+        self._opened = False
+        self._trial: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Engines:
+        self._opened = True
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._opened = False
+        trial, self._trial = self._trial, None
+        if trial is not None:
+            trial.cancel()
+            with suppress(asyncio.CancelledError):
+                await trial
+
+    async def ask(
+        self,
+        caller: Caller,
+        *,
+        in_mirror: Callable[[MirrorEngine, Freshness, AnsweredBy], Awaitable[T]],
+        in_sql: Callable[[AnsweredBy], Awaitable[T]],
+        at_least: str | None = None,
+        past: bool = False,
+        expands: bool = True,
+    ) -> T:
+        """Return the answer of the mirror where it is preferred and can answer, otherwise that of SQL.
+
+        `at_least` is a transaction id that the answer must reflect. For `past` and `expands` see `choose`.
+        `in_mirror` raises MirrorUnavailable where the mirror fails, which opens the breaker, and MirrorBehind where
+        Postgres does not confirm what it found. Each answer states the AnsweredBy that it is called with.
+        """
+        freshness = await self._freshness_for(caller)
+        self._try_again(caller, freshness)
+        by = choose(
+            self._preference,
+            freshness,
+            mirrored=self._mirror is not None,
+            failure=self.breaker.failure,
+            past=past,
+            expands=expands,
+        )
+        if self._mirror is None or freshness is None or by.engine == "sql":
+            return await in_sql(by)
+        if at_least is not None and not await self._has_reached(at_least):
+            fallback = "the mirror has not reached the asked sequence yet"
+        else:
+            try:
+                return await in_mirror(self._mirror, freshness, by)
+            except MirrorBehind:
+                fallback = "the mirror is behind"
+            except MirrorUnavailable as error:
+                self._failed(error.message)
+                fallback = error.message
+        return await in_sql(replace(by, engine="sql", fallback=fallback))
+
+    @asynccontextmanager
+    async def deadline(self) -> AsyncIterator[None]:
+        """Raise MirrorUnavailable where the block takes longer than a question in the mirror may."""
+        try:
+            async with asyncio.timeout(self.deadline_s):
+                yield
+        except TimeoutError:
+            raise MirrorUnavailable(f"the mirror took longer than {self.deadline_s:g} s") from None
+
+    async def _freshness_for(self, caller: Caller) -> Freshness | None:
+        if self._mirror is None or self._freshness is None:
+            return None
+        return await self._freshness.of_if_available(caller.tenant.id)
+
+    async def _has_reached(self, transaction: str) -> bool:
+        if self._feed is None:
+            return False
+        until = time.monotonic() + SEQUENCE_WITHIN_S
+        while not await self._feed.seen(transaction):
+            if time.monotonic() >= until:
+                return False
+            await asyncio.sleep(SEQUENCE_STEP_S)
+        return True
+
+    def _failed(self, reason: str) -> None:
+        if self.breaker.open(reason, time.monotonic()):
+            _log.warning("mirror does not answer", reason=reason)
+
+    def _try_again(self, caller: Caller, freshness: Freshness | None) -> None:
+        """Start a trial in the background if one is due, unless one is under way."""
+        if self._mirror is None or freshness is None or not freshness.whole or not self._opened:
+            return
+        under_way = self._trial is not None and not self._trial.done()
+        if not under_way and self.breaker.start_trial(time.monotonic()):
+            self._trial = asyncio.create_task(self._try(self._mirror, caller, freshness), name="trial of the mirror")
+
+    async def _try(self, mirror: MirrorEngine, caller: Caller, freshness: Freshness) -> None:
+        """Read the relations of a record that does not exist, which also compares the mirror's position."""
+        try:
+            async with self.deadline():
+                reader = mirror.graph_reader(freshness)
+                await reader.edges_of(caller, [_NO_RECORD], fan_out=1, history=False)
+        except MirrorUnavailable as error:
+            self._failed(error.message)
+        else:
+            if self.breaker.close():
+                _log.info("mirror answers again")

@@ -1,0 +1,97 @@
+"""Erasing one record or one entity, in one transaction."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from stratagraph.memory.erase.context import ErasureContext
+from stratagraph.memory.erase.deletion import Seeds, delete_with_traces, visible_records
+from stratagraph.memory.erase.names import list_elsewhere
+from stratagraph.memory.erase.receipts import find_earlier, new_receipt
+from stratagraph.memory.erase.request import Erase, ErasureResult
+from stratagraph.memory.retrying import retried
+from stratagraph.memory.revise.unit_of_work import UnitOfWork
+from stratagraph.store.erasure.closure import erasure_closure
+from stratagraph.store.erasure.counts import count_records
+from stratagraph.store.erasure.entities import linked_records, merged_entities
+from stratagraph.store.erasure.receipts import ErasureKind, Tally, insert_receipt
+from stratagraph.store.erasure.removal import mark_erased
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.model.errors import RecordNotFound
+from stratagraph.store.model.trust import Visibility
+from stratagraph.store.postgres.database import Connection, Role, elevated
+from stratagraph.store.records.tombstones import find_tombstones
+
+
+async def erase_single(context: ErasureContext, caller: Caller, request: Erase) -> ErasureResult:
+    """Erase one record or entity, and return the result."""
+
+    async def transaction() -> tuple[ErasureResult, tuple[bytes, ...]]:
+        async with context.database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
+            earlier = await find_earlier(connection, caller.tenant, caller.trust.actor, request)
+            if earlier is not None:
+                return earlier, ()
+            seeds = await _find_seeds(context, connection, caller, request)
+            if seeds.has_tombstone and not await mark_erased(connection, caller.tenant, *seeds.ids):
+                raise RecordNotFound(request.record_id, path=["recordId"])
+            tally = Tally()
+            done = await delete_with_traces(context, connection, caller, seeds, tally, request)
+            receipt = new_receipt(
+                caller.tenant,
+                caller.trust.actor,
+                request,
+                tally,
+                started_at=context.clock.now(),
+                is_finished=True,
+            )
+            if done.names:
+                receipt = await list_elsewhere(connection, caller, receipt, done.names)
+            await insert_receipt(connection, receipt)
+            return ErasureResult(receipt=receipt), done.orphans
+
+    result, orphans = await retried(transaction)
+    await context.discard(caller.tenant, orphans)
+    return result
+
+
+async def preview_single(
+    context: ErasureContext, connection: Connection, caller: Caller, request: Erase
+) -> dict[str, int]:
+    """Return the number of records of each type that the erasure would delete, among those visible to the caller."""
+    seeds = await _find_seeds(context, connection, caller, request)
+    closure = await erasure_closure(connection, caller.tenant, seeds.ids, whole=True)
+    visible = await visible_records(context, connection, caller, closure.ids)
+    return await count_records(connection, caller.tenant, visible)
+
+
+async def _find_seeds(context: ErasureContext, connection: Connection, caller: Caller, request: Erase) -> Seeds:
+    """Return the records that the request names; `erasure_closure` finds the others."""
+    if request.kind is ErasureKind.RECORD:
+        assert request.record_id is not None
+        return await _find_record(context, connection, caller, request.record_id)
+    assert request.entity_id is not None
+    entities = await merged_entities(connection, caller.tenant, request.entity_id)
+    if not entities:
+        raise RecordNotFound(
+            request.entity_id,
+            f"There is no entity {request.entity_id} that this credential may see.",
+            path=["entityId"],
+        )
+    return Seeds(entities | await linked_records(connection, caller.tenant, entities))
+
+
+async def _find_record(context: ErasureContext, connection: Connection, caller: Caller, id_: UUID) -> Seeds:
+    """Return the record, or the one that was deleted or pruned and left rationales and captures."""
+    work = UnitOfWork(connection, context.directory, caller, context.clock.now(), "")
+    try:
+        await work.targets([id_], path=["recordId"])
+    except RecordNotFound:
+        tombstone = (await find_tombstones(connection, caller.tenant, [id_])).get(id_)
+        if tombstone is None:
+            raise
+        scope = (await context.directory.scope_names([tombstone.scope]))[tombstone.scope]
+        if caller.trust.visibility(scope=scope, sensitivity=tombstone.sensitivity) is not Visibility.FULL:
+            raise
+        caller.trust.scope_for_write(scope)
+        return Seeds({id_}, has_tombstone=True)
+    return Seeds({id_})

@@ -1,0 +1,130 @@
+"""The neighbourhood of the roots, found by the chosen engine and read back from Postgres as the caller may see it.
+
+A mirror that is behind may find what the caller may no longer see. Then its whole answer is dropped and SQL walks
+instead. To leave out only what is not confirmed would not do: it has used up limits, so its number could be inferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from stratagraph.memory.engines.choice import AnsweredBy
+from stratagraph.memory.engines.mirror import MirrorEngine
+from stratagraph.memory.engines.service import Engines, MirrorBehind
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.mirror.freshness import Freshness
+from stratagraph.store.model.records import MemoryRecord, Relation
+from stratagraph.store.postgres.database import Connection
+from stratagraph.store.records.past import PastReader
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.traversal.neighbourhood import (
+    GraphReader,
+    Limits,
+    Neighbourhood,
+    SqlGraphReader,
+    hubs_among,
+    neighbourhood,
+)
+from stratagraph.store.traversal.past import PastGraphReader
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """One expansion of `roots`, which either engine can make. `scores` order records that are equally near."""
+
+    caller: Caller
+    roots: Sequence[UUID]
+    limits: Limits
+    scores: Mapping[UUID, float]
+
+    @property
+    def expands(self) -> bool:
+        """Whether any relation is followed."""
+        return bool(self.roots) and self.limits.hops > 0
+
+    async def by(self, engine: GraphReader) -> Neighbourhood:
+        """Return what `engine` finds; nothing of it is confirmed."""
+        return await neighbourhood(engine, self.caller, self.roots, self.limits, scores=self.scores)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmedWalk:
+    """A neighbourhood, and its records and relations as Postgres has them for the caller."""
+
+    neighbourhood: Neighbourhood
+    answered_by: AnsweredBy
+    records: dict[UUID, MemoryRecord]
+    relations: list[Relation]
+
+
+async def confirmed_walk(
+    engines: Engines,
+    connection: Connection,
+    reader: Reader | PastReader,
+    walk: Walk,
+    *,
+    at_least: str | None = None,
+    at: datetime | None = None,
+) -> ConfirmedWalk:
+    """Walk with the chosen engine and read back what it found.
+
+    `at_least` is a transaction id that the answer must reflect, `at` a past instant to walk at, which the mirror does
+    not show.
+    """
+
+    async def in_mirror(mirror: MirrorEngine, freshness: Freshness, by: AnsweredBy) -> ConfirmedWalk:
+        async with engines.deadline():
+            found = await walk.by(mirror.graph_reader(freshness))
+        return await _confirm(connection, reader, walk, found, by)
+
+    async def in_sql(by: AnsweredBy) -> ConfirmedWalk:
+        engine: GraphReader = SqlGraphReader(connection=connection) if at is None else PastGraphReader(connection, at)
+        found = await walk.by(engine)
+        return ConfirmedWalk(
+            neighbourhood=found,
+            answered_by=by,
+            records=await reader.records(found.hops, current=True),
+            relations=await reader.relations(found.edges),
+        )
+
+    return await engines.ask(
+        walk.caller,
+        in_mirror=in_mirror,
+        in_sql=in_sql,
+        at_least=at_least,
+        past=at is not None,
+        expands=walk.expands,
+    )
+
+
+async def _confirm(
+    connection: Connection, reader: Reader | PastReader, walk: Walk, found: Neighbourhood, by: AnsweredBy
+) -> ConfirmedWalk:
+    """Return what the mirror found as Postgres has it, or raise MirrorBehind.
+
+    Postgres must have every record and relation for the caller. Wherever the mirror says that a limit kept something
+    out or that a record is a hub, Postgres must have more as well.
+    """
+    kept_out = [edge for edges in found.kept_out.values() for edge in edges]
+    records = await reader.records({*found.hops, *(edge.far for edge in kept_out)}, current=True)
+    relations = {one.id: one for one in await reader.relations({*found.edges, *(edge.id for edge in kept_out)})}
+    if not (found.hops.keys() <= records.keys() and found.edges.keys() <= relations.keys()):
+        raise MirrorBehind
+    if any(records[id_].redacted and id_ not in found.leaves for id_ in found.hops):
+        raise MirrorBehind
+    for witnesses in found.kept_out.values():
+        if not any(edge.far in records and edge.id in relations for edge in witnesses):
+            raise MirrorBehind
+    if found.hubs and not set(found.hubs) <= await hubs_among(
+        SqlGraphReader(connection=connection), walk.caller, found.hubs
+    ):
+        raise MirrorBehind
+    return ConfirmedWalk(
+        neighbourhood=found,
+        answered_by=by,
+        records={id_: records[id_] for id_ in found.hops},
+        relations=[relations[id_] for id_ in found.edges],
+    )

@@ -1,0 +1,121 @@
+"""Forking a variant of a record, for conditions under which the record does not hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from stratagraph.memory.capture import facts as capture_facts
+from stratagraph.memory.capture.naming import resolve_names
+from stratagraph.memory.capture.new_records import new_record
+from stratagraph.memory.revise.in_place import CHANGED_IN_PLACE
+from stratagraph.memory.revise.request import Fork
+from stratagraph.memory.revise.slots import check_slot, lock_slot
+from stratagraph.memory.revise.successor import successor
+from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_current, require_version
+from stratagraph.store.audit.events import AuditEvent
+from stratagraph.store.model.enums import AuditAction, MemoryType
+from stratagraph.store.model.errors import ConditionsOverlap, InvalidInput
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.records.fact_keys import disjoint
+from stratagraph.store.records.facts import make_single_valued
+
+FORKED_FROM = "forked_from"
+
+
+async def fork(work: UnitOfWork, request: Fork) -> UUID:
+    """Write a variant of the record and return its id.
+
+    Raises ConditionsOverlap unless its conditions exclude those of the record and, for a fact, of all other facts of
+    the slot.
+    """
+    old = (await work.targets([request.record_id], path=["recordId"]))[0]
+    refuse_episodes([old])
+    if old.type in CHANGED_IN_PLACE:
+        raise InvalidInput(
+            f"recordId: {old.type.label} records cannot be forked; supersede changes them in place", path=["recordId"]
+        )
+    if not request.conditions:
+        raise InvalidInput(
+            "conditions: give at least one key; the variant holds only under these conditions", path=["conditions"]
+        )
+    payload = _conditioned(old, request)
+    draft = successor(
+        old, payload, request.evidence, actor=work.caller.trust.actor, rationale=request.rationale, now=work.at
+    )
+    if old.type is not MemoryType.SEMANTIC and not _excludes(old.type, old.payload or {}, draft.payload):
+        raise ConditionsOverlap(
+            "conditions: the record and this variant can apply together; give other values for a key of the record",
+            path=["conditions"],
+        )
+    writes = await work.writes(draft)
+    await resolve_names(writes)
+    if old.type is MemoryType.SEMANTIC:
+        slot, facts = await lock_slot(work, writes, draft, [old])
+        assert draft.fact is not None
+        draft.fact = replace(draft.fact, single_valued=True)
+    rows = await work.lock([old.id], with_derived=False)
+    require_version(rows[old.id], request.expected_version)
+    require_current(rows)
+    writes.at = work.at
+    if old.type is MemoryType.SEMANTIC:
+        same = await check_slot(work, draft, slot, facts, leaving=set())
+        if same is not None:
+            raise ConditionsOverlap(f"payload: fact {same.id} is equal to this one", path=["payload"])
+        capture_facts.require_one_value(facts, "payload")
+        await make_single_valued(work.connection, work.caller.tenant, slot)
+    writes.records.append((draft, new_record(writes, draft)))
+    writes.relate(draft, draft.id, old.id, FORKED_FROM, 0.8)
+    await work.write(writes)
+    work.touched.append(old.id)
+    event = AuditEvent(record=old.id, action=AuditAction.FORK, rationale=f"forked as {draft.id}: {work.rationale}")
+    await work.audit([event])
+    return draft.id
+
+
+def _conditioned(old: MemoryRecord, request: Fork) -> dict[str, Any]:
+    """Return the payload with the fork's conditions added, at the place where its type has them."""
+    payload = dict(request.payload)
+    known = old.payload or {}
+    match old.type:
+        case MemoryType.SEMANTIC:
+            validity = dict(payload.get("validity") or {})
+            conditions = {**(validity.get("conditions") or {}), **request.conditions}
+            timed = {key: validity[key] for key in ("start", "end") if key in validity}
+            payload["validity"] = {"mode": "conditional", "conditions": conditions, **timed}
+            payload.setdefault("subject", known.get("subject"))
+            payload.setdefault("predicate", known.get("predicate"))
+            payload["revision_policy"] = "fork"
+            if (payload["subject"], payload["predicate"]) != (known.get("subject"), known.get("predicate")):
+                raise InvalidInput(
+                    "payload: a variant has the subject and predicate of the fact it is a variant of",
+                    path=["payload", "subject"],
+                )
+        case MemoryType.COMPETENCE:
+            triggers = payload.get("triggers") or known.get("triggers") or []
+            payload["triggers"] = [
+                {**trigger, "conditions": {**(trigger.get("conditions") or {}), **request.conditions}}
+                for trigger in triggers
+            ]
+        case _:
+            constraints = payload.get("constraints")
+            payload["constraints"] = {**(constraints if isinstance(constraints, dict) else {}), **request.conditions}
+    return payload
+
+
+def _excludes(memory_type: MemoryType, old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Return whether two skills or plans never apply to the same case."""
+    if memory_type is MemoryType.PLAN_GRAPH:
+        ours, theirs = old.get("constraints"), new.get("constraints")
+        return isinstance(ours, dict) and isinstance(theirs, dict) and _disjoint(ours, theirs)
+    return all(
+        _disjoint(trigger.get("conditions") or {}, other.get("conditions") or {})
+        for trigger in old.get("triggers") or ()
+        for other in new.get("triggers") or ()
+        if trigger["signal"] == other["signal"]
+    )
+
+
+def _disjoint(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
+    return disjoint({"conditions": ours}, {"conditions": theirs})

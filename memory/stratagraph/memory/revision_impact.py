@@ -1,0 +1,72 @@
+"""A preview of what retracting or correcting a record would do to the records derived from it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from stratagraph.memory import propagation
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.enums import RecordState
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.postgres.database import Connection, elevated
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.support import fetch_downstream, fetch_support
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionImpact:
+    """A derived record, the state that it would have, and the number of its sources that would still be valid."""
+
+    record: MemoryRecord
+    becomes: RecordState
+    sources_left: int
+
+
+async def preview_impact(
+    connection: Connection, directory: Directory, caller: Caller, id_: UUID, *, now: datetime
+) -> list[RevisionImpact]:
+    """Return the impact of retracting or correcting `id_` on the records derived from it, nearest first.
+
+    Considers at most `propagation.BUDGET` records, whatever the caller may see, and changes nothing.
+    """
+    unrestricted = caller.unrestricted()
+    async with elevated(connection, unrestricted.bounds):
+        derived = await fetch_downstream(connection, caller.tenant, [id_])
+        order = _nearest_first(derived, id_)[: propagation.BUDGET]
+        records = await Reader(connection, directory, unrestricted, now).records(order)
+        invalid = {id_}
+        while True:  # each pass finds the records that rested on those found by the one before
+            support = await fetch_support(connection, unrestricted.tenant, records, without=invalid)
+            becomes = {
+                one: of_one.next_state(records[one].state, is_supported=bool(of_one.valid))
+                for one, of_one in support.items()
+            }
+            inactive = {one for one, state in becomes.items() if state is not RecordState.ACTIVE}
+            if inactive <= invalid:
+                break
+            invalid |= inactive
+    return [
+        RevisionImpact(record=records[one], becomes=becomes[one], sources_left=len(support[one].valid))
+        for one in order
+        if one in records
+    ]
+
+
+def _nearest_first(derived: Mapping[UUID, frozenset[UUID]], start: UUID) -> list[UUID]:
+    """Return the derived records in the order of their distance from `start`, by id within one distance."""
+    order: dict[UUID, None] = {}
+    frontier = {start}
+    while frontier:
+        level = sorted(id_ for id_, sources in derived.items() if id_ not in order and sources & frontier)
+        order |= dict.fromkeys(level)
+        frontier = set(level)
+    return list(order)
+
+
+def visible_impacts(impacts: Collection[RevisionImpact], visible: Mapping[UUID, MemoryRecord]) -> list[RevisionImpact]:
+    """Return the impacts on records in `visible`, with these records as the caller may see them."""
+    return [replace(one, record=visible[one.record.id]) for one in impacts if one.record.id in visible]

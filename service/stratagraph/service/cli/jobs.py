@@ -1,0 +1,148 @@
+"""`stratagraph jobs`: the background jobs, their last and next runs, and the rows that they set aside."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Column, Table
+
+from stratagraph.service.cli.output import ID_WIDTH, people, print_json, with_runtime
+from stratagraph.service.runtime import Runtime
+from stratagraph.store.jobs.leases import JobState
+from stratagraph.store.jobs.set_aside import list_set_aside
+from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
+from stratagraph.store.postgres.database import Role
+
+app = typer.Typer(
+    help="Background jobs: closing silent episodes, pruning, counting words and so on. Servers started with"
+    " `stratagraph serve` (all parts, or `--only jobs`) run each job on its own schedule, one server at a time.",
+    no_args_is_help=True,
+)
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
+SHOWN = 200  # rows that are set aside, listed at once
+
+
+@app.command("list")
+def list_(json: Json = False) -> None:
+    """List every job with its last run, what that run did, and its next run."""
+
+    async def work(runtime: Runtime) -> list[dict[str, Any]]:
+        await runtime.leases.register(runtime.jobs.jobs)
+        states = {state.name: state for state in await runtime.leases.states()}
+        return [
+            {**_as_json(states[name]), "summary": job.summary, "interval_s": job.config.interval_s}
+            for name, job in runtime.jobs.jobs.items()
+        ]
+
+    found = with_runtime(work)
+    if json:
+        print_json(found)
+        return
+    table = Table("job", "every", "last run", "took", "result", "next run", "runs", "failed", "set aside")
+    for one in found:
+        last = f"{one['finished_at']:%Y-%m-%d %H:%M:%S}" if one["finished_at"] else "never"
+        result = one["error"] or ", ".join(f"{name} {count}" for name, count in one["result"].items() if count) or "–"
+        table.add_row(
+            one["name"],
+            f"{one['interval_s']:g} s",
+            last,
+            f"{one['took_s']:.2f} s" if one["took_s"] is not None else "–",
+            result,
+            f"running on {one['owner']}" if one["is_running"] else f"{one['next_run_at']:%Y-%m-%d %H:%M:%S}",
+            str(one["runs"]),
+            str(one["failed_runs"]),
+            str(one["set_aside"]),
+        )
+    people.print(table)
+
+
+@app.command("run")
+def run_(
+    name: Annotated[str, typer.Argument(help="The job's name, as `stratagraph jobs list` shows it.")],
+    json: Json = False,
+) -> None:
+    """Run one job now, whether it is due or not, and print what it did. Exits with 1 if the run failed."""
+
+    async def work(runtime: Runtime) -> dict[str, Any]:
+        if name not in runtime.jobs.jobs:
+            raise InvalidInput(
+                f"NAME: there is no job {name!r}; choose one of {', '.join(sorted(runtime.jobs.jobs))}", path=["name"]
+            )
+        run = await runtime.jobs.run_once(name)
+        if run is None:
+            raise StoreUnavailable(f"Another server is running {name} at this moment; try again when it has finished.")
+        return {"job": run.job, "result": dict(run.counts), "error": run.error, "took_s": round(run.took_s, 3)}
+
+    found = with_runtime(work)
+    if json:
+        print_json(found)
+    elif found["error"] is None:
+        counts = ", ".join(f"{name} {count}" for name, count in found["result"].items())
+        people.print(f"{found['job']} ran in {found['took_s']:.2f} s: {counts}.")
+    else:
+        people.print(f"{found['job']} failed after {found['took_s']:.2f} s: {found['error']}.")
+    if found["error"] is not None:
+        raise typer.Exit(1)
+
+
+@app.command("set-aside")
+def set_aside(
+    job: Annotated[str | None, typer.Option("--job", help="Only the rows of this job.")] = None,
+    json: Json = False,
+) -> None:
+    """List the rows that jobs could not process, the kind of the error, and when each is tried again."""
+
+    async def work(runtime: Runtime) -> list[dict[str, Any]]:
+        async with runtime.database.background(Role.JOBS) as connection:
+            rows = await list_set_aside(connection, job=job, limit=SHOWN)
+        return [
+            {
+                "job": row.job,
+                "tenant": row.tenant,
+                "id": row.id,
+                "error": row.error,
+                "attempts": row.attempts,
+                "since": row.since,
+                "next_try_at": row.next_try_at,
+            }
+            for row in rows
+        ]
+
+    found = with_runtime(work)
+    if json:
+        print_json(found)
+        return
+    if not found:
+        people.print("No rows are set aside.")
+        return
+    table = Table("job", Column("id", min_width=ID_WIDTH), "error", "attempts", "since", "next try")
+    for one in found:
+        table.add_row(
+            one["job"],
+            str(one["id"]),
+            one["error"],
+            str(one["attempts"]),
+            f"{one['since']:%Y-%m-%d %H:%M:%S}",
+            f"{one['next_try_at']:%Y-%m-%d %H:%M:%S}",
+        )
+    people.print(table)
+
+
+def _as_json(state: JobState) -> dict[str, Any]:
+    return {
+        "name": state.name,
+        "owner": state.owner,
+        "is_running": state.is_running,
+        "next_run_at": state.next_run_at,
+        "started_at": state.started_at,
+        "finished_at": state.finished_at,
+        "took_s": state.took_s,
+        "result": dict(state.result),
+        "error": state.error,
+        "failures": state.failures,
+        "runs": state.runs,
+        "failed_runs": state.failed_runs,
+        "totals": dict(state.totals),
+        "set_aside": state.set_aside,
+    }

@@ -1,0 +1,48 @@
+"""What the commands on the mirror share: the worker, a tenant's number, a progress bar."""
+
+from __future__ import annotations
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from stratagraph.graph_sync.worker import SyncWorker
+from stratagraph.service.cli.output import errors
+from stratagraph.service.runtime import Runtime
+from stratagraph.store.model.errors import InvalidInput, MirrorUnavailable
+
+
+def new_worker(runtime: Runtime) -> SyncWorker:
+    """Return a worker of the configured mirror. Raises MirrorUnavailable if none is configured."""
+    worker = runtime.sync_worker()
+    if worker is None:
+        raise no_mirror()
+    return worker
+
+
+async def tenant_number(runtime: Runtime, name: str | None) -> int | None:
+    """Return the number of a tenant; None for no name. Raises InvalidInput for an unknown name."""
+    if name is None:
+        return None
+    found = await runtime.directory.tenant(name)
+    if found is None:
+        raise InvalidInput(f"--tenant: there is no tenant {name!r}", path=["--tenant"])
+    return found.id
+
+
+def progress_bar(quiet: bool) -> Progress:
+    """Return a progress bar on standard error, which shows nothing if `quiet`."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=errors,
+        disable=quiet,
+        transient=True,
+    )
+
+
+def no_mirror() -> MirrorUnavailable:
+    """Return the error for commands that need a mirror where none is configured."""
+    return MirrorUnavailable(
+        "No mirror is configured: set STRATAGRAPH_NEO4J_URI, or start a local Neo4j with `stratagraph neo4j start`."
+    )

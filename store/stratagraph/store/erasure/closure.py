@@ -1,0 +1,131 @@
+"""The closure of an erasure: all records that an erasure of some records takes along.
+
+A record takes along the records derived from it alone, through any number of steps; an episode takes its members; the
+last record that names an entity takes the entity that was created for it. See docs/specification.md, Forgetting and
+erasing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.erasure.traces import find_traces
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.sealing.contents import open_contents
+from stratagraph.store.model.predicates import DERIVATIONS
+from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.records.support import references
+
+_CAPTURE_REF = re.compile(r"candidate:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureClosure:
+    """`ids` are the records to erase; `survivors` were derived from some of them and have other support."""
+
+    ids: frozenset[UUID]
+    survivors: frozenset[UUID]
+
+
+async def erasure_closure(
+    connection: AsyncConnection, tenant: Tenant, seeds: Collection[UUID], *, whole: bool
+) -> ErasureClosure:
+    """Return the records that an erasure of `seeds` takes along, `seeds` included.
+
+    With `whole`, an episode takes its members along, and an episode whose members are all erased is erased too.
+    """
+    ids, survivors = set(seeds), frozenset[UUID]()
+    while True:
+        before = len(ids)
+        if whole:
+            ids |= await _fetch_ids(connection, "fetch_episode_members", tenant, ids)
+            ids |= await _fetch_ids(connection, "fetch_emptied_episodes", tenant, ids)
+        unsupported, survivors = await _derived(connection, tenant, ids)
+        ids |= unsupported
+        ids |= await _orphaned_entities(connection, tenant, ids)
+        if len(ids) == before:
+            return ErasureClosure(frozenset(ids), survivors)
+
+
+async def related_records(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> set[UUID]:
+    """Return the other records that may repeat content of `ids`: related ones, and entities captured with them."""
+    return await _fetch_ids(connection, "fetch_related_records", tenant, ids)
+
+
+async def _fetch_ids(connection: AsyncConnection, statement: str, tenant: Tenant, ids: Collection[UUID]) -> set[UUID]:
+    return {row["id"] for row in await fetch(connection, statement, tenant=tenant.id, ids=list(ids))}
+
+
+async def _derived(
+    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]
+) -> tuple[set[UUID], frozenset[UUID]]:
+    """Return the records that rest on nothing but `ids`, and those that have other support.
+
+    Records that support only each other have no support.
+    """
+    sources_of: dict[UUID, set[UUID | str]] = {}
+    frontier = set(ids)
+    while frontier:
+        rows = await fetch(
+            connection,
+            "fetch_derived_records",
+            tenant=tenant.id,
+            ids=list(frontier),
+            known=[*ids, *sources_of],
+            derivations=sorted(DERIVATIONS),
+        )
+        for row, content in zip(rows, await open_contents(tenant.keyring, rows), strict=True):
+            provenance = row["provenance"] if content is None else content["provenance"]
+            sources_of[row["id"]] = (references(provenance) | set(row["sources"])) - {row["id"]}
+        frontier = {row["id"] for row in rows}
+    sources = {source for of_one in sources_of.values() for source in of_one if isinstance(source, UUID)}
+    invalid = set(ids)
+    if sources_of:
+        invalid |= await _fetch_ids(connection, "fetch_deleted_sources", tenant, sources)
+    supported: set[UUID] = set()
+    while True:
+        added = {
+            id_
+            for id_, of_one in sources_of.items()
+            if id_ not in supported
+            and any(source not in invalid and (source not in sources_of or source in supported) for source in of_one)
+        }
+        if not added:
+            return sources_of.keys() - supported, frozenset(supported)
+        supported |= added
+
+
+async def _orphaned_entities(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> set[UUID]:
+    """Return the entities that no record besides `ids` names, and whose sources are all erased or deleted already."""
+    rows = await fetch(connection, "fetch_orphaned_entities", tenant=tenant.id, ids=list(ids))
+    if not rows:
+        return set()
+    traces = await find_traces(connection, tenant, ids)
+    refs_of = {
+        row["id"]: _source_refs(row["provenance"] if content is None else content["provenance"])
+        for row, content in zip(rows, await open_contents(tenant.keyring, rows), strict=True)
+    }
+    captures = {ref for refs in refs_of.values() for ref in refs if _CAPTURE_REF.fullmatch(ref)}
+    remaining = await fetch(
+        connection,
+        "fetch_remaining_captures",
+        tenant=tenant.id,
+        captures=[UUID(ref.removeprefix("candidate:")) for ref in captures],
+        ids=list(ids),
+    )
+    deleted = captures - {f"candidate:{row['id']}" for row in remaining}
+    return {
+        row["id"]
+        for row in rows
+        if row["is_created"] or all(ref in deleted or traces.names(ref) for ref in refs_of[row["id"]])
+    }
+
+
+def _source_refs(provenance: Mapping[str, Any] | None) -> list[str]:
+    return [source["ref"] for source in (provenance or {}).get("sources", ())]

@@ -1,0 +1,43 @@
+"""Erasing a scope in batches: its next records, and what is left of it after the last."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.queries import fetch, run
+
+
+async def find_scope(connection: AsyncConnection, tenant: Tenant, name: str) -> int | None:
+    """Return the number of the scope called `name`, or None if there is none."""
+    table = tables.scope
+    found: int | None = (
+        await connection.execute(select(table.c.id).where(table.c.tenant == tenant.id, table.c.name == name))
+    ).scalar_one_or_none()
+    return found
+
+
+async def next_records(connection: AsyncConnection, tenant: Tenant, scope: int | None, *, limit: int) -> list[UUID]:
+    """Return the first `limit` records of a scope by id; with None, of the whole tenant."""
+    rows = await fetch(connection, "fetch_next_records", tenant=tenant.id, scope=scope, limit=limit)
+    return [row["id"] for row in rows]
+
+
+async def delete_scope_leftovers(connection: AsyncConnection, tenant: Tenant, scope: int) -> dict[str, int]:
+    """Delete what is left of a scope without records: slots, word counts, notes and captures of earlier records.
+
+    Returns the number of rows deleted, by kind.
+    """
+    where = {"tenant": tenant.id, "scope": scope}
+    counts = {
+        "audit_notes": await run(connection, "delete_scope_notes", **where),
+        "candidates": await run(connection, "delete_scope_captures", **where),
+    }
+    for table in (tables.fact_slot, tables.lex_scope):
+        done = await connection.execute(delete(table).where(table.c.tenant == tenant.id, table.c.scope == scope))
+        counts[str(table.name)] = done.rowcount
+    return counts

@@ -1,0 +1,14 @@
+-- delete_scope_captures --
+-- Delete the captures that resulted in records of the scope which have a tombstone.
+DELETE FROM candidate c USING tombstone t
+WHERE t.tenant = :tenant AND t.scope = :scope AND c.tenant = t.tenant AND c.record = t.id
+
+-- delete_scope_notes --
+-- Delete the rationales of records of the scope which have a tombstone.
+DELETE FROM audit_note n USING tombstone t
+WHERE t.tenant = :tenant AND t.scope = :scope AND n.tenant = t.tenant AND n.id = t.id
+
+-- fetch_next_records --
+-- Fetch the first records, by id, of a scope, or of the whole tenant where :scope is NULL.
+SELECT id FROM record
+WHERE tenant = :tenant AND (CAST(:scope AS integer) IS NULL OR scope = :scope) ORDER BY id LIMIT :limit

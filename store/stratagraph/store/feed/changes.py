@@ -1,0 +1,75 @@
+"""The entries of the change log, and how a writer's transaction appends them.
+
+The log is insert-only. An entry names a row (kind, id) and the version that was written; a consumer reads the row
+itself as it is at the time of reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.feed.snapshots import SHARDS
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.bulk import insert_rows
+
+
+class Kind(IntEnum):
+    """The kind of row that changed."""
+
+    RECORD = 1
+    RELATION = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A row that was written. `version` is its row_version; `op` is U (upsert), D (delete) or R (repair)."""
+
+    kind: Kind
+    id: UUID
+    version: int
+    op: str = "U"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedChange:
+    """A change as read from the log; `seq` is its position there, 0 for a change that was not read from the log."""
+
+    seq: int
+    tenant: int
+    kind: Kind
+    id: UUID
+    version: int
+    op: str
+
+
+async def append_changes(connection: AsyncConnection, tenant: Tenant, changes: Sequence[Change]) -> None:
+    """Append `changes` to the log.
+
+    Call it after the rows have been written, in the same transaction, while that transaction still holds their locks.
+    """
+    await log_changes(connection, tenant.id, changes)
+
+
+async def log_changes(connection: AsyncConnection, tenant: int, changes: Sequence[Change]) -> None:
+    """Append `changes` for a tenant given by number: a mirror may still hold rows of a tenant that was deleted."""
+    await insert_rows(
+        connection,
+        tables.sync_log,
+        [
+            {
+                "shard": change.id.bytes[15] % SHARDS,
+                "tenant": tenant,
+                "kind": int(change.kind),
+                "id": change.id,
+                "version": change.version,
+                "op": change.op,
+            }
+            for change in changes
+        ],
+    )

@@ -1,0 +1,76 @@
+-- claim_job --
+-- Take the lease of a job that is due, or of any job when `forced`; no row if it is not due or another server has it.
+UPDATE job SET owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease_s),
+  started_at = clock_timestamp()
+WHERE name = :name AND lease_until < clock_timestamp() AND (:forced OR next_run_at <= clock_timestamp())
+RETURNING failures
+
+-- delete_set_aside --
+-- Delete the entries of rows that a job has processed after all.
+DELETE FROM job_set_aside s
+USING unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
+WHERE s.job = :job AND s.tenant = a.tenant AND s.id = a.id
+
+-- fail_job --
+-- Record a failed run, release the lease and schedule the next attempt.
+UPDATE job SET lease_until = '-infinity', finished_at = clock_timestamp(),
+  took_s = extract(epoch FROM clock_timestamp() - started_at),
+  next_run_at = clock_timestamp() + make_interval(secs => :pause_s),
+  error = :error, failures = failures + 1, runs = runs + 1, failed_runs = failed_runs + 1
+WHERE name = :name AND owner = :owner
+
+-- fetch_due_set_aside --
+-- Fetch rows that a job has set aside and should try again, the longest due first.
+SELECT tenant, id FROM job_set_aside WHERE job = :job AND next_try_at <= :now ORDER BY next_try_at LIMIT :limit
+
+-- finish_job --
+-- Record a successful run, release the lease and schedule the next one.
+UPDATE job SET lease_until = '-infinity', finished_at = clock_timestamp(),
+  took_s = extract(epoch FROM clock_timestamp() - started_at),
+  next_run_at = clock_timestamp() + make_interval(secs => :pause_s),
+  result = CAST(:result AS jsonb), error = NULL, failures = 0, runs = runs + 1,
+  totals = totals || (
+    SELECT coalesce(jsonb_object_agg(r.key, r.value::bigint + coalesce((totals ->> r.key)::bigint, 0)), '{}')
+    FROM jsonb_each_text(CAST(:result AS jsonb)) AS r(key, value))
+WHERE name = :name AND owner = :owner
+
+-- list_jobs --
+-- List all jobs with their last and next runs.
+SELECT j.name, j.owner, j.lease_until >= clock_timestamp() AS is_running, j.next_run_at, j.started_at, j.finished_at,
+  j.took_s, j.result, j.error, j.failures, j.runs, j.failed_runs, j.totals,
+  extract(epoch FROM clock_timestamp() - greatest(j.next_run_at, j.lease_until))::float8 AS overdue_s,
+  (SELECT count(*) FROM job_set_aside s WHERE s.job = j.name) AS set_aside
+FROM job j ORDER BY j.name
+
+-- list_set_aside --
+-- List rows that jobs have set aside, the oldest first.
+SELECT job, tenant, id, error, attempts, since, next_try_at FROM job_set_aside
+WHERE CAST(:job AS text) IS NULL OR job = :job
+ORDER BY since, job, tenant, id LIMIT :limit
+
+-- read_job_due --
+-- Return the seconds until a job may be claimed: 0 or less if it may be now.
+SELECT extract(epoch FROM greatest(next_run_at, lease_until) - clock_timestamp())::float8 AS due_in_s
+FROM job WHERE name = :name
+
+-- register_jobs --
+-- Insert a row for each job that has none, due as the application's start says; known jobs keep their schedule.
+INSERT INTO job (name, next_run_at)
+SELECT name, clock_timestamp() FROM unnest(CAST(:names AS text[])) AS name
+ON CONFLICT (name) DO NOTHING
+
+-- renew_job --
+-- Extend the lease of a running job; no row if another server has taken it.
+UPDATE job SET lease_until = clock_timestamp() + make_interval(secs => :lease_s)
+WHERE name = :name AND owner = :owner AND lease_until > '-infinity'
+RETURNING name
+
+-- set_row_aside --
+-- Record that a job could not process a row; the pause before the next attempt doubles up to a day.
+INSERT INTO job_set_aside AS s (job, tenant, id, error, attempts, since, next_try_at)
+VALUES (:job, :tenant, :id, :error, 1, :at, CAST(:at AS timestamptz) + make_interval(secs => :pause_s))
+ON CONFLICT (job, tenant, id) DO UPDATE
+SET error = excluded.error, attempts = s.attempts + 1,
+  next_try_at = excluded.since + least(make_interval(days => 1),
+    make_interval(secs => :pause_s * power(2, least(s.attempts, 20))))
+RETURNING next_try_at

@@ -1,0 +1,72 @@
+"""Rows that a job could not process: recorded with the kind of the error, skipped for a while, tried again later."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.postgres.queries import fetch, run
+
+FIRST_PAUSE_S = 60.0  # before the second attempt; doubles with each further one, up to a day
+
+Key = tuple[int, UUID]  # tenant and id of a row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """A row that a job could not process. `error` is the kind of the last error, never its text."""
+
+    job: str
+    tenant: int
+    id: UUID
+    error: str
+    attempts: int
+    since: datetime
+    next_try_at: datetime
+
+
+async def set_aside(connection: AsyncConnection, job: str, key: Key, error: Exception, *, at: datetime) -> datetime:
+    """Record that `job` could not process the row `key` and return when it should try again.
+
+    The caller postpones the row itself to that instant, in the same transaction, so that no run reads it before.
+    """
+    tenant, id_ = key
+    rows = await fetch(
+        connection,
+        "set_row_aside",
+        job=job,
+        tenant=tenant,
+        id=id_,
+        error=type(error).__name__,
+        at=at,
+        pause_s=FIRST_PAUSE_S,
+    )
+    next_try_at: datetime = rows[0]["next_try_at"]
+    return next_try_at
+
+
+async def clear_set_aside(connection: AsyncConnection, job: str, keys: Collection[Key]) -> None:
+    """Delete the entries of rows that `job` has processed after all. Rows without an entry are ignored."""
+    if keys:
+        await run(
+            connection,
+            "delete_set_aside",
+            job=job,
+            tenants=[tenant for tenant, _ in keys],
+            ids=[id_ for _, id_ in keys],
+        )
+
+
+async def due_set_aside(connection: AsyncConnection, job: str, *, now: datetime, limit: int) -> list[Key]:
+    """Return at most `limit` rows that `job` has set aside and should try again, the longest due first."""
+    rows = await fetch(connection, "fetch_due_set_aside", job=job, now=now, limit=limit)
+    return [(row["tenant"], row["id"]) for row in rows]
+
+
+async def list_set_aside(connection: AsyncConnection, *, job: str | None = None, limit: int) -> list[SetAside]:
+    """Return at most `limit` rows that are set aside, by one job or by all, the oldest first."""
+    return [SetAside(**row) for row in await fetch(connection, "list_set_aside", job=job, limit=limit)]

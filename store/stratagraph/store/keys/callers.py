@@ -1,0 +1,71 @@
+"""Tenants and callers: the values that name whose records a statement reads and writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from stratagraph.store.keys.sealing.vault import Keyring
+from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.trust import Trust, acl
+from stratagraph.store.postgres.database import Bounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenant:
+    """One tenant: its number in the database, its name, its unwrapped index key (32 bytes) and its data keys."""
+
+    id: int
+    name: str
+    index_key: bytes = field(repr=False)
+    keyring: Keyring = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """A caller's trust, resolved to the numbers of the database.
+
+    `scopes` holds the numbers of the scopes that the caller may read, the unscoped one among them. None means all
+    scopes of the tenant.
+    """
+
+    tenant: Tenant
+    trust: Trust
+    scopes: tuple[int, ...] | None
+
+    @property
+    def ceiling(self) -> Sensitivity:
+        """The highest sensitivity that the caller may read in full."""
+        return self.trust.ceiling
+
+    @property
+    def bounds(self) -> Bounds:
+        """The tenant, scopes and ceiling that row-level security enforces for the caller's transactions."""
+        return Bounds(tenant=self.tenant.id, scopes=self.scopes, ceiling=int(self.ceiling))
+
+    def unrestricted(self) -> Caller:
+        """Return the same caller with all scopes and the highest ceiling of its tenant.
+
+        For the consequences of a write, which reach records that the caller may not see. Never use it to answer.
+        """
+        return replace(self, trust=replace(self.trust, ceiling=Sensitivity.HYPER, scopes=None), scopes=None)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the bind parameters that every statement over records takes.
+
+        `tenant`, `all_scopes` (true for a caller without a list of scopes), `scopes` (the list, else empty) and
+        `ceiling`, all as numbers of the database.
+        """
+        return {
+            "tenant": self.tenant.id,
+            "all_scopes": self.scopes is None,
+            "scopes": list(self.scopes or ()),
+            "ceiling": int(self.ceiling),
+        }
+
+    def acls(self, sensitivity: int) -> list[int]:
+        """Return the `acl` number of each of the caller's scopes at one sensitivity.
+
+        Empty for a caller with all scopes, who is not filtered by them.
+        """
+        return [acl(scope, sensitivity) for scope in self.scopes or ()]

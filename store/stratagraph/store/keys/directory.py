@@ -1,0 +1,212 @@
+"""The directory of interned names: tenants, scopes and predicates, each stored once and known by a number.
+
+A name is interned in a transaction of its own, which commits before the transaction that uses the number. So a write
+that rolls back never leaves a number in the cache that the database does not have (docs/decisions/001).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import select, text
+from sqlalchemy.dialects.postgresql import insert
+
+from stratagraph.store.keys.callers import Caller, Tenant
+from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.model.canonical import KEY_BYTES
+from stratagraph.store.model.errors import LimitExceeded
+from stratagraph.store.model.predicates import INVERSES
+from stratagraph.store.model.trust import UNSCOPED, Trust
+from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.database import Database
+
+MAX_PREDICATES = 1_000  # per tenant; the mirror makes a relationship type and a constraint for each
+DOC_CHUNK = 1_024  # document numbers that a process reserves at once; unused ones leave harmless gaps
+
+
+class Directory:
+    """The interned names of one database, cached in the process, and the vault with its tenants' keys.
+
+    Without a `vault`, a default one is made, which seals from sensitivity `high` up but has no master key: sealing
+    and making data keys raise Misconfigured.
+    """
+
+    def __init__(self, database: Database, vault: Vault | None = None) -> None:
+        self._database = database
+        self.vault = vault or Vault(database)
+        self._tenants: dict[str, Tenant] = {}
+        self._scopes: dict[int, dict[str, int]] = {}
+        self._scope_names: dict[int, str] = {}
+        self._predicates: dict[int, dict[str, int]] = {}
+        self._predicate_names: dict[tuple[int, int], str] = {}
+        self._docs: dict[int, list[int]] = {}
+
+    async def tenant(self, name: str, *, create: bool = False) -> Tenant | None:
+        """Return the tenant of this name; None if there is none and `create` is false.
+
+        With `create`, a missing tenant is made with a new index key.
+        """
+        found = self._tenants.get(name)
+        if found is not None:
+            return found
+        async with self._database.autonomous() as connection:
+            if create:
+                index_key, wrapped_by = await self.new_index_key()
+                await connection.execute(
+                    insert(tables.tenant)
+                    .values(name=name, index_key=index_key, wrapped_by=wrapped_by)
+                    .on_conflict_do_nothing(index_elements=["name"])
+                )
+            row = (await connection.execute(select(tables.tenant).where(tables.tenant.c.name == name))).one_or_none()
+        if row is None:
+            return None
+        tenant = Tenant(
+            id=row.id,
+            name=row.name,
+            index_key=await self.vault.unwrap(bytes(row.index_key), row.wrapped_by),
+            keyring=self.vault.keyring(row.id),
+        )
+        self._tenants[name] = tenant
+        return tenant
+
+    async def new_index_key(self) -> tuple[bytes, str | None]:
+        """Make an index key; return it as it is stored, and the name of the master key that wraps it.
+
+        Without a master key it is stored unwrapped, and the name is None.
+        """
+        key = secrets.token_bytes(KEY_BYTES)
+        return await self.vault.wrap(key) if self.vault.master is not None else (key, None)
+
+    def forget(self, tenant: Tenant) -> None:
+        """Drop a tenant's keys from this process's cache. The next use reads them from the database."""
+        self._tenants.pop(tenant.name, None)
+        self.vault.forget(tenant.id)
+
+    async def tenant_by_id(self, number: int) -> Tenant:
+        """Return the tenant with this number, by which background work knows it.
+
+        Raises NoResultFound (SQLAlchemy) if there is none.
+        """
+        for tenant in self._tenants.values():
+            if tenant.id == number:
+                return tenant
+        async with self._database.autonomous() as connection:
+            name = (
+                await connection.execute(select(tables.tenant.c.name).where(tables.tenant.c.id == number))
+            ).scalar_one()
+        found = await self.tenant(name)
+        assert found is not None  # tenants are never renamed, nor deleted before their records
+        return found
+
+    async def resolve(self, trust: Trust) -> Caller:
+        """Resolve a caller's trust to the numbers of the database, making its tenant at the first use.
+
+        Scopes that have never been written to have no number and are left out.
+        """
+        tenant = await self.tenant(trust.tenant, create=True)
+        assert tenant is not None  # create=True
+        if trust.scopes is None:
+            return Caller(tenant=tenant, trust=trust, scopes=None)
+        known = await self.scopes(tenant, [UNSCOPED, *sorted(trust.scopes)], create=False)
+        return Caller(tenant=tenant, trust=trust, scopes=tuple(sorted(known.values())))
+
+    async def scopes(self, tenant: Tenant, names: Iterable[str], *, create: bool) -> dict[str, int]:
+        """Return the numbers of the tenant's scopes by name. Missing ones are interned if `create`, else left out."""
+        wanted = set(names)
+        cache = self._scopes.setdefault(tenant.id, {})
+        missing = sorted(wanted - cache.keys())
+        if missing:
+            async with self._database.autonomous() as connection:
+                if create:
+                    await connection.execute(
+                        insert(tables.scope)
+                        .values([{"tenant": tenant.id, "name": name} for name in missing])
+                        .on_conflict_do_nothing(index_elements=["tenant", "name"])
+                    )
+                rows = await connection.execute(
+                    select(tables.scope.c.id, tables.scope.c.name).where(
+                        tables.scope.c.tenant == tenant.id, tables.scope.c.name.in_(missing)
+                    )
+                )
+                for row in rows:
+                    cache[row.name] = row.id
+                    self._scope_names[row.id] = row.name
+        return {name: cache[name] for name in wanted if name in cache}
+
+    async def scope_names(self, numbers: Iterable[int]) -> dict[int, str]:
+        """Return the names of scopes by number. Raises KeyError for an unknown number."""
+        wanted = set(numbers)
+        missing = wanted - self._scope_names.keys()
+        if missing:
+            async with self._database.autonomous() as connection:
+                rows = await connection.execute(
+                    select(tables.scope.c.id, tables.scope.c.name).where(tables.scope.c.id.in_(missing))
+                )
+                self._scope_names.update({row.id: row.name for row in rows})
+        return {number: self._scope_names[number] for number in wanted}
+
+    async def predicates(self, tenant: Tenant, names: Iterable[str]) -> dict[str, int]:
+        """Return the numbers of the tenant's predicates by name, interning the missing ones.
+
+        Raises LimitExceeded if the tenant would have more than MAX_PREDICATES.
+        """
+        wanted = set(names)
+        cache = self._predicates.setdefault(tenant.id, {})
+        missing = sorted(wanted - cache.keys())
+        if missing:
+            async with self._database.autonomous() as connection:
+                table = tables.predicate
+                if len(cache) + len(missing) > MAX_PREDICATES:
+                    raise LimitExceeded(
+                        f"relations: this tenant would have more than {MAX_PREDICATES} different predicates;"
+                        f" use those of the registry ({', '.join(sorted(INVERSES))}) or fewer of your own",
+                        path=["relations"],
+                    )
+                await connection.execute(
+                    insert(table)
+                    .values([{"tenant": tenant.id, "name": name} for name in missing])
+                    .on_conflict_do_nothing(index_elements=["tenant", "name"])
+                )
+                rows = await connection.execute(select(table.c.id, table.c.name).where(table.c.tenant == tenant.id))
+                for row in rows:
+                    cache[row.name] = row.id
+                    self._predicate_names[tenant.id, row.id] = row.name
+        return {name: cache[name] for name in wanted}
+
+    async def predicate_names(self, keys: Iterable[tuple[int, int]]) -> dict[tuple[int, int], str]:
+        """Return the names of predicates by (tenant, number). Raises KeyError for an unknown pair."""
+        wanted = set(keys)
+        missing = wanted - self._predicate_names.keys()
+        if missing:
+            table = tables.predicate
+            async with self._database.autonomous() as connection:
+                rows = await connection.execute(
+                    select(table.c.tenant, table.c.id, table.c.name).where(
+                        table.c.id.in_({number for _, number in missing})
+                    )
+                )
+                self._predicate_names.update({(row.tenant, row.id): row.name for row in rows})
+        return {key: self._predicate_names[key] for key in wanted}
+
+    async def docs(self, tenant: Tenant, count: int) -> Sequence[int]:
+        """Return `count` new document numbers of the tenant, ascending.
+
+        The process reserves them in chunks, so that writers do not queue for the counter row.
+        """
+        reserved = self._docs.setdefault(tenant.id, [])
+        if len(reserved) < count:
+            chunk = max(DOC_CHUNK, count)
+            async with self._database.autonomous() as connection:
+                end = (
+                    await connection.execute(
+                        text(
+                            "INSERT INTO doc_counter AS c (tenant, next) VALUES (:tenant, 1 + :chunk)"
+                            " ON CONFLICT (tenant) DO UPDATE SET next = c.next + :chunk RETURNING next"
+                        ),
+                        {"tenant": tenant.id, "chunk": chunk},
+                    )
+                ).scalar_one()
+            reserved.extend(range(end - chunk, end))
+        taken, self._docs[tenant.id] = reserved[:count], reserved[count:]
+        return taken

@@ -1,0 +1,14 @@
+"""Background jobs: their leases and schedules, and the rows that they set aside."""
+
+from alembic import op
+
+from stratagraph.store.postgres.migrations.scripts import run_script
+from stratagraph.store.postgres.roles import make_roles
+
+revision = "0010"
+down_revision = "0009"
+
+
+def upgrade() -> None:
+    _, names = make_roles(op.get_bind(), ("erase", "feed", "jobs"))
+    run_script("0010_jobs.sql", **names)

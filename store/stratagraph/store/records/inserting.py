@@ -1,0 +1,214 @@
+"""Insert new records and relations, inside a transaction that already holds its locks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.audit.events import AuditEvent, write_audit
+from stratagraph.store.feed.changes import Change, Kind
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.keys.sealing import contents
+from stratagraph.store.keys.sealing.vault import Sealer
+from stratagraph.store.model.enums import AuditAction, DeletionPolicy, MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.records import MemoryRecord, Relation
+from stratagraph.store.model.salience import Decay, Salience
+from stratagraph.store.model.words import Terms
+from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.records.fact_keys import FactKeys
+from stratagraph.store.records.handles import handle_key
+from stratagraph.store.records.salience_rows import salience_row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRecord:
+    """A record that is to be inserted. Its salience starts at 1.0."""
+
+    id: UUID
+    type: MemoryType
+    scope: str
+    sensitivity: Sensitivity
+    confidence: float
+    tags: tuple[str, ...]
+    name: str
+    text: str
+    payload: dict[str, Any]
+    provenance: dict[str, Any]
+    occurred_at: datetime
+    decay: Decay
+    deletion_policy: DeletionPolicy
+    terms: Terms
+    interpretation: dict[str, Any] | None = None
+    handle: str | None = None
+    fact: FactKeys | None = None
+    state: RecordState = RecordState.ACTIVE
+    rationale: str | None = None
+
+    def salience(self, at: datetime) -> Salience:
+        return Salience(
+            s=1.0, t0=at, created_at=at, decay=self.decay, deletion_policy=self.deletion_policy, last_reinforced_at=at
+        )
+
+    def as_record(self, tenant: Tenant, at: datetime) -> MemoryRecord:
+        """Return the record as a reader gets it right after the commit."""
+        return MemoryRecord(
+            id=self.id,
+            tenant=tenant.name,
+            type=self.type,
+            scope=self.scope,
+            sensitivity=self.sensitivity,
+            state=self.state,
+            confidence=self.confidence,
+            salience=1.0,
+            tags=self.tags,
+            created_at=at,
+            occurred_at=self.occurred_at,
+            updated_at=at,
+            version=1,
+            name=self.name,
+            text=self.text,
+            payload=self.payload,
+            lifecycle=self.salience(at),
+            provenance=self.provenance,
+            interpretation=self.interpretation,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRelation:
+    """A relation that is to be inserted, in the direction in which its predicate is stored."""
+
+    source: UUID
+    target: UUID
+    predicate: str
+    weight: float
+    id: UUID = field(default_factory=new_id)
+
+    def as_relation(self, at: datetime) -> Relation:
+        return Relation(
+            id=self.id,
+            source=self.source,
+            target=self.target,
+            predicate=self.predicate,
+            weight=self.weight,
+            created_at=at,
+        )
+
+
+async def insert_records(
+    connection: AsyncConnection,
+    directory: Directory,
+    tenant: Tenant,
+    records: Sequence[NewRecord],
+    *,
+    actor: str,
+    at: datetime,
+) -> list[Change]:
+    """Insert records with their salience and audit events; return the changes to append to the feed."""
+    if not records:
+        return []
+    scopes = await directory.scopes(tenant, {record.scope for record in records}, create=True)
+    docs = await directory.docs(tenant, len(records))
+    sealed = {record.id for record in records if tenant.keyring.seals(record.sensitivity)}
+    sealer = await tenant.keyring.sealer(connection) if sealed else None
+    rows = [
+        _record_row(tenant, record, scopes[record.scope], doc, at, sealer if record.id in sealed else None)
+        for record, doc in zip(records, docs, strict=True)
+    ]
+    await insert_rows(connection, tables.record, rows)
+    await insert_rows(
+        connection, tables.salience, [salience_row(tenant, record.id, record.salience(at)) for record in records]
+    )
+    await write_audit(
+        connection,
+        tenant,
+        [
+            AuditEvent(record=record.id, action=AuditAction.CREATE, rationale=record.rationale, salience=1.0)
+            for record in records
+        ],
+        actor=actor,
+        at=at,
+        new=[record.id for record in records],
+        sealed=sealed,
+    )
+    return [Change(kind=Kind.RECORD, id=record.id, version=1) for record in records]
+
+
+def _record_row(
+    tenant: Tenant, record: NewRecord, scope: int, doc: int, at: datetime, sealer: Sealer | None
+) -> dict[str, Any]:
+    fact = record.fact
+    values = {name: getattr(record, name) for name in contents.FIELDS}
+    return {
+        "tenant": tenant.id,
+        "id": record.id,
+        "doc": doc,
+        "type": int(record.type),
+        "scope": scope,
+        "sensitivity": int(record.sensitivity),
+        "state": int(record.state),
+        "confidence": record.confidence,
+        "tags": record.tags,
+        **(contents.plain_columns(values) if sealer is None else contents.sealed_columns(sealer, record.id, values)),
+        "created_at": at,
+        "occurred_at": record.occurred_at,
+        "updated_at": at,
+        "version": 1,
+        "row_version": 1,
+        "handle_key": handle_key(tenant, record.type, record.handle) if record.handle is not None else None,
+        "fact_key": fact.fact if fact else None,
+        "slot_key": fact.slot if fact else None,
+        "condition_key": fact.condition if fact else None,
+        "single_valued": fact.single_valued if fact else None,
+        "validity": fact.validity if fact else None,
+        "terms": record.terms.numbers,
+        "impacts": record.terms.as_sparsevec(),
+    }
+
+
+async def insert_relations(
+    connection: AsyncConnection,
+    directory: Directory,
+    tenant: Tenant,
+    relations: Sequence[NewRelation],
+    *,
+    at: datetime,
+) -> list[NewRelation]:
+    """Insert relations and return those that were new. An open relation that already exists is left unchanged."""
+    if not relations:
+        return []
+    predicates = await directory.predicates(tenant, {relation.predicate for relation in relations})
+    rows = [
+        {
+            "tenant": tenant.id,
+            "id": relation.id,
+            "source": relation.source,
+            "target": relation.target,
+            "predicate": predicates[relation.predicate],
+            "weight": relation.weight,
+            "created_at": at,
+            "row_version": 1,
+        }
+        for relation in sorted(relations, key=lambda r: (r.source, r.predicate, r.target))
+    ]
+    written = await insert_rows(
+        connection,
+        tables.relation,
+        rows,
+        suffix="ON CONFLICT (tenant, source, predicate, target) WHERE ended_at IS NULL DO NOTHING RETURNING id",
+    )
+    ids = {row.id for row in written}
+    return [relation for relation in relations if relation.id in ids]
+
+
+def relation_changes(relations: Sequence[NewRelation]) -> list[Change]:
+    """Return the changes to append to the feed for newly inserted relations."""
+    return [Change(kind=Kind.RELATION, id=relation.id, version=1) for relation in relations]

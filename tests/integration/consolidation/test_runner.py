@@ -1,0 +1,256 @@
+"""Each job runs on its own: what one does, or fails to do, does not touch the others."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fix_jobs import resources_of, run_jobs, server_of
+from fix_memory import Memory, trust_of, until
+from sqlalchemy import text
+
+from stratagraph.consolidation.job import Job, JobConfig, JobResult
+from stratagraph.consolidation.jobs.prune import Prune
+from stratagraph.consolidation.runner import Runner
+from stratagraph.graph_sync.worker import mirror_feed
+from stratagraph.service.health import KEEPS_FAILING, Health
+from stratagraph.store.jobs.leases import JobLeases, JobState
+from stratagraph.store.jobs.set_aside import SetAside, list_set_aside
+from stratagraph.store.mirror.generations import Generations
+from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.errors import StoreUnavailable
+from stratagraph.store.postgres.database import Role
+
+FADED = timedelta(days=400)
+OFTEN = JobConfig(interval_s=0.05, longest_pause_s=0.2)
+
+
+@dataclass
+class Probe:
+    """A job that does what the test says, and remembers when it ran."""
+
+    name: str
+    config: JobConfig = OFTEN
+    does: Callable[[], Awaitable[None]] | None = None
+    runs: int = 0
+    at_once: int = 0
+    most_at_once: int = 0
+    summary: str = "A job of a test."
+
+    async def run_once(self, now: datetime) -> JobResult:
+        self.runs += 1
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            if self.does is not None:
+                await self.does()
+        finally:
+            self.at_once -= 1
+        return JobResult(counts={"things": 1})
+
+    async def ran(self, times: int) -> None:
+        async def enough() -> bool:
+            return self.runs >= times
+
+        await until(enough)
+
+
+async def fails() -> None:
+    raise ZeroDivisionError("with a memory in its text")
+
+
+async def hangs() -> None:
+    await asyncio.Event().wait()
+
+
+@contextlib.asynccontextmanager
+async def running(memory: Memory, *jobs: Job, owner: str = "one") -> AsyncIterator[Runner]:
+    runner = Runner(memory.database, memory.clock, jobs, owner=owner)
+    task = asyncio.create_task(runner.run())
+    try:
+        yield runner
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def state(memory: Memory, name: str) -> JobState:
+    return next(one for one in await JobLeases(memory.database, owner="reader").states() if one.name == name)
+
+
+async def aside(memory: Memory) -> list[SetAside]:
+    async with memory.database.background(Role.JOBS) as connection:
+        return await list_set_aside(connection, limit=100)
+
+
+async def sql(memory: Memory, statement: str, **parameters: Any) -> None:
+    async with memory.database.engine.begin() as connection:
+        await connection.execute(text(statement), parameters)
+
+
+async def test_a_job_that_fails_leaves_the_others_running_and_says_why_without_quoting(memory: Memory) -> None:
+    bad, good = Probe("bad", does=fails), Probe("good")
+    async with running(memory, bad, good):
+        await bad.ran(3)
+        before = good.runs
+        await good.ran(before + 3)
+    failed, fine = await state(memory, "bad"), await state(memory, "good")
+    assert failed.failures == failed.failed_runs >= 2
+    assert failed.error == "ZeroDivisionError"
+    assert (fine.failures, fine.error, fine.result) == (0, None, {"things": 1})
+    assert fine.totals["things"] == fine.runs >= 3
+
+
+async def test_a_job_that_hangs_is_stopped_at_its_deadline_and_holds_up_no_other(memory: Memory) -> None:
+    slow = Probe("slow", config=JobConfig(interval_s=0.05, deadline_s=0.3, longest_pause_s=0.2), does=hangs)
+    good = Probe("good")
+    async with running(memory, slow, good):
+        await good.ran(3)  # while the first run of the other hangs
+        await slow.ran(2)  # which its deadline ends
+    assert (await state(memory, "slow")).error == "stopped after its deadline of 0.3 s"
+
+
+async def test_pauses_double_up_to_the_longest_and_health_reports_until_the_job_succeeds(memory: Memory) -> None:
+    job = Probe("bad", config=JobConfig(interval_s=10.0, longest_pause_s=60.0), does=fails)
+    runner = Runner(memory.database, memory.clock, [job], owner="one")
+    runs = [await runner.run_once("bad") for _ in range(KEEPS_FAILING + 2)]
+    assert [run.pause_s for run in runs if run is not None] == [10.0, 20.0, 40.0, 60.0, 60.0]
+    leases = JobLeases(memory.database, owner="reader")
+    health = Health(memory.database, leases, mirror_feed(memory.database), None, Generations(memory.database, "neo4j"))
+    report = next(one for one in await health.reports() if one.name == "jobs")
+    assert not report.ok
+    assert report.detail == f"bad has failed {KEEPS_FAILING + 2} times in a row: ZeroDivisionError"
+    job.does = None
+    done = await runner.run_once("bad")
+    assert done is not None
+    assert (done.error, done.pause_s) == (None, 10.0)
+    assert next(one for one in await health.reports() if one.name == "jobs").ok
+
+
+async def test_several_servers_run_a_job_one_at_a_time_and_once_per_interval(memory: Memory) -> None:
+    job = Probe("shared", config=JobConfig(interval_s=0.3), does=lambda: asyncio.sleep(0.05))
+    async with contextlib.AsyncExitStack() as stack:
+        for owner in ("one", "two", "three"):
+            await stack.enter_async_context(running(memory, job, owner=owner))
+        began = asyncio.get_running_loop().time()
+        await job.ran(5)
+        took_s = asyncio.get_running_loop().time() - began
+    assert job.most_at_once == 1
+    assert took_s > 4 * 0.3  # three servers that each kept their own interval would need a third of it
+
+
+async def test_another_server_takes_over_a_job_whose_server_died(memory: Memory) -> None:
+    dead = JobLeases(memory.database, owner="dead")
+    await dead.register(["shared"])
+    assert await dead.claim("shared") == 0
+    runner = Runner(memory.database, memory.clock, [Probe("shared")], owner="two")
+    assert await runner.run_once("shared") is None  # the lease is held
+    await sql(memory, "UPDATE job SET lease_until = clock_timestamp() - interval '1 s'")
+    assert (run := await runner.run_once("shared")) is not None
+    assert run.error is None
+    assert not await dead.renew("shared")
+    await dead.finish("shared", {"things": 7}, pause_s=0)  # comes too late and changes nothing
+    assert (await state(memory, "shared")).result == {"things": 1}
+
+
+async def test_an_outage_fails_the_run_and_names_the_outage(memory: Memory) -> None:
+    async def away() -> None:
+        raise StoreUnavailable
+
+    job = Probe("away", does=away)
+    run = await Runner(memory.database, memory.clock, [job], owner="one").run_once("away")
+    assert run is not None
+    assert run.error == StoreUnavailable().message
+
+
+async def test_one_bad_curve_stops_neither_pruning_nor_counting(memory: Memory) -> None:
+    bad = (await memory.turn("a remark with a bad curve")).primary.id
+    for number in range(5):
+        await memory.turn(f"remark {number}")
+    await sql(memory, """UPDATE salience SET curve = 3, params = '{"name": "gone"}' WHERE id = :id""", id=bad)
+    memory.clock.forward(FADED)
+    counts = await run_jobs(memory)
+    assert (counts["records_pruned"], counts["records_counted"], counts["set_aside"]) == (5, 6, 1)
+    assert [(one.job, one.id, one.error, one.attempts) for one in await aside(memory)] == [
+        ("prune", bad, "InvalidInput", 1)
+    ]
+    assert (await run_jobs(memory))["set_aside"] == 0  # not before its time
+    memory.clock.forward(timedelta(minutes=1))
+    assert (await run_jobs(memory))["set_aside"] == 1
+    assert [one.attempts for one in await aside(memory)] == [2]
+    await sql(memory, "UPDATE salience SET curve = 1, params = NULL WHERE id = :id", id=bad)
+    memory.clock.forward(timedelta(hours=1))
+    assert (await run_jobs(memory))["records_pruned"] == 1
+    assert await aside(memory) == []
+
+
+async def test_a_record_that_cannot_be_removed_lets_its_neighbours_be_pruned(memory: Memory) -> None:
+    kept = (await memory.turn("a remark that something holds on to")).primary.id
+    for number in range(3):
+        await memory.turn(f"remark {number}")
+    await sql(memory, "CREATE TABLE holder (tenant bigint, id uuid, FOREIGN KEY (tenant, id) REFERENCES record)")
+    await sql(memory, "GRANT SELECT ON holder TO PUBLIC")
+    await sql(memory, "INSERT INTO holder SELECT tenant, id FROM record WHERE id = :id", id=kept)
+    memory.clock.forward(FADED)
+    counts = (await Prune(resources_of(memory)).run_once(memory.clock.now())).counts
+    assert counts == {"records_pruned": 3, "set_aside": 1}
+    assert [(one.id, one.error) for one in await aside(memory)] == [(kept, "KeyCollision")]
+
+
+async def test_an_episode_that_cannot_be_captioned_lets_the_others_close(memory: Memory) -> None:
+    secret = trust_of(ceiling=Sensitivity.HYPER)
+    for thread in ("a", "b", "c"):
+        await memory.turn("hello", thread=thread, trust=secret, sensitivity=Sensitivity.HIGH)
+    async with memory.database.engine.begin() as connection:
+        broken: UUID = (
+            await connection.execute(
+                text(
+                    "UPDATE record SET sealed = overlay(sealed placing '\\x00' from 40) WHERE id ="
+                    " (SELECT record FROM episode_event ORDER BY record LIMIT 1) RETURNING"
+                    " (SELECT episode FROM episode_event e WHERE e.record = record.id)"
+                )
+            )
+        ).scalar_one()
+    memory.clock.forward(timedelta(hours=1))
+    counts = await run_jobs(memory)
+    assert (counts["episodes_closed"], counts["set_aside"]) == (2, 1)
+    assert [(one.job, one.id) for one in await aside(memory)] == [("close-episodes", broken)]
+
+
+async def test_a_record_that_cannot_be_counted_lets_the_others_be_counted_and_is_tried_again(memory: Memory) -> None:
+    for number in range(3):
+        await memory.turn(f"remark {number}")
+    other = trust_of(tenant="globex")
+    await memory.turn("a remark", trust=other)
+    await sql(
+        memory, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'"
+    )
+    await sql(
+        memory,
+        "CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON lex_stat FOR EACH ROW"
+        f" WHEN (NEW.tenant = {(await memory.directory.resolve(other)).tenant.id}) EXECUTE FUNCTION refuse()",
+    )
+    server = server_of(memory)
+    counts = await server.run_once()
+    assert (counts["records_counted"], counts["set_aside"]) == (3, 1)
+    assert [(one.job, one.error) for one in await aside(memory)] == [("count-words", "StatementFailed")]
+    await sql(memory, "DROP TRIGGER refuse ON lex_stat")
+    memory.clock.forward(timedelta(minutes=2))
+    assert (await server.run_once())["records_counted"] == 1
+    assert await aside(memory) == []
+
+
+@pytest.mark.parametrize("name", ["close-episodes", "count-words", "log-days", "prune", "reevaluate", "trim-logs"])
+async def test_every_job_may_be_run_by_name(memory: Memory, name: str) -> None:
+    jobs = server_of(memory).jobs
+    run = await Runner(memory.database, memory.clock, jobs, owner="one").run_once(name)
+    assert run is not None
+    assert run.error is None
+    assert (await state(memory, name)).runs == 1
