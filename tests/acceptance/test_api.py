@@ -1,4 +1,4 @@
-"""The API as outsiders meet it: real HTTP, a real process, a real database."""
+"""The API over HTTP, with a real server process and a real database."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ async def test_queries_do_not_answer_to_a_get_and_not_to_a_foreign_host(client: 
 
 
 async def test_a_list_reads_relations_in_one_go(client: Client, service: Service) -> None:
-    """N+1 is guarded where statements can be counted; here, that a page of records with all fields answers."""
+    """A page of records with all fields is answered. Integration tests count the statements."""
     for number in range(5):
         content = {"role": "user", "text": f"message {number}", "thread_id": "t"}
         await client.data(CAPTURE, input={"source": "s", "sourceKind": "AGENT_TURN", "content": content})
@@ -212,7 +212,7 @@ async def test_stopping_finishes_what_is_under_way(service: Service, client: Cli
         if isinstance(task, dict):
             assert task["data"]["captureMemory"]["__typename"] == "CaptureMemorySuccess"
         else:
-            assert isinstance(task, httpx.TransportError)  # it came after the door was shut
+            assert isinstance(task, httpx.TransportError)  # sent after the server stopped accepting connections
 
 
 async def test_probes_and_the_page(client: Client) -> None:

@@ -368,7 +368,7 @@ async def test_a_database_of_ones_own_needs_a_master_key_or_a_decision_against_i
     cases = [
         (env, "stratagraph keys generate"),
         (env | {"STRATAGRAPH_MASTER_KEY": "hunter2"}, "base64 of 32 bytes"),
-        (env | {"STRATAGRAPH_MASTER_KEY": key, "STRATAGRAPH_MASTER_KEY_HOOK": "a:b"}, "give the master key once"),
+        (env | {"STRATAGRAPH_MASTER_KEY": key, "STRATAGRAPH_MASTER_KEY_HOOK": "a:b"}, "set only one of"),
         (env | {"STRATAGRAPH_MASTER_KEY_FILE": str(tmp_path / "none")}, "cannot be read"),
         (env | {"STRATAGRAPH_MASTER_KEY_HOOK": "no_such_module:x"}, "no module:factory"),
         (env | {"STRATAGRAPH_ENCRYPT_FROM": "sometimes"}, "STRATAGRAPH_ENCRYPT_FROM"),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("store", "graph_sync", "memory", "consolidation", "graphql", "service")
@@ -40,3 +44,65 @@ def test_every_room_can_be_imported_and_is_typed() -> None:
 
 def test_tests_have_no_init_files() -> None:
     assert list((ROOT / "tests").rglob("__init__.py")) == []
+
+
+STORE = ROOT / "store" / "stratagraph" / "store"
+WINGS = sorted(path.parent for path in STORE.glob("*/__init__.py"))
+HEADER = re.compile(r"^-- ([a-z_]+) --$", re.MULTILINE)
+
+
+def modules() -> list[Path]:
+    return [path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "versions" not in path.parts]
+
+
+def statements(wing: Path) -> dict[str, list[str]]:
+    """The statements of a wing by name, each with its lines."""
+    found: dict[str, list[str]] = {}
+    for file in wing.glob("*.sql"):
+        _, *parts = HEADER.split(file.read_text())
+        found |= {name: body.strip().splitlines() for name, body in zip(parts[::2], parts[1::2], strict=True)}
+    return found
+
+
+def test_every_wing_says_what_it_is_for() -> None:
+    assert len(WINGS) == 12
+    for wing in WINGS:
+        said = ast.get_docstring(ast.parse((wing / "__init__.py").read_text()))
+        assert said, wing.name
+        assert len(said) > 40, wing.name
+
+
+def test_every_statement_has_one_name_and_one_line_of_description() -> None:
+    names = Counter(name for wing in WINGS for name in statements(wing))
+    assert sum(names.values()) > 150
+    assert [name for name, count in names.items() if count > 1] == []
+    for wing in WINGS:
+        for name, lines in statements(wing).items():
+            assert lines[0].startswith("-- "), name
+            assert len(lines[0]) <= 120, name
+            assert lines[0][3].isupper(), name
+            assert not lines[-1].startswith("--"), name  # a description alone is no statement
+
+
+def test_every_statement_is_run_by_its_own_wing_and_by_no_other() -> None:
+    texts = {wing: "\n".join(path.read_text() for path in wing.rglob("*.py")) for wing in WINGS}
+    for wing in WINGS:
+        own = statements(wing)
+        for name in own:
+            if any(f"{{{name}}}" in line for other in WINGS for lines in statements(other).values() for line in lines):
+                continue  # a fragment
+            assert f'"{name}"' in texts[wing], f"{wing.name}: {name} is not used"
+    run = re.compile(r"""(?:fetch|run|query)\(\s*(?:[\w.]+,\s*)?"([a-z_]+)\"""")
+    for wing, text in texts.items():
+        assert set(run.findall(text)) <= statements(wing).keys(), wing.name
+
+
+def test_modules_can_be_read_in_a_sitting() -> None:
+    lines = sorted(len(path.read_text().splitlines()) for path in modules() if path.name != "__init__.py")
+    assert median(lines) <= 150
+    assert lines[-1] <= 400
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [str(path) for path in modules() if not ast.get_docstring(ast.parse(path.read_text()))]
+    assert silent == []

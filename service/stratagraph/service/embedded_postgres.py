@@ -68,7 +68,9 @@ class EmbeddedPostgres:
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise Misconfigured(f"STRATAGRAPH_DATA_DIR: {self.directory} cannot be created: {error.strerror}") from error
+            raise Misconfigured(
+                f"STRATAGRAPH_DATA_DIR: {self.directory} cannot be created: {error.strerror}"
+            ) from error
         with (self.directory / "postgres.lock").open("a") as lock, self._start_lock() as start:
             fcntl.flock(lock, fcntl.LOCK_SH)
             try:
@@ -147,7 +149,9 @@ class EmbeddedPostgres:
             check=False,
         )
         if made.returncode:
-            raise Misconfigured(f"The embedded Postgres could not be created in {self.directory}. initdb printed:\n{made.stderr}")
+            raise Misconfigured(
+                f"The embedded Postgres could not be created in {self.directory}. initdb printed:\n{made.stderr}"
+            )
         fresh.rename(self.data)
 
     def _ensure_database(self, sockets: Path) -> None:
@@ -172,7 +176,9 @@ class EmbeddedPostgres:
         owner = self._owner.pw_uid if self._owner is not None else os.geteuid()
         status = path.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (owner, os.geteuid()):
-            raise Misconfigured(f"{path} belongs to another user, so the database socket cannot be placed in it; remove it")
+            raise Misconfigured(
+                f"{path} belongs to another user, so the database socket cannot be placed in it; remove it"
+            )
         if self._owner is not None:
             _allow_traversal(path)
             os.chown(path, self._owner.pw_uid, self._owner.pw_gid)

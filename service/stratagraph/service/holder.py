@@ -32,7 +32,9 @@ def hold(data_dir: Path) -> Iterator[Path]:
         data_dir.mkdir(parents=True, exist_ok=True)
         lock = (data_dir / "service.lock").open("a")
     except OSError as error:
-        raise Misconfigured(f"STRATAGRAPH_DATA_DIR: {data_dir} cannot be used: {error.strerror}. Choose a directory that you may write.") from error
+        raise Misconfigured(
+            f"STRATAGRAPH_DATA_DIR: {data_dir} cannot be used: {error.strerror}. Choose a directory that you may write."
+        ) from error
     path = data_dir / "service.json"
     with lock:
         try:

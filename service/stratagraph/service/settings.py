@@ -1,4 +1,4 @@
-"""The settings, read from the environment once, at the entry point; every name starts with STRATAGRAPH_."""
+"""The settings, read from environment variables named STRATAGRAPH_… once, when a command starts."""
 
 from __future__ import annotations
 
@@ -20,76 +20,85 @@ from stratagraph.store.model.errors import Misconfigured
 
 PREFIX = "STRATAGRAPH_"
 Part = Literal["api", "sync", "jobs"]
-PARTS: tuple[Part, ...] = ("api", "sync", "jobs")  # of one service; each may run in a process of its own
+PARTS: tuple[Part, ...] = ("api", "sync", "jobs")  # of a service; each can run in a process of its own
 _OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
 
 
 class Settings(BaseSettings):
-    """What can be set. `Settings.load()` reads the environment and refuses names it does not know."""
+    """All settings. `Settings.load()` reads them from the environment and refuses unknown names."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
 
     data_dir: Path = Field(
         default=Path(".stratagraph"),
-        description="where the embedded Postgres, the local Neo4j and artifacts keep their data",
+        description="directory of the embedded Postgres, the local Neo4j and the artifacts",
     )
     cache_dir: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("stratagraph"),
-        description="where downloaded server files are kept between projects",
+        description="directory of downloaded server files, shared by all data directories",
     )
     host: str = Field(default="127.0.0.1", description="address the API listens on")
     port: int = Field(default=8000, ge=0, le=65535, description="port the API listens on; 0 picks a free one")
     database_url: SecretStr | None = Field(
-        default=None, description="any PostgreSQL ≥ 16 with pgvector, instead of the embedded one"
+        default=None, description="PostgreSQL ≥ 16 with pgvector, pg_trgm and btree_gist, instead of the embedded one"
     )
     owner_database_url: SecretStr | None = Field(
-        default=None, description="the same database as its owner, used only to migrate; none: DATABASE_URL"
+        default=None,
+        description="the same database with its owner's login, used only for migrations; default: DATABASE_URL",
     )
     worker_database_url: SecretStr | None = Field(
-        default=None, description="the same database as the login for background work; none: DATABASE_URL"
+        default=None, description="the same database with the login for background work; default: DATABASE_URL"
     )
     neo4j_uri: str | None = Field(default=None, description="bolt:// or neo4j:// address of the mirror")
-    neo4j_user: str | None = Field(default=None, description="user at Neo4j; none means no authentication")
+    neo4j_user: str | None = Field(default=None, description="user name at Neo4j; without one, no authentication")
     neo4j_password: SecretStr | None = Field(default=None, description="password at Neo4j")
     neo4j_database: str = Field(default="neo4j", description="database at Neo4j")
     single_user: Literal["auto", "on", "off"] = Field(
         default="auto",
-        description="answer without a credential; auto: only with the embedded database on a loopback address",
+        description="answer without a credential; auto: only with the embedded database and a loopback address",
     )
     oidc_issuer: str | None = Field(
-        default=None, description="OpenID Connect issuer whose tokens are accepted beside API keys"
+        default=None, description="OpenID Connect issuer whose tokens are accepted, in addition to API keys"
     )
-    oidc_audience: str | None = Field(default=None, description="the `aud` that such a token must be made out to")
+    oidc_audience: str | None = Field(default=None, description="the `aud` that such a token must contain")
     oidc_claims: Json[ClaimNames] = Field(
         default=ClaimNames(),
-        validate_default=False,  # it is no JSON
-        description="JSON object: what the issuer calls the claims tenant, scopes, ceiling, access",
+        validate_default=False,  # the default is an object, not JSON
+        description="JSON object: the issuer's names of the claims tenant, scopes, ceiling and access",
     )
     encrypt_from: Literal["public", "low", "medium", "high", "hyper", "off"] = Field(
         default="high", description="records of this sensitivity and above are encrypted at rest"
     )
     master_key: SecretStr | None = Field(
-        default=None, description="master key, base64 of 32 bytes: `stratagraph keys generate` makes one"
+        default=None, description="master key, base64 of 32 bytes; `stratagraph keys generate` makes one"
     )
-    master_key_file: Path | None = Field(default=None, description="file that holds the master key instead")
+    master_key_file: Path | None = Field(default=None, description="file that contains the master key")
     master_key_hook: str | None = Field(
-        default=None, description="module:factory of a master key in a key management service instead"
+        default=None, description="module:factory of a master key in a key management service"
     )
     previous_master_key: SecretStr | None = Field(
-        default=None, description="the old master key, while `stratagraph keys rotate` exchanges it"
+        default=None, description="the old master key, for `stratagraph keys rotate` to exchange it"
     )
     mirror_names_up_to: Literal["public", "low", "medium", "high"] = Field(
-        default="low", description="records above this sensitivity are mirrored without their name"
+        default="low", description="records above this sensitivity are mirrored without a name"
     )
     traversal: Literal["auto", "sql", "neo4j"] = Field(
-        default="auto", description="engine that walks the graph: auto (SQL), sql, or neo4j (SQL where it cannot answer)"
+        default="auto",
+        description="engine that walks the graph: auto (SQL), sql, or neo4j (SQL where it cannot answer)",
     )
-    policy_file: Path | None = Field(default=None, description="JSON file with capture policy rules")
+    policy_file: Path | None = Field(
+        default=None,
+        description="JSON file with rules that set sensitivity, confidence, lifecycle and scope of captures",
+    )
     artifact_url: str | None = Field(
-        default=None, description="where artifacts lie instead of data_dir/artifacts: file:///, s3://, gs:// or az://"
+        default=None, description="storage of artifacts instead of data_dir/artifacts: file:///, s3://, gs:// or az://"
     )
-    artifact_max_bytes: int = Field(default=64 << 20, ge=1, le=1 << 30, description="size of the largest artifact")
-    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="how much is logged")
+    artifact_max_bytes: int = Field(
+        default=64 << 20, ge=1, le=1 << 30, description="size limit of an artifact in bytes, at most 1 GiB"
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="least severe log events that are written"
+    )
 
     @field_validator("data_dir", "cache_dir")
     @classmethod
@@ -97,42 +106,45 @@ class Settings(BaseSettings):
         return path.expanduser().absolute()
 
     @model_validator(mode="after")
-    def single_user_stays_at_home(self) -> Self:
+    def single_user_needs_loopback(self) -> Self:
         if self.single_user == "on" and not self.on_loopback:
             raise ValueError(
-                f"STRATAGRAPH_SINGLE_USER=on answers anybody, so STRATAGRAPH_HOST must be a loopback address,"
-                f" not {self.host}"
+                f"STRATAGRAPH_SINGLE_USER=on needs no credential, so STRATAGRAPH_HOST must be a loopback address, such"
+                f" as 127.0.0.1, not {self.host}"
             )
         return self
 
     @model_validator(mode="after")
-    def the_issuer_is_beyond_doubt(self) -> Self:
+    def issuer_is_valid(self) -> Self:
         if (self.oidc_issuer is None) != (self.oidc_audience is None):
-            raise ValueError("STRATAGRAPH_OIDC_ISSUER and STRATAGRAPH_OIDC_AUDIENCE belong together: set both")
+            raise ValueError(
+                "STRATAGRAPH_OIDC_ISSUER and STRATAGRAPH_OIDC_AUDIENCE must be set together; one of them is missing"
+            )
         if self.oidc_audience is not None and not self.oidc_audience.strip():
-            raise ValueError("STRATAGRAPH_OIDC_AUDIENCE must not be empty: any token of the issuer would do")
+            raise ValueError(
+                "STRATAGRAPH_OIDC_AUDIENCE must not be empty, or any token of the issuer would be accepted"
+            )
         if self.oidc_issuer is not None and (not is_safe_url(self.oidc_issuer) or "?" in self.oidc_issuer):
             raise ValueError(
-                "STRATAGRAPH_OIDC_ISSUER must be an https:// address without query, as in its tokens' `iss`"
-                " (http:// only on a loopback address)"
+                "STRATAGRAPH_OIDC_ISSUER must be an https:// address without a query string, equal to `iss` in its"
+                " tokens (http:// is accepted only for a loopback address)"
             )
         return self
 
     @model_validator(mode="after")
-    def there_is_one_master_key(self) -> Self:
+    def master_key_is_set_once(self) -> Self:
         given = [self.master_key, self.master_key_file, self.master_key_hook]
         if sum(one is not None for one in given) > 1:
             raise ValueError(
-                "give the master key once: STRATAGRAPH_MASTER_KEY, STRATAGRAPH_MASTER_KEY_FILE or"
-                " STRATAGRAPH_MASTER_KEY_HOOK"
+                "set only one of STRATAGRAPH_MASTER_KEY, STRATAGRAPH_MASTER_KEY_FILE and STRATAGRAPH_MASTER_KEY_HOOK"
             )
         return self
 
     @model_validator(mode="after")
-    def other_logins_are_of_the_same_database(self) -> Self:
+    def other_logins_need_database_url(self) -> Self:
         if self.database_url is None and (self.owner_database_url or self.worker_database_url):
             raise ValueError(
-                "STRATAGRAPH_OWNER_DATABASE_URL and STRATAGRAPH_WORKER_DATABASE_URL go with STRATAGRAPH_DATABASE_URL,"
+                "STRATAGRAPH_OWNER_DATABASE_URL and STRATAGRAPH_WORKER_DATABASE_URL require STRATAGRAPH_DATABASE_URL,"
                 " which is not set"
             )
         return self
@@ -158,7 +170,7 @@ class Settings(BaseSettings):
 
     @property
     def mirror_name_ceiling(self) -> Sensitivity:
-        """What is encrypted has no name in the mirror, whatever else is set."""
+        """The highest sensitivity mirrored with names. Encrypted records are always mirrored without a name."""
         ceiling = Sensitivity[self.mirror_names_up_to.upper()]
         if self.encryption_level is None:
             return ceiling
@@ -166,15 +178,15 @@ class Settings(BaseSettings):
 
     @classmethod
     def load(cls, environment: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
-        """Raises Misconfigured naming each variable that is unknown or wrong, with a suggestion."""
+        """Read the settings from the environment; `overrides` win. Raises Misconfigured naming each bad variable."""
         environment = os.environ if environment is None else environment
         known = [name.upper() for name in cls.model_fields]
         for name in environment:
             own = name.removeprefix(PREFIX)
             if name.startswith(PREFIX) and own not in known and not name.startswith(_OTHERS):
                 close = difflib.get_close_matches(own, known, n=1)
-                hint = f"did you mean {PREFIX}{close[0]}?" if close else f"known are {', '.join(sorted(known))}"
-                raise Misconfigured(f"There is no setting {name}; {hint}")
+                hint = f"did you mean {PREFIX}{close[0]}?" if close else f"known settings: {', '.join(sorted(known))}"
+                raise Misconfigured(f"{name}: unknown setting; {hint}")
         try:
             return cls(**overrides)
         except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The questions about structure read in a constant number of statements, whatever is selected on their records."""
+"""Graph queries run a constant number of statements, whatever fields are selected on their records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DOCUMENTS = {
 
 
 async def between(memory: Memory, memories: int) -> tuple[UUID, UUID]:
-    """Two entities that so many memories refer to."""
+    """Write two entities that `memories` records refer to; return their ids."""
     tenant, luck = await a_tenant(memory, "acme"), random.Random(memories)
     one, other, *events = [
         replace(everybodys(a_record(luck, tenant)), type=MemoryType.EPISODIC if number > 1 else MemoryType.ENTITY)

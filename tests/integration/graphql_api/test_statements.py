@@ -1,4 +1,4 @@
-"""Lists are read in a constant number of statements, whatever is selected on their items."""
+"""Lists are read in a constant number of statements, whatever fields are selected on their items."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_the_number_of_statements_does_not_grow_with_the_list(memory: Memo
     assert await statements(memory, document) == few
 
 
-def test_errors_leave_with_a_code_and_without_what_is_inside() -> None:
+def test_every_error_has_a_code_and_internal_errors_are_masked() -> None:
     ours = coded(GraphQLError("x", original_error=InvalidInput("tags: too many", path=["tags"])))
     assert ours.extensions == {"code": "INVALID_INPUT", "retryable": False, "path": ["tags"]}
     away = coded(GraphQLError("x", original_error=StoreUnavailable()))

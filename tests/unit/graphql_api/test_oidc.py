@@ -533,11 +533,11 @@ def test_issuer_and_audience_must_be_set_together() -> None:
     both = Settings.load({}, oidc_issuer="https://id.example", oidc_audience="a", oidc_claims='{"tenant": "org"}')
     assert both.oidc_claims == ClaimNames(tenant="org")
     for half in ({"oidc_issuer": "https://id.example"}, {"oidc_audience": "a"}):
-        with pytest.raises(Misconfigured, match="set both"):
+        with pytest.raises(Misconfigured, match="must be set together"):
             Settings.load({}, **half)
     with pytest.raises(Misconfigured, match="OIDC_AUDIENCE must not be empty"):
         Settings.load({}, oidc_issuer="https://id.example", oidc_audience=" ")
-    with pytest.raises(Misconfigured, match="without query"):
+    with pytest.raises(Misconfigured, match="without a query"):
         Settings.load({}, oidc_issuer="https://id.example?x=y", oidc_audience="a")
     for wrong, says in (
         ('{"tenat": "org"}', r"OIDC_CLAIMS\.tenat"),

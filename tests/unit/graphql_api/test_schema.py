@@ -1,4 +1,4 @@
-"""The schema file is the schema, and it keeps the contract outsiders rely on."""
+"""`schema.graphql` is the schema of the code, and keeps the names of the contract."""
 
 from __future__ import annotations
 
@@ -7,31 +7,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from graphql import build_schema as parse_schema
 
 from stratagraph.graphql.schema import sdl
 
 ROOT = Path(__file__).resolve().parents[3]
 CONTRACT_CHECK = ROOT.parent / "shared" / "tools" / "check_contract.py"
-# Feedback comes with later work; until then the contract's names for it are missing.
+# Not implemented yet, so that these names of the contract are missing.
 LATER = {"reportOutcome"}
 
 
 def test_the_schema_file_is_the_schema() -> None:
     assert (ROOT / "schema.graphql").read_text() == sdl(), "run `make schema`"
-
-
-def test_the_schema_is_valid_and_described() -> None:
-    schema = parse_schema(sdl())
-    silent = [
-        name
-        for name, type_ in schema.type_map.items()
-        if not name.startswith("__") and name not in schema_builtins and not type_.description
-    ]
-    assert silent == []
-
-
-schema_builtins = {"String", "Int", "Float", "Boolean", "ID"}
 
 
 def test_the_contract_is_kept_but_for_what_comes_later() -> None:

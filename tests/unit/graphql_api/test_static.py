@@ -1,4 +1,4 @@
-"""The GraphiQL page carries all it needs: nothing from another host, nothing inline, every licence named."""
+"""The GraphiQL page loads nothing from another host, has no inline script, and names every licence."""
 
 import hashlib
 import re
@@ -17,7 +17,7 @@ VENDORED_NAME = re.compile(r"(?P<package>.+-\d+\.\d+\.\d+)\.min\.(?:js|css)")
 
 
 class Page(HTMLParser):
-    """Which addresses a page names, and what script stands in it."""
+    """The addresses and the inline scripts of a page."""
 
     def __init__(self) -> None:
         super().__init__()

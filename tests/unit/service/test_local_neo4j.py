@@ -224,7 +224,7 @@ class TestLineOfAHome:
         [
             (LONG_TERM, 25, "Java 17 to 21; found: 25", f"--version {NEWER.version}"),
             (NEWER, 17, "Java 21 or newer; found: 17", f"--version {LONG_TERM.version}"),
-            (LONG_TERM, 11, "Java 17 to 21; found: 11", "There are three ways"),
+            (LONG_TERM, 11, "Java 17 to 21; found: 11", "To get a Neo4j"),
         ],
     )
     def test_a_line_that_no_java_runs_any_more_is_named_with_the_way_out(
@@ -235,7 +235,7 @@ class TestLineOfAHome:
         monkeypatch.setattr(server, "find_javas", lambda: [java(major)])
         with pytest.raises(Misconfigured) as caught:
             local.start()
-        assert f"The data here are of Neo4j {kept.name}, which needs {needs}." in caught.value.message
+        assert f"The data here belong to Neo4j {kept.name}, which needs {needs}." in caught.value.message
         assert way_out in caught.value.message
         after = {path for path in local.home.rglob("*") if "run" not in path.parts}
         assert sorted(after) == before, "nothing was begun"

@@ -124,7 +124,7 @@ def _time_of(evidence: Mapping[str, Any]) -> str | None:
 
 
 def capture_source(draft: Draft) -> dict[str, Any]:
-    """Return the source that stands for the capture itself."""
+    """Return the source that represents the capture itself."""
     return {
         "kind": _SOURCE_KINDS[draft.request.source_kind],
         "ref": draft.handle or f"candidate:{draft.candidate}",

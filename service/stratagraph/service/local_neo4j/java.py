@@ -136,7 +136,7 @@ def find_javas(environ: Mapping[str, str] = os.environ, folders: Sequence[str] =
 
 
 def parse_java_version(text: str) -> int | None:
-    """Return the feature release from the output of `java -version`: 17 for "17.0.15", 25 for "25-ea", 8 for "1.8.0"."""
+    """Parse the feature release from the output of `java -version`: 17 for "17.0.15", 25 for "25-ea", 8 for "1.8.0"."""
     match = re.search(r'version "(?:1\.)?(\d+)', text)
     return int(match[1]) if match else None
 

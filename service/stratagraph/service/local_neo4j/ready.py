@@ -58,7 +58,9 @@ def answers(bolt: str, *, auth: tuple[str, str] | None = None, within_s: float) 
         ) as driver:
             driver.verify_connectivity()
     except neo4j.exceptions.ConfigurationError as e:
-        raise Misconfigured(f"{bolt!r} is not the address of a Neo4j. Write one such as bolt://localhost:7687. ({e})") from e
+        raise Misconfigured(
+            f"{bolt!r} is not the address of a Neo4j. Write one such as bolt://localhost:7687. ({e})"
+        ) from e
     except (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError, OSError):
         return False
     return True

@@ -32,7 +32,7 @@ STOPS_WITHIN_S: Final = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalServer:
-    """A running server: its addresses, version, process id and home directory. `browser` is None without Neo4j Browser."""
+    """A running server: its addresses (`browser` only with Neo4j Browser), version, process id and home."""
 
     bolt: str
     browser: str | None
@@ -148,7 +148,9 @@ class LocalNeo4j:
                 version=version,
                 started_at=datetime.now(UTC).isoformat(timespec="seconds"),
             )
-            write_state(self.home, state)  # before it is ready, so that the next start can end it if this process is killed
+            write_state(
+                self.home, state
+            )  # before it is ready, so that the next start can end it if this process is killed
             bolt, page = await_ready(process, log_file, version, browser=browser)
         except BaseException:
             process.kill()

@@ -18,6 +18,7 @@ from stratagraph.store.artifacts.objects import GRACE
 from stratagraph.store.artifacts.references import release_artifacts
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.feed.changes import Change, Kind
+from stratagraph.store.jobs.set_aside import forget_set_aside
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import AuditAction
 from stratagraph.store.postgres import tables
@@ -59,6 +60,7 @@ async def remove_records(
     # A deletion keeps artifacts uploaded within GRACE, since a capture that names them may follow; an erasure does not.
     since = None if cause is Cause.ERASED else at - GRACE
     orphans = await release_artifacts(connection, tenant, ordered, since=since)
+    await forget_set_aside(connection, tenant.id, ordered)
     rows = await fetch(connection, "delete_records", tenant=tenant.id, ids=ordered)
     return Removed(
         ids=tuple(row["id"] for row in rows),

@@ -26,6 +26,7 @@ _AFTER_SCOPES = (
     tables.lex_scope,
     tables.doc_counter,
     tables.sync_dead_letter,
+    tables.job_set_aside,
     tables.credential,
 )
 

@@ -34,6 +34,10 @@ UPDATE job SET lease_until = '-infinity', finished_at = clock_timestamp(),
     FROM jsonb_each_text(CAST(:result AS jsonb)) AS r(key, value))
 WHERE name = :name AND owner = :owner
 
+-- forget_set_aside --
+-- Delete the entries of rows that were deleted, whichever job set them aside.
+DELETE FROM job_set_aside WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+
 -- list_jobs --
 -- List all jobs with their last and next runs.
 SELECT j.name, j.owner, j.lease_until >= clock_timestamp() AS is_running, j.next_run_at, j.started_at, j.finished_at,

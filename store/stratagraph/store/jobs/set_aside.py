@@ -61,6 +61,11 @@ async def clear_set_aside(connection: AsyncConnection, job: str, keys: Collectio
         )
 
 
+async def forget_set_aside(connection: AsyncConnection, tenant: int, ids: Collection[UUID]) -> None:
+    """Delete the entries of deleted rows, whichever job set them aside."""
+    await run(connection, "forget_set_aside", tenant=tenant, ids=list(ids))
+
+
 async def due_set_aside(connection: AsyncConnection, job: str, *, now: datetime, limit: int) -> list[Key]:
     """Return at most `limit` rows that `job` has set aside and should try again, the longest due first."""
     rows = await fetch(connection, "fetch_due_set_aside", job=job, now=now, limit=limit)

@@ -1,3 +1,13 @@
+-- episode_records --
+-- Fetch the first records of each episode, in order of arrival.
+SELECT v.episode, v.record
+FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
+CROSS JOIN LATERAL (
+  SELECT episode, record, position FROM episode_event
+  WHERE tenant = :tenant AND episode = asked.id ORDER BY position LIMIT :most
+) v
+ORDER BY v.episode, v.position
+
 -- fetch_records_at --
 -- Fetch records as of their instants; the caller must be able to read them in full then and now.
 -- :ids and :instants are parallel arrays. Salience is computed from the last event before the instant and from the

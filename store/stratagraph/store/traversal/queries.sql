@@ -83,16 +83,6 @@ CROSS JOIN LATERAL (
    ORDER BY e.weight DESC, e.id LIMIT :fan_out)
 ) e
 
--- episode_records --
--- Fetch the first records of each episode, in order of arrival.
-SELECT v.episode, v.record
-FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
-CROSS JOIN LATERAL (
-  SELECT episode, record, position FROM episode_event
-  WHERE tenant = :tenant AND episode = asked.id ORDER BY position LIMIT :most
-) v
-ORDER BY v.episode, v.position
-
 -- fetch_links --
 -- Fetch the heaviest links of each frontier record, per direction, to other current records.
 -- Only to records that the caller may read in full. With :dependents, only to records that refer to the frontier
