@@ -1,4 +1,4 @@
-# Stratagraph. `make help` lists what there is.
+# `make help` lists the targets.
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv
@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help install run test soak check lint format lock schema bench clean
 
-help:  ## this list
+help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.installed: requirements.lock pyproject.toml
@@ -16,38 +16,38 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-install: $(VENV)/.installed  ## make .venv with everything in it
+install: $(VENV)/.installed  ## create .venv with the package and the development tools
 
-run: install  ## the service, with its own Postgres, on 127.0.0.1:8000
+run: install  ## run the service with its own Postgres on 127.0.0.1:8000
 	@exec $(BIN)/stratagraph serve
 
-check: install  ## formatting, lint, types, arrows, layout: seconds
+check: install  ## check formatting, lint, types, imports between packages, and layout (about a minute)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q tests/unit/test_layout.py
 
-test: check  ## check, then the whole suite on real Postgres and real Neo4j
+test: check  ## check, then run the test suite on a real Postgres and a real Neo4j
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup
 
-soak: install  ## the long tests: other Neo4j lines, restores, Browser, 10,000 steps of random histories, 100 rounds of kills
+soak: install  ## run the long tests: newest Neo4j line, all Browser queries, 10,000 random steps, 100 random kills
 	$(BIN)/pytest -m soak --ignore=tests/acceptance/test_faults.py
 	$(BIN)/pytest -s -m "soak or not soak" --hypothesis-profile=soak tests/integration/memory/test_histories.py tests/acceptance/test_faults.py
 
-format: install  ## let ruff format and mend what it can
+format: install  ## format the code, and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-schema: install  ## write schema.graphql anew
+schema: install  ## regenerate schema.graphql
 	$(BIN)/stratagraph schema > schema.graphql
 
-bench: install  ## every benchmark, one JSON document each
+bench: install  ## run all benchmarks; each prints one JSON document
 	@for b in benchmarks/bench_*.py; do $(BIN)/python $$b || exit 1; done
 
-lock: install  ## pin what pyproject.toml asks for, with hashes
+lock: install  ## regenerate requirements.lock from pyproject.toml, with hashes
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header --output-file requirements.lock pyproject.toml
 
-clean:  ## remove the environment and caches; data stays
+clean:  ## remove .venv and caches; keep .stratagraph
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""A whole installation of the test's own, whose parts may be killed at any instant and come back in place: `parts`."""
+"""The fixture `parts`: a complete installation whose processes a test can kill and start again in place."""
 
 from __future__ import annotations
 
@@ -31,32 +31,34 @@ from stratagraph.service.local_neo4j.state import home_flag
 from stratagraph.store.mirror.generations import Generations
 from stratagraph.store.postgres.database import Database
 
-STARTS_WITHIN_S = 180.0  # on a machine that does other things as well
+STARTS_WITHIN_S = 180.0  # on a busy machine
 DIES_WITHIN_S = 30.0
 CAUGHT_UP_WITHIN_S = 300.0
 HEAP, PAGE_CACHE = "384m", "64m"
-PORTS = range(20_000, 32_000)  # below those that the kernel gives to clients, one of which might take it meanwhile
+PORTS = range(
+    20_000, 32_000
+)  # below the ports that the kernel assigns to clients, which could take the port of a killed part
 
 
 class Part(Protocol):
-    """One that can be killed. Its calls block."""
+    """A process or group of processes that can be killed. The methods block."""
 
     name: str
 
     def start(self) -> None:
-        """Start it, or start it again where it was; returns once it answers."""
+        """Start it, again with its data and address; return once it answers."""
 
     def kill(self) -> None:
-        """SIGKILL, and wait until nothing of it is left."""
+        """Send SIGKILL to all its processes and wait until they have ended."""
 
     def close(self) -> None:
-        """End it in peace."""
+        """Stop it at the end of the test."""
 
     def lives(self) -> bool: ...
 
 
 class OwnPostgres:
-    """A cluster with its settings as shipped, at one socket."""
+    """A Postgres cluster with the settings of the embedded one."""
 
     name = "postgres"
 
@@ -66,11 +68,11 @@ class OwnPostgres:
         self.url = ""
 
     def start(self) -> None:
-        # Whoever comes after a crash starts the server again. Each stays until the end: the last to leave stops it.
+        # The first `running` after a crash starts the server. All of them stay open; the last to close stops it.
         self.url = self._held.enter_context(self._server.running())
 
     def kill(self) -> None:
-        """The postmaster first, or it would still tell the others to end well."""
+        """Kill the postmaster first; otherwise it would shut the other processes down in order."""
         postmaster = psutil.Process(int((self._server.data / "postmaster.pid").read_text().splitlines()[0]))
         processes = [postmaster, *postmaster.children(recursive=True)]
         for process in processes:
@@ -87,7 +89,7 @@ class OwnPostgres:
 
 
 class OwnNeo4j:
-    """A server that comes back at its port, with its data."""
+    """A Neo4j that starts again on the same port, with its data."""
 
     name = "neo4j"
 
@@ -109,7 +111,7 @@ class OwnNeo4j:
         settings = file.read_text().replace(
             "bolt.listen_address=127.0.0.1:0", f"bolt.listen_address=127.0.0.1:{self._port}"
         )
-        # In a young graph each statement would be planned anew every 10 s, which takes a busy machine long.
+        # Otherwise each statement is planned again every 10 s while the graph is small, which takes much processor time.
         file.write_text(f"{settings}dbms.cypher.min_replan_interval=1m\n")
         command = [
             *(
@@ -138,14 +140,14 @@ class OwnNeo4j:
 
     def close(self) -> None:
         if self._process is not None:
-            self.kill()  # nobody needs what it holds any more
+            self.kill()  # its data are not needed after the test
 
     def lives(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
 
 class OwnService:
-    """`stratagraph serve` with some of its parts, in a process of its own."""
+    """A `stratagraph serve` with some of the service's parts."""
 
     def __init__(self, name: str, *arguments: str, log: Path, settings: Mapping[str, str]) -> None:
         self.name = name
@@ -175,7 +177,7 @@ class OwnService:
 
 @dataclass
 class Parts:
-    """All of them. `settings` are those of the services."""
+    """All parts of the installation. `settings` are those of the services."""
 
     postgres: OwnPostgres
     neo4j: OwnNeo4j
@@ -194,11 +196,11 @@ class Parts:
 
     @property
     def environment(self) -> dict[str, str]:
-        """For commands."""
+        """The environment in which to run commands on this installation."""
         return environment(**self.settings)
 
     async def caught_up(self) -> None:
-        """Wait until the mirror has everything that is committed by now."""
+        """Wait until the mirror has all changes that were committed before this call."""
         async with Database(self.postgres.url) as database:
             feed, generations = mirror_feed(database), Generations(database, CONSUMER)
             snapshot = await feed.take_fresh_snapshot()
@@ -213,12 +215,12 @@ class Parts:
             await until(passed, within_s=CAUGHT_UP_WITHIN_S)
 
     async def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        """What Postgres itself says."""
+        """Return the rows of a statement in Postgres, past the service."""
         async with await psycopg.AsyncConnection.connect(self.postgres.url) as database:
             return await (await database.execute(statement)).fetchall()
 
     def failures(self) -> list[str]:
-        """What the services themselves logged as errors. An outage is none: they say once that they wait."""
+        """Return the errors in the services' logs. An outage is not one; the services log it once, as a warning."""
         return [
             line
             for service in self.services
@@ -228,7 +230,7 @@ class Parts:
 
 
 def free_port() -> int:
-    """One that is free now and that no client will be given."""
+    """Return a port that is free and outside the range that the kernel assigns to clients."""
     while True:
         port = random.choice(PORTS)
         with socket.socket() as tried:
@@ -241,14 +243,14 @@ def free_port() -> int:
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """Not pytest's own directory: the next session shuts that, and a server of another account then loses its files."""
+    """A directory outside pytest's: pytest restricts its own in the next session, which would lock Postgres's account out."""
     with TemporaryDirectory(prefix="stratagraph-faults-", ignore_cleanup_errors=True) as path:
         yield Path(path)
 
 
 @pytest.fixture
 async def parts(home: Path, neo4j_cache_with_jars: Path, quick_java: None) -> AsyncIterator[Parts]:
-    """Postgres, Neo4j, the API with the background jobs, and two workers of the mirror, all running."""
+    """Postgres, Neo4j, the API with the background jobs, and two mirror workers, all running."""
     postgres = OwnPostgres(home / "pg")
     neo4j = OwnNeo4j(home / "neo4j", neo4j_cache_with_jars)
     port = free_port()

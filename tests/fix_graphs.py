@@ -1,7 +1,7 @@
-"""Random graphs, written to Postgres as captures would: for whoever walks them by one engine or another.
+"""Random graphs, written to Postgres as captures write them, for tests of both engines.
 
-A `Graph` knows what was written, so it is the oracle too: of what may be reached, and, as the plainest of engines, of
-the edges at each record.
+A `Graph` holds the rows that were written, so it is also the oracle: it computes the records that a walk may reach and,
+as the simplest possible engine, the edges at each record.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from stratagraph.store.traversal.neighbourhood import Edge
 
 SCOPES = ("", "project:a", "project:b")
 PREDICATES = ("uses", "part_of", "reviews")
-TYPES = (MemoryType.EPISODIC, MemoryType.ENTITY, MemoryType.COMPETENCE)  # those without keys of their own
+TYPES = (MemoryType.EPISODIC, MemoryType.ENTITY, MemoryType.COMPETENCE)  # the types without a unique key
 LEVELS = (*Sensitivity, Sensitivity.LOW, Sensitivity.LOW, Sensitivity.PUBLIC)
 STATES = (*RecordState, *(RecordState.ACTIVE,) * 8)
 CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
@@ -41,7 +41,7 @@ WEIGHTS = (0.0, 0.25, 0.5, 0.5, 0.5, 1.0, 1 / 3)
 
 @dataclass(slots=True)
 class Held:
-    """A record as Postgres has it now."""
+    """A record as it is in Postgres."""
 
     scope: str
     sensitivity: Sensitivity
@@ -53,7 +53,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A live relation as Postgres has it now."""
+    """A live relation as it is in Postgres."""
 
     source: UUID
     target: UUID
@@ -62,7 +62,7 @@ class Link:
 
 @dataclass(slots=True)
 class Graph:
-    """A tenant's records and live relations as Postgres has them now. A GraphReader, too."""
+    """A tenant's records and live relations as they are in Postgres. Also a GraphReader."""
 
     tenant: Tenant
     records: dict[UUID, Held]
@@ -76,12 +76,12 @@ class Graph:
         return [id_ for id_ in self.records if self.visibility(trust, id_) is Visibility.FULL]
 
     def shows(self, trust: Trust, id_: UUID, *, history: bool = False) -> bool:
-        """Whether a walk may end there."""
+        """Whether a walk may end at this record."""
         held = self.records.get(id_)
         return held is not None and (history or held.state in CURRENT) and held.visibility(trust) is not Visibility.NONE
 
     def degree(self, trust: Trust, id_: UUID) -> int:
-        """The edges at a record that a walk could take."""
+        """Count the edges at a record that a walk may follow."""
         return sum(
             (link.source == id_ and self.shows(trust, link.target))
             + (link.target == id_ and self.shows(trust, link.source))
@@ -89,7 +89,7 @@ class Graph:
         )
 
     def within(self, trust: Trust, roots: Collection[UUID], hops: int, *, history: bool = False) -> dict[UUID, int]:
-        """What may be found without any budget, walking only through what is seen in full."""
+        """Return the records within `hops` without any limit, by hop, expanding only fully visible records."""
         found = dict.fromkeys(roots, 0)
         frontier = set(roots)
         for hop in range(1, hops + 1):
@@ -104,7 +104,7 @@ class Graph:
         return found
 
     async def edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
-        """As the interface has it, from what was written; the acl has a scope of no number."""
+        """Return the edges at the frontier, as GraphReader defines; the acl holds no scope number."""
         edges = []
         for near in frontier:
             outward = [(id_, link.target, link.weight) for id_, link in self.relations.items() if link.source == near]
@@ -122,7 +122,7 @@ class Graph:
 
 
 def a_record(luck: random.Random, tenant: Tenant, *, word: str = "thing") -> NewRecord:
-    """Of any type, trust and state; `word` finds it."""
+    """Make a record of random type, scope, sensitivity and state; its name begins with `word`."""
     name = f"{word} {luck.randrange(10**6)}"
     return NewRecord(
         id=new_id(),
@@ -144,12 +144,12 @@ def a_record(luck: random.Random, tenant: Tenant, *, word: str = "thing") -> New
 
 
 def everybodys(record: NewRecord) -> NewRecord:
-    """In everybody's full sight, now."""
+    """Return the record as active, unscoped and public, so that every caller may read it in full."""
     return replace(record, scope="", sensitivity=Sensitivity.PUBLIC, state=RecordState.ACTIVE)
 
 
 def random_relations(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
-    """Ties in weight, self-loops, parallel predicates and both directions between the same two."""
+    """Make relations with equal weights, self-loops, parallel predicates, and both directions between two records."""
     return distinct(
         [
             NewRelation(
@@ -164,7 +164,7 @@ def random_relations(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelati
 
 
 def sparse_relations(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
-    """Long and thin: many records have just one way to them."""
+    """Make a long, thin graph, in which many records can be reached by one path only."""
     relations = []
     for number, id_ in enumerate(ids[1:], 1):
         near = ids[max(0, number - luck.randrange(1, 4))]
@@ -177,7 +177,7 @@ def sparse_relations(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelati
 
 
 def hub_relations(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
-    """The first with an edge to and from each of the others, and a chain through these."""
+    """Connect the first record with each of the others in both directions, and these in a chain."""
     hub, *others = ids
     return [
         NewRelation(source=source, target=target, predicate=predicate, weight=luck.choice(WEIGHTS))
@@ -191,7 +191,7 @@ def hub_relations(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelation]
 
 
 def distinct(relations: Sequence[NewRelation]) -> list[NewRelation]:
-    """One of each (source, predicate, target): as many as can live."""
+    """Keep one relation of each (source, predicate, target), of which only one may be live."""
     return list({(found.source, found.predicate, found.target): found for found in relations}.values())
 
 
@@ -225,8 +225,8 @@ async def revoke(
     one_in: int,
     spare: bool = False,
 ) -> None:
-    """One in so many records gets more sensitive, moves, is retracted or goes (or, with `spare`, is spared), and
-    relations end, all unknown to the mirror."""
+    """Change one record in `one_in` in Postgres only, not in the mirror: raise its sensitivity, move it, retract it,
+    or delete it (with `spare`, leave it instead); and end relations."""
     numbers = await memory.directory.scopes(tenant, SCOPES, create=True)
     async with memory.database.engine.begin() as connection:
         for id_ in luck.sample(list(records), len(records) // one_in):

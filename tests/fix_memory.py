@@ -1,4 +1,4 @@
-"""What the tests stand on: a real PostgreSQL with a template database copied per test, and a real Neo4j.
+"""Fixtures of a real PostgreSQL, with a template database that is copied for each test, and of `memory` on top of it.
 
 `STRATAGRAPH_TEST_DATABASE_URL` names another PostgreSQL to use instead of the embedded one.
 """
@@ -56,7 +56,7 @@ def postgres_url() -> Iterator[str]:
     try:
         with EmbeddedPostgres(directory).running() as url:
             with psycopg.connect(url, autocommit=True) as connection:
-                # Tests do not outlive a crash of the machine; waiting for the disk would only slow them.
+                # Test data need not survive a crash of the machine, and waiting for the disk makes tests slower.
                 connection.execute("ALTER SYSTEM SET fsync = off")
                 connection.execute("ALTER SYSTEM SET synchronous_commit = off")
                 connection.execute("SELECT pg_reload_conf()")
@@ -71,7 +71,7 @@ def with_database(url: str, name: str) -> str:
 
 @pytest.fixture(scope="session")
 def template_database(postgres_url: str) -> str:
-    """A migrated database that nobody connects to, so that it can be copied."""
+    """A migrated database without connections, which CREATE DATABASE requires of a template."""
     name = f"stratagraph_template_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
@@ -95,7 +95,7 @@ def fresh_database(postgres_url: str, template: str | None) -> Iterator[str]:
 
 @pytest.fixture
 def database_url(postgres_url: str, template_database: str) -> Iterator[str]:
-    """A migrated database of the test's own."""
+    """A migrated database for one test."""
     with fresh_database(postgres_url, template_database) as url:
         yield url
 
@@ -113,7 +113,7 @@ def directory(database: Database) -> Directory:
 
 @dataclass
 class HandClock:
-    """A clock that moves when it is told to."""
+    """A clock that moves only by `forward`."""
 
     at: datetime = NOON
 
@@ -132,7 +132,7 @@ def trust_of(
     ceiling: Sensitivity = Sensitivity.HYPER,
     scopes: set[str] | None = None,
 ) -> Trust:
-    """Trust for tests; the default may see and do everything of its tenant."""
+    """Make a trust; by default with full access to its tenant."""
     return Trust(
         tenant=tenant,
         actor=actor,
@@ -144,7 +144,7 @@ def trust_of(
 
 @dataclass
 class Memory:
-    """The rooms put together on one test database, with a clock in hand."""
+    """All services on one test database, with a clock that the test moves."""
 
     database: Database
     directory: Directory
@@ -158,7 +158,7 @@ class Memory:
     trust: Trust = field(default_factory=trust_of)
 
     async def remember(self, kind: SourceKind, content: dict[str, Any], **more: Any) -> Captured:
-        """Capture one thing as the default caller, a second after the last."""
+        """Capture one item as the default caller, one second after the previous one."""
         self.clock.forward(timedelta(seconds=1))
         trust = more.pop("trust", self.trust)
         request = CaptureRequest(source="test", source_kind=kind, content=content, **more)
@@ -176,7 +176,7 @@ class Memory:
 
 
 def memory_of(database: Database, directory: Directory) -> Memory:
-    """The rooms on top of a database."""
+    """Compose all services on a database."""
     clock = HandClock()
     engines = Engines()
     return Memory(
@@ -198,7 +198,7 @@ def memory(database: Database, directory: Directory) -> Memory:
 
 
 async def until(condition: Any, *, within_s: float = 30.0) -> None:
-    """Wait for an event that no one signals to us: ask again until it is so, or fail at the deadline."""
+    """Poll `condition` every 20 ms until it is true. Raises TimeoutError after `within_s` seconds."""
     async with asyncio.timeout(within_s):
         while not await condition():  # noqa: ASYNC110 - the event is in another process
             await asyncio.sleep(0.02)

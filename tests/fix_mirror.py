@@ -1,4 +1,4 @@
-"""Both stores with a worker between them, in one process: `house`."""
+"""The fixture `house`: Postgres, Neo4j and a mirror worker in the test's process."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NODE = "MATCH (n:Mirrored {id: $id}) RETURN labels(n) AS labels, properties(n) A
 
 @dataclass
 class House:
-    """Both stores, and a worker between them."""
+    """Postgres, Neo4j, and a mirror worker."""
 
     memory: Memory
     mirror: Mirror
@@ -64,7 +64,7 @@ class House:
         return await self.worker.run_once()
 
     async def start_afresh(self) -> SyncResult:
-        """Another worker takes over, as after a restart."""
+        """Replace the worker by a new one, as after a restart, and let it run once."""
         await self.worker.release()
         self.worker = self.another_worker()
         return await self.sync()
@@ -79,7 +79,7 @@ class House:
             await connection.execute(text(statement), parameters)
 
     async def rewrite(self, id_: UUID, what: str, **parameters: Any) -> None:
-        """Change a record by hand, as a writer would: row, then log, in one transaction."""
+        """Change a record with SQL as a writer does: the row, then its row of the log, in one transaction."""
         tenant = await self.tenant()
         async with self.memory.database.engine.begin() as connection:
             version = await connection.execute(
@@ -116,7 +116,7 @@ class House:
         return found
 
     async def dump(self) -> list[str]:
-        """Everything in the mirror but its checkpoint, comparable."""
+        """Return everything in the mirror except its checkpoints, in a form that can be compared."""
         found = [
             row for statement in (DUMP_NODES, DUMP_RELATIONS) for row in (await self.cypher(statement))[0]["found"]
         ]
@@ -126,11 +126,11 @@ class House:
         return sorted(json.dumps(item, sort_keys=True, default=str) for item in found)
 
     async def mirror_is_equal(self) -> bool:
-        """Nothing differs, in whatever any row shows."""
+        """Return whether the mirror equals Postgres in every property of every row."""
         return (await self.worker.checker.verify(share=1.0, within_s=10.0)).equal
 
     async def generation(self) -> int:
-        """The newest that is complete."""
+        """Return the newest complete generation."""
         async with self.memory.database.engine.begin() as connection:
             found = await connection.execute(
                 text("SELECT coalesce(max(generation), 0) FROM mirror_generation WHERE state = 'active'")
@@ -141,7 +141,7 @@ class House:
         return await self.mirror.counts() == await self.source.counts()
 
     async def batch(self, kind: Kind, generation: int) -> MirrorBatch:
-        """What a worker of `generation` would write now of everything."""
+        """Return the batch of all rows that a worker of `generation` would write."""
         rows, _ = await self.source.scan(kind, None, tenant=None, page=10_000)
         batch = MirrorBatch(tenants={row["tenant"] for row in rows})
         if kind is Kind.RECORD:
@@ -162,7 +162,7 @@ class House:
     async def write_late(
         self, batches: Sequence[MirrorBatch], generation: int, checkpoint: Checkpoint | None = None
     ) -> None:
-        """What a zombie does: write what it read long ago, as the worker that it was."""
+        """Write batches that were read long ago, as a worker does that lost its lease without noticing."""
         for batch in batches:
             lock = CheckpointLock(keys=(checkpoint_key(0),), numbers=GenerationNumbers(whole=generation))
             await self.mirror.apply(batch, lock, checkpoint=checkpoint)
@@ -178,7 +178,7 @@ async def house(memory: Memory, clean_neo4j: str) -> AsyncIterator[House]:
 
 
 async def capture_every_kind(memory: Memory) -> dict[str, Captured]:
-    """Every source kind, every memory type, every state that capture makes."""
+    """Capture every source kind, memory type and state that capture can make."""
     kept = {"turn": await memory.turn("please look at the build", thread="t1")}
     call = {"tool_name": "grep", "args": {"q": "needle"}, "result": "3 hits", "thread_id": "t1", "call_id": "c1"}
     kept["tool"] = await memory.remember(SourceKind.TOOL_OUTPUT, call)

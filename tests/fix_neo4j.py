@@ -1,7 +1,7 @@
 """Fixtures that need a Neo4j: `neo4j_server`, `newer_neo4j_server`, `clean_neo4j`, `neo4j_cache_with_jars`.
 
-STRATAGRAPH_TEST_NEO4J_URI names a server to use instead of a local one. It needs no authentication, and
-`clean_neo4j` empties it: never name one that holds anything.
+STRATAGRAPH_TEST_NEO4J_URI names a server to use instead of a local one. It must work without authentication.
+`clean_neo4j` deletes all its data, so never name a server with data that you need.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class GivenServer:
 
 @pytest.fixture(scope="session")
 def neo4j_cache() -> Path:
-    """The ordinary cache of this user, so that a checkout's first test run downloads at most once."""
+    """The user's ordinary cache, so that the test runs of all checkouts together download the jars once."""
     return platformdirs.user_cache_path("stratagraph") / "neo4j"
 
 
 @pytest.fixture(scope="session")
 def neo4j_cache_with_jars(neo4j_cache: Path) -> Path:
-    """A cache that has the long-term line, for tests that start servers themselves; skips as `neo4j_server` does."""
+    """A cache with the jars of the long-term line, for tests that start servers. Skips or fails as `neo4j_server` does."""
     if os.environ.get("STRATAGRAPH_TEST_NEO4J_URI"):
-        pytest.skip("STRATAGRAPH_TEST_NEO4J_URI names a server, so none is started here")
-    with _skipped_where_none_can_be_had():
+        pytest.skip("STRATAGRAPH_TEST_NEO4J_URI names a server, so this test, which starts its own, does not run")
+    with _skipped_without_neo4j():
         version, java = choose_version(LONG_TERM.version, find_javas())
         server_jars(neo4j_cache, version, java, print)
     return neo4j_cache
@@ -51,7 +51,7 @@ def neo4j_cache_with_jars(neo4j_cache: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def quick_java() -> Iterator[None]:
-    """Servers live briefly here: without the second compiler they start in half the time."""
+    """Turn off the second JIT compiler: the short-lived servers of tests then start in half the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1", prepend=" ")
         yield
@@ -61,7 +61,7 @@ def quick_java() -> Iterator[None]:
 def neo4j_server(
     tmp_path_factory: pytest.TempPathFactory, neo4j_cache: Path, quick_java: None
 ) -> Iterator[LocalServer | GivenServer]:
-    """A Neo4j of the long-term line for the whole session; skips where none can be had, fails so in CI."""
+    """A Neo4j of the long-term line for the test session. Where none can be started, skips; with CI=true, fails."""
     if uri := os.environ.get("STRATAGRAPH_TEST_NEO4J_URI"):
         yield GivenServer(bolt=uri)
         return
@@ -73,7 +73,7 @@ def neo4j_server(
 def newer_neo4j_server(
     tmp_path_factory: pytest.TempPathFactory, neo4j_cache: Path, quick_java: None
 ) -> Iterator[LocalServer | GivenServer]:
-    """A Neo4j of the newest line. Skips, in CI too, where no Java can run it: a machine may lack one."""
+    """A Neo4j of the newest line. Skips, also with CI=true, where no Java can run it."""
     try:
         choose_version(NEWER.version, find_javas())
     except Misconfigured:
@@ -84,14 +84,13 @@ def newer_neo4j_server(
 
 @pytest.fixture
 def clean_neo4j(neo4j_server: LocalServer | GivenServer) -> str:
-    """The address of a Neo4j without a node."""
+    """The Bolt address of a Neo4j without nodes."""
     wipe(neo4j_server.bolt)
     return neo4j_server.bolt
 
 
 def wipe(bolt: str) -> None:
-    """Delete all nodes, and all constraints but those that the mirror makes for itself: to make them again for every
-    test would take longer than the test."""
+    """Delete all nodes, and all constraints except those of the mirror, which take longer to create than a test runs."""
     with neo4j.GraphDatabase.driver(bolt) as driver, driver.session() as session:
         for name in session.run("SHOW CONSTRAINTS YIELD name WHERE NOT name ENDS WITH '_key' RETURN name").value():
             session.run(f"DROP CONSTRAINT {_quoted(name)}").consume()
@@ -103,7 +102,7 @@ def _quoted(name: str) -> str:
 
 
 class Door:
-    """In front of Bolt. It can be shut, and then cuts who is inside; or stall, and then lets nothing through."""
+    """A proxy in front of Bolt. When shut, it aborts and refuses connections; when stalled, it forwards no bytes."""
 
     def __init__(self, bolt: str) -> None:
         address = urlsplit(bolt)
@@ -168,7 +167,7 @@ class Door:
 @contextmanager
 def _started(version: str, home: Path, cache: Path) -> Iterator[LocalServer]:
     local = LocalNeo4j(home, cache)
-    with _skipped_where_none_can_be_had():
+    with _skipped_without_neo4j():
         server = local.start(version=version)
     try:
         yield server
@@ -177,11 +176,11 @@ def _started(version: str, home: Path, cache: Path) -> Iterator[LocalServer]:
 
 
 @contextmanager
-def _skipped_where_none_can_be_had() -> Iterator[None]:
+def _skipped_without_neo4j() -> Iterator[None]:
     try:
         yield
     except StratagraphError as e:
         why = f"{e.message} For tests the variable is STRATAGRAPH_TEST_NEO4J_URI."
         if os.environ.get("CI"):
             pytest.fail(f"CI needs a Neo4j: {why}", pytrace=False)
-        pytest.skip(f"no Neo4j can be had here: {why}")
+        pytest.skip(f"no Neo4j here: {why}")

@@ -25,7 +25,7 @@ PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519Pri
 
 @cache
 def rsa_key(name: str) -> rsa.RSAPrivateKey:
-    """A key of that name, made once in a test session: making one takes a while."""
+    """Return the RSA key of that name. It is made once in a test session, since making one is slow."""
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
@@ -46,14 +46,14 @@ def segment(value: Any) -> str:
 
 
 def signed_by_secret(claims: dict[str, Any], secret: bytes, **header: Any) -> str:
-    """An HS256 token made by hand: PyJWT refuses to sign with what looks like a public key, attackers do not."""
+    """Make an HS256 token signed with a public key, as an attacker would; PyJWT refuses to sign with one."""
     signing_input = f"{segment({'alg': 'HS256', 'typ': 'JWT', **header})}.{segment(claims)}"
     return f"{signing_input}.{segment(hmac.digest(secret, signing_input.encode(), hashlib.sha256))}"
 
 
 @dataclass
 class Issuer:
-    """`keys` are what it signs with and shows, by name; `documents` counts what it was asked for."""
+    """An issuer. `keys` are its signing and published keys by name; `documents` counts the requests for each document."""
 
     keys: dict[str, PrivateKey] = field(default_factory=dict)
     extra: list[dict[str, Any]] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Issuer:
         return f"http://127.0.0.1:{self.port}"
 
     def up(self) -> None:
-        """Answer, at the same address as before."""
+        """Start to answer, at the same address as before."""
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -82,7 +82,7 @@ class Issuer:
                 self.wfile.write(json.dumps(document).encode())
 
             def log_message(self, *_: Any) -> None:
-                """Silent."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
         self.port = self._server.server_port
@@ -102,7 +102,7 @@ class Issuer:
         return None
 
     def claims(self, **claims: Any) -> dict[str, Any]:
-        """What makes a token valid, with `claims` over it; None leaves one out."""
+        """Return the claims of a valid token, overridden by `claims`; a claim that is None is left out."""
         now = int(time.time())
         whole = {
             "iss": self.url,
@@ -118,7 +118,7 @@ class Issuer:
     def token(
         self, *, kid: str | None = "rsa", algorithm: str = "RS256", key: PrivateKey | None = None, **claims: Any
     ) -> str:
-        """A token signed with `key`, else with its own key of that name."""
+        """Make a token signed with `key`; by default, with the issuer's own key named `kid`."""
         signing = key or self.keys[kid or "rsa"]
         headers = {"kid": kid} if kid is not None else None
         return jwt.encode(self.claims(**claims), signing, algorithm=algorithm, headers=headers)
@@ -126,7 +126,7 @@ class Issuer:
 
 @contextmanager
 def issuing() -> Iterator[Issuer]:
-    """An issuer that answers, with one RSA key named `rsa`."""
+    """A running issuer with one RSA key named `rsa`."""
     made = Issuer(keys={"rsa": rsa_key("first")})
     made.up()
     try:

@@ -1,4 +1,4 @@
-"""A real `stratagraph serve` in a process of its own, on a database of the test's own."""
+"""Fixtures that run `stratagraph serve` and other commands in processes of their own, on the test's own database."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ import httpx
 import pytest
 
 READY_S = 60
-MASTER_KEY = base64.b64encode(bytes(32)).decode()  # for databases that do not bring their own
+MASTER_KEY = base64.b64encode(bytes(32)).decode()  # for a test that names a database and no key
 
 
 class Forked:
-    """A process of `stratagraph` as subprocess.Popen would show it, forked from one that has imported everything."""
+    """A process of `stratagraph`, made by the fork server, with the methods of subprocess.Popen that tests use."""
 
     def __init__(self, arguments: list[str], environment: Mapping[str, str], err: IO[str]) -> None:
         out, out_end = os.pipe()
         self._status, status_end = os.pipe()
         request = json.dumps({"argv": arguments, "env": dict(environment)}).encode()
-        socket.send_fds(_zygote(), [request], [out_end, err.fileno(), status_end])
+        socket.send_fds(_fork_server(), [request], [out_end, err.fileno(), status_end])
         os.close(out_end)
         os.close(status_end)
         self.stdout = os.fdopen(out, "r")
-        self._told = ""
+        self._received = ""
         self.pid = int(self._read_line())
         self.returncode: int | None = None
 
     def _read_line(self) -> str:
-        """Until the line is whole; empty where nothing has been told yet and the other end is open."""
-        while "\n" not in self._told:
+        """Read one line from the fork server; wait until it is complete."""
+        while "\n" not in self._received:
             more = os.read(self._status, 64)
             if not more:
-                raise ChildProcessError("the process that forks has ended")
-            self._told += more.decode()
-        line, self._told = self._told.split("\n", 1)
+                raise ChildProcessError("the fork server has ended")
+            self._received += more.decode()
+        line, self._received = self._received.split("\n", 1)
         return line
 
     def poll(self) -> int | None:
@@ -74,8 +74,8 @@ class Forked:
 
 
 @cache
-def _zygote() -> socket.socket:
-    """The one of this test process; it ends when this end of the socket does."""
+def _fork_server() -> socket.socket:
+    """Start this test process's fork server; it ends when our end of the socket is closed."""
     ours, theirs = socket.socketpair()
     process = subprocess.Popen(
         [sys.executable, str(Path(__file__).parent / "fork_server.py"), str(theirs.fileno())],
@@ -93,14 +93,14 @@ def _zygote() -> socket.socket:
 
 @dataclass
 class Service:
-    """A running service. `url` is its base URL, None for a process without the API."""
+    """A running service. `url` is its base URL; None without the API."""
 
     process: Forked
     url: str | None
     environment: Mapping[str, str]
 
     def stop(self) -> int:
-        """SIGTERM, and the exit status."""
+        """Send SIGTERM, wait for the end, and return the exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=60)
@@ -115,14 +115,14 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """This process's environment with just these settings."""
+    """Return this process's environment, with only these settings of Stratagraph."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("STRATAGRAPH_")}
     return kept | {f"STRATAGRAPH_{name.upper()}": value for name, value in settings.items()}
 
 
 @contextmanager
 def running(*arguments: str, log: str = os.devnull, **settings: str) -> Iterator[Service]:
-    """`stratagraph serve` with these settings, until it answers; stopped at the end. Its log goes to the file `log`."""
+    """Run `stratagraph serve` with these settings during the block, once it is ready. `log` is the file for its log."""
     given = {"port": "0", "log_level": "info"} | settings
     if "database_url" in given and not any(name.startswith("master_key") for name in given):
         given["master_key"] = MASTER_KEY
@@ -160,13 +160,13 @@ def service_url(service: Service) -> str:
 
 @dataclass
 class Client:
-    """GraphQL over HTTP, as a caller would."""
+    """A GraphQL client over HTTP."""
 
     http: httpx.AsyncClient
     url: str
 
     async def __call__(self, document: str, token: str | None = None, **variables: Any) -> dict[str, Any]:
-        """The whole answer; use `data` where errors are not expected."""
+        """Return the whole response. Use `data` where no errors are expected."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         response = await self.http.post(
             f"{self.url}/graphql", json={"query": document, "variables": variables}, headers=headers
@@ -188,7 +188,7 @@ async def client(service_url: str) -> AsyncIterator[Client]:
 
 
 async def run_command(*arguments: str, env: Mapping[str, str]) -> tuple[int, str, str]:
-    """Run a command to its end: exit status, standard output, standard error. `run_process` starts Python anew."""
+    """Run a command and return exit status, standard output and standard error. Uses the fork server."""
     async with asyncio.timeout(300):
         return await asyncio.to_thread(_run_forked, [*arguments], env)
 
@@ -204,7 +204,7 @@ def _run_forked(arguments: list[str], env: Mapping[str, str]) -> tuple[int, str,
 
 
 async def run_process(*arguments: str, env: Mapping[str, str]) -> tuple[int, str, str]:
-    """Run a command to its end in a process of its own: exit status, standard output, standard error."""
+    """Run a command as `run_command` does, but in a new Python process."""
     process = await asyncio.create_subprocess_exec(
         *command(*arguments),
         env=dict(env),

@@ -1,8 +1,11 @@
-"""A process that has imported everything and forks on request: to import it anew would be most of what starting a
-service costs. What it forks are processes as real as any: they are killed, they exit, they own nothing of the test's.
+"""The fork server: a process that has imported `stratagraph`, and forks a process for each command that a test runs.
 
-Asked over a socket: one JSON document with `argv` and `env`, and three descriptors: where standard output goes, where
-standard error goes, and where to write the new process's id, and its exit status when it ends.
+Importing takes most of the time that starting a service takes. The forked processes are ordinary ones: tests can kill
+them, they have an exit status, and they share no state with the test.
+
+A request is a message on a Unix socket: a JSON document with `argv` and `env`, and three descriptors, for standard
+output, for standard error, and for the status, to which the server writes the new process's id and then its exit
+status, one a line.
 """
 
 from __future__ import annotations
@@ -16,24 +19,24 @@ import sys
 import stratagraph.service.serving
 from stratagraph.service import cli
 
-assert stratagraph.service.serving, "imported for those who are forked"
+assert stratagraph.service.serving, "imported for the forked processes"
 
 
-def serve(asked: socket.socket) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the supervisors
+def serve(requests: socket.socket) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # reap the supervisors without waiting for them
     while True:
-        request, descriptors, _, _ = socket.recv_fds(asked, 1 << 20, 3)
+        request, descriptors, _, _ = socket.recv_fds(requests, 1 << 20, 3)
         if not request:
             return
         if os.fork() == 0:
-            asked.close()
+            requests.close()
             supervise(json.loads(request), *descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
 
 
 def supervise(request: dict[str, object], out: int, err: int, status: int) -> None:
-    """Fork once more, and tell how that ends."""
+    """Fork the command's process, and write its id and exit status to `status`."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     process = os.fork()
     if process == 0:

@@ -1,4 +1,4 @@
-"""Small random graphs as they were written, and what the questions about structure must answer on them."""
+"""Small random graphs, and a model that computes the correct answers to graph questions on them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from stratagraph.store.records.inserting import NewRelation
 
 PREDICATES = ("uses", "part_of", "derived_semantic", "mentions_entity", "reviews")
 LEVELS = (*Sensitivity, *(Sensitivity.PUBLIC,) * 5, *(Sensitivity.LOW,) * 5)
-DIGITS = 12  # products of the same weights in another order differ behind that
+DIGITS = 12  # the product of the same weights in another order differs in later digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """A tenant with a random graph, as the truth has it now."""
+    """A tenant with a random graph, as it is in Postgres."""
 
     tenant: Tenant
     records: dict[UUID, Held]
@@ -42,21 +42,21 @@ class Graph:
         return self.full(trust, id_) and self.records[id_].state in CURRENT
 
     def around(self, trust: Trust, id_: UUID) -> Iterator[tuple[UUID, UUID, Link]]:
-        """What is linked to a record for this caller: the other record, and by which relation."""
+        """Yield the neighbours of a record that the caller may walk to, each with the relation."""
         for relation_id, relation in self.relations.items():
             for near, far in ((relation.source, relation.target), (relation.target, relation.source)):
                 if near == id_ and far != id_ and self.walkable(trust, far):
                     yield far, relation_id, relation
 
     def weights(self, trust: Trust, id_: UUID) -> dict[UUID, float]:
-        """The heaviest weight by neighbour."""
+        """Return the largest weight of a relation to each neighbour."""
         found: dict[UUID, float] = {}
         for far, _, relation in self.around(trust, id_):
             found[far] = max(found.get(far, 0.0), relation.weight)
         return found
 
     def paths(self, trust: Trust, start: UUID, goal: UUID, max_hops: int) -> list[tuple[tuple[UUID, ...], float]]:
-        """All paths without loops, best first."""
+        """Return all paths without loops, best first."""
         if not (self.walkable(trust, start) and self.walkable(trust, goal)):
             return []
         found: list[tuple[tuple[UUID, ...], float]] = []
@@ -89,7 +89,7 @@ class Graph:
         return found
 
     def related(self, trust: Trust, root: UUID) -> dict[UUID, tuple[int, float]]:
-        """By entity: how many memories it shares with `root`, and how strongly."""
+        """Return for each entity the number of records it shares with `root`, and the strength of that connection."""
         found: dict[UUID, list[float]] = {}
         for memory, weight in self.weights(trust, root).items():
             if self.types[memory] is not MemoryType.ENTITY:
@@ -103,7 +103,7 @@ class Graph:
 
 
 async def write(memory: Memory, luck: random.Random, name: str) -> Graph:
-    """Ties in weight, self-loops, parallel predicates and both directions between the same two."""
+    """Write a graph with equal weights, self-loops, parallel predicates, and both directions between two records."""
     tenant = await a_tenant(memory, name)
     records = [replace(a_record(luck, tenant), sensitivity=luck.choice(LEVELS)) for _ in range(luck.randrange(4, 13))]
     ids = [record.id for record in records]
@@ -137,7 +137,7 @@ def a_caller(luck: random.Random, graph: Graph) -> Trust:
 def check_paths(
     graph: Graph, trust: Trust, found: Paths, *, allowed: Collection[tuple[UUID, ...]], cut: bool = False
 ) -> None:
-    """Each is what the truth has, in order, and told as it is; `cut` where not all relations may have been met."""
+    """Check that each path exists and that they are in order; with `cut`, some relations may not have been read."""
     order = [
         (len(path.nodes), -round(path.weight, DIGITS), [record.id.int for record in path.nodes]) for path in found.paths
     ]
@@ -157,7 +157,7 @@ def check_paths(
 
 
 def check_impact(graph: Graph, trust: Trust, found: Impact, *, allowed: dict[UUID, int]) -> None:
-    """Nothing that the truth does not have; counts are of just what is so."""
+    """Check that each node found is allowed, and that the counts are correct."""
     for one in found.nodes:
         assert allowed[one.record.id] <= one.hop
         assert not one.record.redacted
@@ -201,7 +201,7 @@ def check_expansion(graph: Graph, trust: Trust, found: Expansion, loaded: Collec
         assert one.more == one.degree - len(drawn)
 
 
-# What docs/graph-questions.md is about; FACT stands for the id of the first.
+# The records of the examples in docs/graph-questions.md; FACT stands for the id of the first.
 STORY: tuple[tuple[SourceKind, MemoryType | None, dict[str, Any]], ...] = (
     (SourceKind.OBSERVATION, None, {"subject": "Alice", "predicate": "works_at", "object": "Acme"}),
     (SourceKind.OBSERVATION, None, {"subject": "Bob", "predicate": "works_at", "object": "Acme"}),

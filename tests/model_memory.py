@@ -1,4 +1,4 @@
-"""A memory in a few dictionaries, written from the rules (SPEC §2, §4, §5; design decisions 4–8, 11, 21, 22).
+"""A model of memory in a few dictionaries, after docs/specification.md (Relations, Trust, Capture, Revision).
 
 It takes the same requests as the store and answers with what should have come of them. It knows one tenant, one scope
 and one sensitivity; time is handed in. What it refuses changes nothing.
@@ -54,7 +54,7 @@ Request = CaptureRequest | Revise
 
 
 class Refused(Exception):
-    """The rules refuse the request, with this class of error."""
+    """The specification refuses the request, with this class of error."""
 
     def __init__(self, error: type[StratagraphError]) -> None:
         super().__init__(error.__name__)
@@ -62,12 +62,12 @@ class Refused(Exception):
 
 
 class Impossible(Exception):
-    """The answer cannot have come of this request in this state."""
+    """The answer is impossible for this request in this state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """The ids that the store gave to what a request made: its record, an event beside it, an episode, a candidate."""
+    """The ids that the store assigned: to the record, an additional event, an episode and the candidate of a request."""
 
     record: UUID
     event: UUID
@@ -77,7 +77,7 @@ class Names:
 
 @dataclass(slots=True, kw_only=True)
 class Item:
-    """A record as the rules know it."""
+    """A record of the model."""
 
     id: UUID
     type: str
@@ -105,23 +105,23 @@ class Item:
 @dataclass(slots=True)
 class Model:
     items: dict[UUID, Item] = field(default_factory=dict)
-    derived: set[tuple[UUID, UUID]] = field(default_factory=set)  # (source, what rests on it)
+    derived: set[tuple[UUID, UUID]] = field(default_factory=set)  # (source, the record derived from it)
     disputes: set[tuple[UUID, UUID]] = field(default_factory=set)  # (contested, by)
-    replaced: set[tuple[UUID, UUID]] = field(default_factory=set)  # (successor, what it superseded)
-    single: set[tuple[str, str]] = field(default_factory=set)  # slots with room for one value at a time
-    graves: dict[UUID, list[str]] = field(default_factory=dict)  # what was deleted, with its audit
+    replaced: set[tuple[UUID, UUID]] = field(default_factory=set)  # (successor, superseded record)
+    single: set[tuple[str, str]] = field(default_factory=set)  # slots that hold one value at a time
+    tombstones: dict[UUID, list[str]] = field(default_factory=dict)  # audit of each deleted record
     keys: dict[str, tuple[Request, UUID]] = field(default_factory=dict)
-    threads: dict[str, datetime] = field(default_factory=dict)  # when each thread's open episode falls silent
-    doubtful: set[UUID] = field(default_factory=set)  # looked at again at the end of an operation
+    threads: dict[str, datetime] = field(default_factory=dict)  # when each thread's open episode closes by silence
+    doubtful: set[UUID] = field(default_factory=set)  # records to re-evaluate at the end of an operation
     now: datetime = _BEFORE
 
     def copy(self) -> Model:
         return copy.deepcopy(self)
 
     def apply(self, request: Request, names: Names) -> tuple[UUID, bool]:
-        """Do what `request` asks. Returns the record that is current afterwards, and whether it was a replay.
+        """Carry out `request`. Return the record that is current afterwards, and whether it was a replay.
 
-        Raises Refused, with the model as it was before.
+        Raises Refused, and leaves the model unchanged then.
         """
         before = self.copy()
         try:
@@ -207,12 +207,12 @@ class Model:
         return new.id
 
     def _again(self, same: Item, sources: set[str]) -> None:
-        """The same fact again: it matters more, and has more to rest on."""
+        """Reinforce a fact that is captured again, and add its sources."""
         self._add_sources(same, sources)
         self._reconsider([same.id])
 
     def _add_sources(self, item: Item, sources: set[str]) -> None:
-        """A fact is no evidence of itself. One in doubt has more to rest on, and does not matter more for it."""
+        """Add sources, without the fact itself. A contested fact gains support without being reinforced."""
         item.sources |= sources - {str(item.id)}
         self._derive(item, sources)
         if item.state == ACTIVE:
@@ -403,7 +403,7 @@ class Model:
             raise Refused(VersionConflict)
         rested = self._dependents([item.id])
         released = self._release([item.id])
-        self.graves[item.id] = [*item.audit, "delete"]
+        self.tombstones[item.id] = [*item.audit, "delete"]
         del self.items[item.id]
         self.derived = {edge for edge in self.derived if item.id not in edge}
         self.replaced = {edge for edge in self.replaced if item.id not in edge}
@@ -424,10 +424,10 @@ class Model:
             item.audit.append("revise")
         return item.id
 
-    # What follows
+    # Propagation
 
     def _holds(self, item: Item) -> bool:
-        """Whether anything is left for it to rest on: a source outside, or a record that holds."""
+        """Whether the record has support: a source outside memory, or an active record."""
         live = {str(source) for source, target in self.derived if target == item.id and self._is_active(source)}
         outside = {ref for ref in item.sources if self._is_outside(ref)}
         return bool((live | outside) - {str(item.id)})
@@ -442,7 +442,7 @@ class Model:
             return True
         if id_ in self.items:
             return self.items[id_].state == ACTIVE
-        return id_ not in self.graves
+        return id_ not in self.tombstones
 
     def _is_disputed(self, id_: UUID) -> bool:
         ends = {end for dispute in self._disputes_of([id_]) for end in dispute} - {id_}
@@ -455,8 +455,11 @@ class Model:
         self.doubtful |= self._dependents(causes)
 
     def _settle(self) -> None:
-        """Doubt comes and goes with support and dispute, and so it does for all that rests on what changed. First it
-        comes, as far as it reaches, then it goes; what comes and goes at once was never there."""
+        """Re-evaluate the records derived from changed ones by their support and disputes.
+
+        First contest all that lost their support, transitively; then restore all that have it again. A record that
+        is contested and restored in one operation counts as unchanged.
+        """
         touched, self.doubtful = sorted(self.doubtful), set()
         was: dict[UUID, str] = {}
         for becomes in (CONTESTED, ACTIVE):
@@ -484,7 +487,7 @@ class Model:
     def _dependents(self, ids: Collection[UUID]) -> set[UUID]:
         return {target for source, target in self.derived if source in ids}
 
-    # Small steps
+    # Parts of operations
 
     def _new(
         self,
@@ -496,7 +499,7 @@ class Model:
         evidence: Collection[str] = (),
         half_life_s: float | None = None,
     ) -> Item:
-        if id_ in self.items or id_ in self.graves:
+        if id_ in self.items or id_ in self.tombstones:
             raise Impossible(f"a new {type_} under the id of one that is there: {id_}")
         item = Item(
             id=id_,
@@ -545,7 +548,7 @@ class Model:
         return [dispute for dispute in self.disputes if dispute[0] in ids or dispute[1] in ids]
 
     def _release(self, ids: Collection[UUID]) -> set[UUID]:
-        """End the disputes of `ids`; tells who stood in them."""
+        """End the disputes of `ids`; return the records that were part of them."""
         ended = self._disputes_of(ids)
         self.disputes -= set(ended)
         return {end for dispute in ended for end in dispute}
@@ -607,7 +610,7 @@ def _said(content: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def disjoint(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two validities never hold together (decision 7)."""
+    """Whether two validities exclude each other (docs/specification.md, Capture)."""
     ours, theirs = one.get("conditions", {}), other.get("conditions", {})
     if any(not _values(ours[key]) & _values(theirs[key]) for key in ours.keys() & theirs.keys()):
         return True

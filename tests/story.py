@@ -1,4 +1,4 @@
-"""A memory that looks like something: two weeks of a team that runs a login service, told through capture and revision.
+"""A realistic memory: two weeks of a team that runs a login service, written by captures and revisions.
 
 Every memory type, state and predicate that capture and revision make occurs, so that a picture or a saved query of
 any of them has something to show.
@@ -61,7 +61,7 @@ ROTATE_KEYS = {
     "recipe": [{"step": "publish the new key"}, {"step": "wait one token lifetime"}, {"step": "retire the old key"}],
     "required_tools": ["keyctl"],
 }
-COMMITS = (  # who, what, which files, which issues
+COMMITS = (  # author, message, files, issues
     ("Alice Moreau", "Sessions move from Postgres to Redis", ("api/session.py", "deploy/redis.yml"), ("41",)),
     ("Ben Okafor", "Refresh tokens are rotated", ("api/tokens.py", "api/session.py"), ("44",)),
     ("Alice Moreau", "Clock skew of 30 s is allowed for", ("api/tokens.py",), ("52",)),
@@ -70,7 +70,7 @@ COMMITS = (  # who, what, which files, which issues
 
 
 async def tell(memory: Memory) -> dict[str, UUID]:
-    """Capture the story as the memory's default caller, and name its main records."""
+    """Capture the story as the memory's default caller; return the ids of its main records by name."""
     kept: dict[str, UUID] = {}
     await _introduce(memory, kept)
     await _commit(memory)
@@ -123,7 +123,7 @@ async def _commit(memory: Memory) -> None:
 
 
 async def _outage(memory: Memory, kept: dict[str, UUID]) -> None:
-    """One thread: people talk, an agent works, it ends well. A second one follows it in the same thread."""
+    """Capture a thread with people, an agent's tool calls and a successful outcome, then a second episode in it."""
     memory.clock.forward(timedelta(days=1))
     thread = "login outage"
 
@@ -173,7 +173,7 @@ async def _outage(memory: Memory, kept: dict[str, UUID]) -> None:
 
 
 async def _learn(memory: Memory, kept: dict[str, UUID]) -> None:
-    """Facts that rest on what happened, a skill, two plans."""
+    """Capture facts derived from the events, a skill, and two plans."""
 
     def seen(*records: str) -> list[dict[str, str]]:
         return [{"source_type": "event", "source_id": str(kept[record])} for record in records]
@@ -219,7 +219,7 @@ async def _learn(memory: Memory, kept: dict[str, UUID]) -> None:
 
 
 async def _revise(memory: Memory, kept: dict[str, UUID]) -> None:
-    """What was superseded, doubted, forked, merged and withdrawn; and an event that nothing is connected to."""
+    """Supersede, contest, fork, merge and retract records; and capture an event without relations."""
     memory.clock.forward(timedelta(days=1))
     for store in ("Postgres", "Memcached", "Redis"):
         memory.clock.forward(timedelta(days=2, hours=5))
@@ -261,7 +261,7 @@ async def _revise(memory: Memory, kept: dict[str, UUID]) -> None:
 
 
 async def bring_in_step(memory: Memory, bolt: str) -> None:
-    """Let a worker apply everything that is in the memory to the mirror at `bolt`."""
+    """Let a worker mirror all records into the Neo4j at `bolt`."""
     async with Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
         worker = SyncWorker(memory.database, memory.directory, mirror, SyncConfig())
         await worker.run_once()

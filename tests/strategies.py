@@ -1,6 +1,6 @@
 """Random valid values for property tests: payloads of all six types, records, relations, audit entries.
 
-Everything is in canonical form: what the store would hand out, and what parsing leaves unchanged.
+All values are in canonical form, as the store returns them; parsing leaves them unchanged.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from stratagraph.store.model.salience import Decay, Salience
 
 Json = dict[str, Any]
 
-EXACT = 2**53 - 1  # the largest integer that every JSON reader tells from its neighbours
-# Names of the RFC's other form, as further keys: renaming must not confuse them with its own.
+EXACT = 2**53 - 1  # the largest integer that every JSON reader reads exactly
+# Names from the RFC's other JSON form, used as additional keys; converting must not mix them up with its own.
 TRICKY_KEYS = (
     "procedure",
     "recipe",
@@ -44,13 +44,13 @@ names = texts.filter(bool)
 times = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 stamps = times.map(rfc3339)
 shares = st.floats(0, 1)
-numbers = st.floats(-float(EXACT), float(EXACT))  # whole doubles beyond come back from JSON as inexact integers
+numbers = st.floats(-float(EXACT), float(EXACT))  # larger whole doubles return from JSON as inexact integers
 counts = st.integers(0, EXACT)
 scalars: SearchStrategy[Any] = st.booleans() | st.integers(-EXACT, EXACT) | numbers | texts
 
 
 def json_values(*, null: bool = True) -> SearchStrategy[Any]:
-    """JSON three levels deep; with `null=False` nothing null at the top."""
+    """JSON values three levels deep; with `null=False`, not null at the top level."""
     return st.none() | _nested if null else _nested
 
 
@@ -67,7 +67,7 @@ objects: SearchStrategy[Json] = st.dictionaries(texts, _json, max_size=2)
 
 
 def _part(required: Json, optional: Json, *, beyond: bool = True, taken: tuple[str, ...] = ()) -> SearchStrategy[Json]:
-    """One JSON object of a schema, mostly with some of its optional fields, at times with further keys."""
+    """JSON objects of a schema, with some of the optional fields and at times with additional keys."""
     fixed: SearchStrategy[Json] = st.fixed_dictionaries(required, optional=optional)
     if not beyond:
         return fixed
@@ -97,7 +97,7 @@ def _timelines(draw: DrawFn) -> list[Json]:
 
 @st.composite
 def _tool_graphs(draw: DrawFn) -> list[Json]:
-    """Calls that depend on earlier ones, or on a call of another record, in any order."""
+    """Tool calls in random order that depend on earlier calls or on a call of another record."""
     ids = draw(st.lists(names, max_size=4, unique=True))
     calls = []
     for position, id_ in enumerate(ids):
@@ -109,7 +109,7 @@ def _tool_graphs(draw: DrawFn) -> list[Json]:
 
 @st.composite
 def _plans(draw: DrawFn) -> Json:
-    """A random DAG: every edge goes from an earlier to a later step of a hidden order."""
+    """A random acyclic graph: each edge leads from an earlier to a later step of a hidden order."""
     ids = draw(st.lists(names, max_size=5, unique=True))
     optional = {"params": objects, "guards": objects}
     nodes = [draw(_part({"id": st.just(id_), "op": names}, optional)) for id_ in ids]
@@ -296,7 +296,7 @@ def saliences(*, created_at: datetime | None = None) -> SearchStrategy[Salience]
 
 @st.composite
 def records(draw: DrawFn, memory_type: MemoryType | None = None) -> MemoryRecord:
-    """Whole records of one type, or of any."""
+    """Complete records of one type, or of any type."""
     kind = memory_type or draw(st.sampled_from(MemoryType))
     created_at = draw(times)
     return MemoryRecord(
@@ -330,7 +330,7 @@ predicates = st.sampled_from(sorted(INVERSES)) | st.from_regex(r"[a-z][a-z0-9_]{
 
 
 def relations(*, source: UUID | None = None, target: UUID | None = None) -> SearchStrategy[Relation]:
-    """Relations as they are stored; either end can be fixed."""
+    """Stored relations; `source` and `target` can be given."""
     return st.builds(
         Relation,
         id=st.uuids(),

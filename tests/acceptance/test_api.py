@@ -1,4 +1,4 @@
-"""The API over HTTP, with a real server process and a real database."""
+"""The API over HTTP, on a real server process and a real database."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVENT: dict[str, Any] = {
 }
 
 
-async def test_what_is_captured_comes_back_as_a_graph(client: Client) -> None:
+async def test_a_captured_fact_is_retrieved_as_a_graph(client: Client) -> None:
     captured = await client.data(
         CAPTURE,
         input={
@@ -53,7 +53,7 @@ async def test_what_is_captured_comes_back_as_a_graph(client: Client) -> None:
     assert answer["freshness"]["engine"] == "SQL"
 
 
-async def test_a_batch_comes_back_in_order_and_all_queries_answer(client: Client) -> None:
+async def test_a_batch_is_answered_in_order_and_every_query_works(client: Client) -> None:
     batch = await client.data(
         """mutation($input: CaptureMemoriesInput!) { captureMemories(input: $input) { __typename
           ... on CaptureMemoriesSuccess { results { primaryRecord { id name } } } ... on MemoryError { message } } }""",
@@ -109,8 +109,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-async def test_bad_input_says_what_to_do_and_leaves_nothing(client: Client) -> None:
-    for change, says in BAD:
+async def test_invalid_input_is_refused_with_advice_and_writes_nothing(client: Client) -> None:
+    for change, expected in BAD:
         answer = await client(CAPTURE, input=EVENT | change)
         if "errors" in answer:
             assert answer["errors"][0]["extensions"]["code"] == "INVALID_INPUT"
@@ -121,12 +121,12 @@ async def test_bad_input_says_what_to_do_and_leaves_nothing(client: Client) -> N
             assert result["code"] == "INVALID_INPUT"
             assert not result["retryable"]
             message = result["message"]
-        assert says in message, change
+        assert expected in message, change
     left = await client.data("{ records(first: 1) { nodes { id } } }")
     assert left["records"]["nodes"] == []
 
 
-async def test_malformed_requests_are_answered_in_json(client: Client) -> None:
+async def test_malformed_requests_are_answered_with_an_error_in_json(client: Client) -> None:
     bodies: list[tuple[dict[str, Any], int]] = [
         ({"content": b"{not json", "headers": {"content-type": "application/json"}}, 400),
         ({"content": b"query={health{ok}}", "headers": {"content-type": "text/plain"}}, 400),
@@ -142,7 +142,7 @@ async def test_malformed_requests_are_answered_in_json(client: Client) -> None:
         assert answer["errors"][0]["extensions"]["code"] == "INVALID_INPUT"
 
 
-async def test_queries_do_not_answer_to_a_get_and_not_to_a_foreign_host(client: Client) -> None:
+async def test_get_requests_and_foreign_host_headers_are_refused(client: Client) -> None:
     got = await client.http.get(f"{client.url}/graphql", params={"query": "{ health { ok } }"})
     assert got.status_code >= 400
     foreign = await client.http.post(
@@ -151,8 +151,8 @@ async def test_queries_do_not_answer_to_a_get_and_not_to_a_foreign_host(client: 
     assert foreign.status_code == 400
 
 
-async def test_a_list_reads_relations_in_one_go(client: Client, service: Service) -> None:
-    """A page of records with all fields is answered. Integration tests count the statements."""
+async def test_a_page_of_records_is_answered_with_relations_and_audit_log(client: Client, service: Service) -> None:
+    """The number of SQL statements per page is checked by the integration tests."""
     for number in range(5):
         content = {"role": "user", "text": f"message {number}", "thread_id": "t"}
         await client.data(CAPTURE, input={"source": "s", "sourceKind": "AGENT_TURN", "content": content})
@@ -166,7 +166,7 @@ async def test_a_list_reads_relations_in_one_go(client: Client, service: Service
     assert len(episode["relations"]) == 5
 
 
-async def test_a_key_fixes_what_its_holder_sees(database_url: str, tmp_path: Path) -> None:
+async def test_an_api_key_limits_what_its_holder_may_read_and_write(database_url: str, tmp_path: Path) -> None:
     with running(database_url=database_url, data_dir=str(tmp_path / "data")) as service:
         assert service.url is not None
 
@@ -199,23 +199,23 @@ async def test_a_key_fixes_what_its_holder_sees(database_url: str, tmp_path: Pat
             assert answer["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
 
 
-async def test_stopping_finishes_what_is_under_way(service: Service, client: Client) -> None:
+async def test_a_stopping_server_finishes_requests_in_progress(service: Service, client: Client) -> None:
     async def capture(number: int) -> dict[str, Any]:
         return await client(CAPTURE, input=EVENT | {"idempotencyKey": f"k{number}"})
 
-    under_way = [asyncio.create_task(capture(number)) for number in range(20)]
-    done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+    in_progress = [asyncio.create_task(capture(number)) for number in range(20)]
+    done, _ = await asyncio.wait(in_progress, return_when=asyncio.FIRST_COMPLETED)
     assert done
     status = await asyncio.to_thread(service.stop)
     assert status == 0
-    for task in await asyncio.gather(*under_way, return_exceptions=True):
+    for task in await asyncio.gather(*in_progress, return_exceptions=True):
         if isinstance(task, dict):
             assert task["data"]["captureMemory"]["__typename"] == "CaptureMemorySuccess"
         else:
             assert isinstance(task, httpx.TransportError)  # sent after the server stopped accepting connections
 
 
-async def test_probes_and_the_page(client: Client) -> None:
+async def test_the_health_probes_and_graphiql_answer(client: Client) -> None:
     assert (await client.http.get(f"{client.url}/healthz")).json()["status"] == "alive"
     assert (await client.http.get(f"{client.url}/readyz")).status_code == 200
     page = await client.http.get(f"{client.url}/graphiql")

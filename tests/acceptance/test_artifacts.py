@@ -1,4 +1,4 @@
-"""Artifacts over HTTP and from the command line, as outsiders meet them."""
+"""Artifacts over HTTP and from the command line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def event(uri: str, **more: Any) -> dict[str, Any]:
 
 
 async def stream(data: bytes) -> AsyncIterator[bytes]:
-    """Sent in pieces, without its length being announced."""
+    """Yield `data` in chunks of 50,000 bytes, so that the request has no Content-Length."""
     for start in range(0, len(data), 50_000):
         yield data[start : start + 50_000]
 
@@ -35,12 +35,12 @@ def code_of(response: httpx.Response) -> str:
     return code
 
 
-def objects(service: Service) -> list[Path]:
+def stored_files(service: Service) -> list[Path]:
     root = Path(service.environment["STRATAGRAPH_DATA_DIR"]) / "artifacts"
     return [path for path in root.rglob("*") if path.is_file()]
 
 
-async def test_bytes_are_put_named_by_an_event_and_got_back(client: Client, service: Service) -> None:
+async def test_an_artifact_is_uploaded_referenced_by_an_event_and_downloaded(client: Client, service: Service) -> None:
     http, url = client.http, f"{client.url}/artifacts"
     refused = await client.data(CAPTURE, input=event(URI))
     assert refused["captureMemory"]["__typename"] == "InvalidInput"
@@ -55,8 +55,8 @@ async def test_bytes_are_put_named_by_an_event_and_got_back(client: Client, serv
     again = await http.put(url, content=DATA, headers={"x-content-sha256": DIGEST.hexdigest()})
     assert again.status_code == 200
     assert again.json() == made.json()
-    (kept,) = objects(service)
-    assert DATA[:64] not in kept.read_bytes()
+    (stored_file,) = stored_files(service)
+    assert DATA[:64] not in stored_file.read_bytes()
     await http.put(url, content=DATA, headers=headers)
     captured = await client.data(CAPTURE, input=event(URI))
     assert captured["captureMemory"]["primaryRecord"]["payload"]["timeline"][0]["content"]["artifacts"] == [URI]
@@ -71,7 +71,7 @@ async def test_bytes_are_put_named_by_an_event_and_got_back(client: Client, serv
         assert "sandbox" in got.headers["content-security-policy"]
 
 
-async def test_what_is_wrong_is_said_with_a_code(client: Client, service: Service) -> None:
+async def test_each_invalid_request_is_refused_with_its_error_code(client: Client, service: Service) -> None:
     http, url = client.http, f"{client.url}/artifacts"
     for headers in (
         {"digest": "sha-256=" + base64.b64encode(bytes(32)).decode()},
@@ -83,17 +83,17 @@ async def test_what_is_wrong_is_said_with_a_code(client: Client, service: Servic
     ):
         refused = await http.put(url, content=DATA, headers=headers)
         assert (refused.status_code, code_of(refused)) == (400, "INVALID_INPUT"), headers
-    assert objects(service) == []
+    assert stored_files(service) == []
     for uri, status in ((f"sha256:{'0' * 64}", 404), ("sha256:abc", 400), ("md5:" + "0" * 64, 400)):
         missing = await http.get(f"{url}/{uri}")
         assert missing.status_code == status
         assert code_of(missing) == ("NOT_FOUND" if status == 404 else "INVALID_INPUT")
         assert (await http.head(f"{url}/{uri}")).status_code == status
     await http.put(url, content=DATA)
-    (kept,) = objects(service)
-    damaged = bytearray(kept.read_bytes())
+    (stored_file,) = stored_files(service)
+    damaged = bytearray(stored_file.read_bytes())
     damaged[1000] ^= 1
-    kept.write_bytes(damaged)
+    stored_file.write_bytes(damaged)
     got = await http.get(f"{url}/{URI}")
     assert (got.status_code, code_of(got)) == (500, "ARTIFACT_DAMAGED")
     assert DATA[2000:2064] not in got.content
@@ -101,7 +101,7 @@ async def test_what_is_wrong_is_said_with_a_code(client: Client, service: Servic
     assert foreign.status_code == 400
 
 
-async def test_the_size_is_bounded_however_it_is_announced(database_url: str, tmp_path: Path) -> None:
+async def test_the_size_limit_holds_with_and_without_a_content_length(database_url: str, tmp_path: Path) -> None:
     settings = {"database_url": database_url, "single_user": "on", "data_dir": str(tmp_path / "data")}
     with running(**settings, artifact_max_bytes="1000", artifact_url=f"file://{tmp_path}/elsewhere") as service:
         async with httpx.AsyncClient(timeout=30) as http:
@@ -114,7 +114,7 @@ async def test_the_size_is_bounded_however_it_is_announced(database_url: str, tm
     assert not (tmp_path / "data" / "artifacts").exists()
 
 
-async def test_an_artifact_is_for_those_who_may_read_its_record(database_url: str, tmp_path: Path) -> None:
+async def test_an_artifact_is_readable_by_callers_who_may_read_its_record(database_url: str, tmp_path: Path) -> None:
     with running(database_url=database_url, data_dir=str(tmp_path / "data")) as service:
         url = f"{service.url}/artifacts"
 
@@ -146,11 +146,11 @@ async def test_an_artifact_is_for_those_who_may_read_its_record(database_url: st
                 got = await http.get(f"{url}/{URI}", headers=reader)
                 assert got.status_code == status, (scope, level)
             assert (await http.get(f"{url}/{URI}", headers=stranger)).status_code == 404
-            assert (await http.put(url, content=DATA, headers=stranger)).status_code == 201  # as if it were the first
-            assert len(objects(service)) == 2
+            assert (await http.put(url, content=DATA, headers=stranger)).status_code == 201  # answered as a first upload
+            assert len(stored_files(service)) == 2
 
 
-async def test_the_command_line_puts_and_gets(client: Client, service: Service, tmp_path: Path) -> None:
+async def test_artifacts_are_uploaded_and_downloaded_from_the_command_line(client: Client, service: Service, tmp_path: Path) -> None:
     source, target = tmp_path / "report.txt", tmp_path / "copy.txt"
     source.write_bytes(DATA)
     status, out, err = await run_command("artifact", "put", str(source), "--json", env=service.environment)
@@ -162,7 +162,7 @@ async def test_the_command_line_puts_and_gets(client: Client, service: Service, 
         "media_type": "text/plain",
         "is_new": True,
     }
-    captured = await client.data(CAPTURE, input=event(URI))  # the service's single user is whom it was put for
+    captured = await client.data(CAPTURE, input=event(URI))  # the command uploads as the service's single user
     assert captured["captureMemory"]["__typename"] == "CaptureMemorySuccess"
     status, out, err = await run_command("artifact", "get", URI, "-o", str(target), env=service.environment)
     assert status == 0, err

@@ -1,4 +1,4 @@
-"""`stratagraph audit verify`, as people and programs run it: its exit status is what counts."""
+"""The output and exit status of `stratagraph audit verify`, with and without --json."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def capture(client: Client, object_: str) -> str:
     return id_
 
 
-async def test_the_audit_is_verified_and_tampering_told(service: Service, client: Client, database_url: str) -> None:
+async def test_audit_verify_accepts_an_intact_audit_and_reports_tampering(service: Service, client: Client, database_url: str) -> None:
     async def verify(*options: str) -> tuple[int, dict[str, Any]]:
         status, out, err = await run_command("audit", "verify", "--json", *options, env=service.environment)
         assert err == ""
@@ -35,17 +35,17 @@ async def test_the_audit_is_verified_and_tampering_told(service: Service, client
     status, out, err = await run_command("audit", "verify", env=service.environment)
     assert status == 0, err
     assert "Whole." in out
-    assert "audit entries" in err  # the progress is for people, and not part of the answer
+    assert "audit entries" in err  # the progress bar; the result is on standard output
 
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("UPDATE audit SET actor = 'nobody' WHERE id = %s AND seq = 1", [first])
         connection.execute("SET session_replication_role = replica")
-        connection.execute("DELETE FROM record WHERE id = %s", [second])  # the audit outlives it
+        connection.execute("DELETE FROM record WHERE id = %s", [second])  # the audit entries of a deleted record are kept
         connection.execute("UPDATE audit_note SET rationale = 'x' WHERE id = %s", [second])
     status, found = await verify()
     assert (status, found["whole"], found["faults"]) == (1, False, 2)
-    told = {(problem["tenant"], problem["record"], problem["seq"], problem["kind"]) for problem in found["problems"]}
-    assert told == {("default", first, 1, "link"), ("default", second, 1, "note")}
+    reported = {(problem["tenant"], problem["record"], problem["seq"], problem["kind"]) for problem in found["problems"]}
+    assert reported == {("default", first, 1, "link"), ("default", second, 1, "note")}
     status, out, _ = await run_process("audit", "verify", env={**service.environment, "COLUMNS": "200"})
     assert status == 1
     assert first in out
@@ -57,12 +57,12 @@ async def test_the_audit_is_verified_and_tampering_told(service: Service, client
     assert (status, [problem["kind"] for problem in found["problems"]]) == (1, ["link"])
 
 
-async def test_a_verification_of_nothing_is_refused(service: Service) -> None:
-    for options, says in (
+async def test_audit_verify_refuses_an_unknown_tenant_or_record(service: Service) -> None:
+    for options, expected in (
         (("--tenant", "acne"), "no tenant 'acne'"),
         (("--record", "01a1ff04-892f-76e7-af0c-fd209776999d"), "no audit"),
         (("--record", "x"), "not a UUID"),
     ):
         status, out, err = await run_command("audit", "verify", "--json", *options, env=service.environment)
         assert (status, out) == (1, "")
-        assert says in " ".join(err.split())
+        assert expected in " ".join(err.split())

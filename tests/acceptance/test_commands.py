@@ -1,4 +1,4 @@
-"""The commands, as people type them, on a data directory of their own with the embedded Postgres."""
+"""The commands, run on a data directory of the test and the embedded Postgres."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from fix_service import environment, run_command, running
 ROOT = Path(__file__).resolve().parents[2]
 
 
-async def test_a_directory_is_served_shared_and_guarded(tmp_path: Path) -> None:
-    """One story: serve, import beside it, ask, a second service, stop, ask again without it."""
-    data = tmp_path / ("deep" * 20) / "data"  # far beyond what a socket's path may hold
+async def test_a_data_directory_is_shared_by_commands_and_locked_against_a_second_service(tmp_path: Path) -> None:
+    """Import and ask while a service runs, refuse a second service, then ask again without a service."""
+    data = tmp_path / ("deep" * 20) / "data"  # longer than the path of a Unix socket may be (107 bytes)
     repository = tmp_path / "repo"
     repository.mkdir()
     script = "git init -qb main && echo hi > a.txt && git add . && git commit -qm 'Teach the parrot to sing'"
@@ -34,7 +34,7 @@ async def test_a_directory_is_served_shared_and_guarded(tmp_path: Path) -> None:
         assert json.loads(out)["captured"] == 1
         status, out, err = await run_command("import", "git", str(repository), env=env)
         assert status == 0, err
-        assert "1 were there already" in out
+        assert "1 had been imported before" in out
         status, out, _ = await run_command("ask", "who taught the parrot?", "--json", env=env)
         assert status == 0
         assert json.loads(out)["nodes"][0]["name"] == "Teach the parrot to sing"
@@ -52,7 +52,7 @@ async def test_a_directory_is_served_shared_and_guarded(tmp_path: Path) -> None:
     assert not (data / "postgres" / "postmaster.pid").exists()
 
 
-async def test_a_killed_service_leaves_nothing_that_the_next_would_trip_over(tmp_path: Path) -> None:
+async def test_a_service_starts_after_the_previous_one_was_killed(tmp_path: Path) -> None:
     data = str(tmp_path / "data")
     with running(data_dir=data) as service:
         async with httpx.AsyncClient() as http:
@@ -69,7 +69,7 @@ async def test_a_killed_service_leaves_nothing_that_the_next_would_trip_over(tmp
         assert [node["name"] for node in answer.json()["data"]["records"]["nodes"]] == ["kept"]
 
 
-async def test_errors_say_what_to_do_and_go_to_standard_error(tmp_path: Path) -> None:
+async def test_errors_are_printed_to_standard_error_with_advice(tmp_path: Path) -> None:
     env = environment(data_dir=str(tmp_path / "data"))
     cases = [
         (["import", "git", str(tmp_path)], env, "not a git repository"),
@@ -84,16 +84,16 @@ async def test_errors_say_what_to_do_and_go_to_standard_error(tmp_path: Path) ->
         (["ask", "x"], env | {"STRATAGRAPH_DATABASE_URL": "mysql://x"}, "postgresql://"),
         (["ask", "x"], env | {"STRATAGRAPH_DATABASE_URL": "postgresql://127.0.0.1:1/x"}, "cannot be reached"),
     ]
-    for arguments, settings, says in cases:
+    for arguments, settings, expected in cases:
         status, out, err = await run_command(*arguments, env=settings)
         assert status == 1, (arguments, err)
         assert out == ""
-        assert says in " ".join(err.split()), (arguments, err)
+        assert expected in " ".join(err.split()), (arguments, err)
         assert "Traceback" not in err
 
 
-async def test_help_teaches() -> None:
-    for arguments, says in ((["--help"], "import"), (["serve", "--help"], "STRATAGRAPH_DATABASE_URL")):
+async def test_help_names_the_subcommands_and_environment_variables() -> None:
+    for arguments, expected in ((["--help"], "import"), (["serve", "--help"], "STRATAGRAPH_DATABASE_URL")):
         status, out, _ = await run_command(*arguments, env=environment())
         assert status == 0
-        assert says in out
+        assert expected in out

@@ -1,4 +1,4 @@
-"""Erasing over HTTP and from the command line, on a running service."""
+"""Erasure over HTTP and from the command line, on a running service."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def erase(client: Client, token: str | None = None, **given: Any) -> dict[
     return found
 
 
-async def test_a_record_is_erased_and_the_receipt_says_how_much_went(client: Client) -> None:
+async def test_erasing_a_record_returns_a_receipt_with_counts(client: Client) -> None:
     id_ = await remember(client, "Zorblax was here")
     done = await erase(client, recordId=id_, idempotencyKey="k")
     assert done["__typename"] == "EraseSuccess", done
@@ -38,8 +38,8 @@ async def test_a_record_is_erased_and_the_receipt_says_how_much_went(client: Cli
     assert (receipt["kind"], len(receipt["hashes"])) == ("record", 1)
     assert "Zorblax" not in json.dumps(receipt)
     assert id_ not in json.dumps(receipt)
-    gone = await client.data("query($id: ID!) { record(id: $id) { id } }", id=id_)
-    assert gone["record"] is None
+    after = await client.data("query($id: ID!) { record(id: $id) { id } }", id=id_)
+    assert after["record"] is None
     again = await erase(client, recordId=id_, idempotencyKey="k")
     assert again == {**done, "replayed": True}
     other = await erase(client, recordId=id_, rationale="another", idempotencyKey="k")
@@ -47,12 +47,12 @@ async def test_a_record_is_erased_and_the_receipt_says_how_much_went(client: Cli
     assert (await erase(client, recordId=id_))["__typename"] == "NotFound"
 
 
-async def test_just_one_thing_is_erased_at_once(client: Client) -> None:
+async def test_erase_requires_exactly_one_target(client: Client) -> None:
     for given in ({}, {"scope": "a", "tenant": "default"}, {"recordId": "no-uuid"}):
         assert (await erase(client, **given))["__typename"] == "InvalidInput"
 
 
-async def test_a_lesser_credential_is_refused_and_one_of_an_erased_tenant_is_none(
+async def test_erase_refuses_a_lesser_credential_and_revokes_those_of_an_erased_tenant(
     client: Client, service: Service
 ) -> None:
     tokens = {}
@@ -77,12 +77,12 @@ async def test_a_lesser_credential_is_refused_and_one_of_an_erased_tenant_is_non
     assert "errors" in refused
 
 
-async def test_the_command_shows_what_goes_and_asks(client: Client, service: Service) -> None:
+async def test_the_erase_command_shows_what_will_be_deleted_and_asks_to_confirm(client: Client, service: Service) -> None:
     env = service.environment
     id_ = await remember(client, "Zorblax was here", scope="project:a")
     await remember(client, "so was Quux", scope="project:a")
     kept = await remember(client, "and Grue")
-    status, out, _ = await run_command("erase", "record", id_, "--why", "ticket", env=env)  # nobody answers
+    status, out, _ = await run_command("erase", "record", id_, "--why", "ticket", env=env)  # standard input is closed
     assert status == 1
     assert "takes 1 records" in out
     status, _, err = await run_command("erase", "record", id_, "--why", "ticket", "--json", env=env)

@@ -1,4 +1,4 @@
-"""The questions of docs/graph-questions.md, over HTTP with the answers that are shown there, and as commands."""
+"""The queries of docs/graph-examples.md return the answers shown there, over HTTP and as commands."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 from fix_service import Client, Service, run_command
 from model_explore import STORY
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "graph-questions.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "graph-examples.md").read_text()
 CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
   ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
 ENTITY = "query($name: String!) { entities(name: $name, first: 1) { id } }"
-NOBODY = "00000000-0000-7000-8000-000000000000"
+UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
 
 
-async def tell(client: Client) -> dict[str, str]:
-    """Tell the story; ids by the names that the page's queries use."""
+async def capture_story(client: Client) -> dict[str, str]:
+    """Capture the story; return ids by the names that the page's queries use."""
     ids: dict[str, str] = {}
     for kind, proposed, content in STORY:
-        told = json.loads(json.dumps(content).replace("FACT", ids.get("fact", "FACT")))
+        filled = json.loads(json.dumps(content).replace("FACT", ids.get("fact", "FACT")))
         made = await client.data(
             CAPTURE,
-            input={"source": "test", "sourceKind": kind.name, "content": told}
+            input={"source": "test", "sourceKind": kind.name, "content": filled}
             | ({"proposedType": proposed.name} if proposed is not None else {}),
         )
         ids.setdefault("fact", made["captureMemory"]["primaryRecord"]["id"])
@@ -33,17 +33,17 @@ async def tell(client: Client) -> dict[str, str]:
     return ids
 
 
-async def test_the_page_shows_what_is_answered(client: Client) -> None:
-    ids = await tell(client)
-    questions = re.findall(r"```graphql\n(.*?)```\s+```json\n(.*?)```", PAGE, flags=re.DOTALL)
-    assert len(questions) == 5
-    for document, shown in questions:
+async def test_every_query_of_the_page_returns_the_answer_shown(client: Client) -> None:
+    ids = await capture_story(client)
+    examples = re.findall(r"```graphql\n(.*?)```\s+```json\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert len(examples) == 5
+    for document, shown in examples:
         answer = await client.data(document, **{name: ids[name] for name in re.findall(r"\$(\w+):", document)})
         assert answer == json.loads(shown), json.dumps(answer, indent=2, ensure_ascii=False)
 
 
-async def test_what_does_not_exist_is_null_and_what_is_out_of_bounds_is_named(client: Client) -> None:
-    ids = await tell(client)
+async def test_an_unknown_record_is_null_and_an_argument_out_of_bounds_is_named(client: Client) -> None:
+    ids = await capture_story(client)
     documents = {
         "query($id: ID!, $to: ID!) { explainPath(from: $id, to: $to) { reached } }": "explainPath",
         "query($id: ID!) { impact(id: $id) { total } }": "impact",
@@ -52,7 +52,7 @@ async def test_what_does_not_exist_is_null_and_what_is_out_of_bounds_is_named(cl
     }
     for document, name in documents.items():
         more = {"to": ids["acme"]} if "$to" in document else {}
-        assert await client.data(document, id=NOBODY, **more) == {name: None}
+        assert await client.data(document, id=UNKNOWN_ID, **more) == {name: None}
     for document, path in (
         ("query($id: ID!) { explainPath(from: $id, to: $id) { reached } }", "to"),
         ('query($id: ID!) { explainPath(from: $id, to: "x") { reached } }', "to"),
@@ -66,8 +66,8 @@ async def test_what_does_not_exist_is_null_and_what_is_out_of_bounds_is_named(cl
     assert refused["errors"][0]["extensions"]["path"] == ["ops"]
 
 
-async def test_the_command_answers_people_and_programs(client: Client, service: Service) -> None:
-    ids = await tell(client)
+async def test_the_explore_commands_print_text_and_json(client: Client, service: Service) -> None:
+    ids = await capture_story(client)
     env = service.environment
 
     async def run(*arguments: str, status: int = 0) -> str:
@@ -93,5 +93,5 @@ async def test_the_command_answers_people_and_programs(client: Client, service: 
     expansion = json.loads(await run("expand", ids["acme"], "--loaded", ids["fact"], "--json"))
     assert ids["fact"] not in {one["record"]["id"] for one in expansion["neighbours"]}
     assert "fact object of" in await run("expand", ids["acme"])
-    assert NOBODY in " ".join((await run("impact", NOBODY, status=1)).split())
+    assert UNKNOWN_ID in " ".join((await run("impact", UNKNOWN_ID, status=1)).split())
     assert "is not a UUID" in " ".join((await run("related", "x", status=1)).split())

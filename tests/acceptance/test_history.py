@@ -1,4 +1,4 @@
-"""The past over HTTP: `record(asOf)`, `history`, `retrieveGraph(asOf)` (SPEC §5, §6; design decision 9)."""
+"""The past over HTTP: `record(asOf)`, `history`, `retrieveGraph(asOf)` (docs/specification.md, History)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def just_before(instant: str) -> str:
     return (datetime.fromisoformat(instant) - timedelta(microseconds=1)).isoformat()
 
 
-async def test_a_record_and_all_that_belongs_to_it_is_as_it_was(client: Client) -> None:
+async def test_a_past_record_has_the_payload_and_audit_log_of_that_instant(client: Client) -> None:
     first = await capture(client, "WORKING_STATE", thread_id="t", state="planning", context_summary="one")
     second = await capture(client, "WORKING_STATE", thread_id="t", state="blocked", context_summary="two")
     assert first["id"] == second["id"]
@@ -44,7 +44,7 @@ async def test_a_record_and_all_that_belongs_to_it_is_as_it_was(client: Client) 
     assert (await client.data(RECORD, id=id_, asOf=just_before(first["createdAt"])))["record"] is None
 
 
-async def test_relations_of_a_past_record_are_those_of_then(client: Client) -> None:
+async def test_a_past_record_has_the_state_salience_and_relations_of_that_instant(client: Client) -> None:
     fact = {"subject": "Alice", "predicate": "lives_in", "revision_policy": "replace"}
     old = await capture(client, "OBSERVATION", object="Bern", **fact)
     new = await capture(client, "OBSERVATION", object="Basel", **fact)
@@ -57,7 +57,7 @@ async def test_relations_of_a_past_record_are_those_of_then(client: Client) -> N
     assert {relation["predicate"] for relation in now["relations"]} == {"subject_entity", "object_entity", "supersedes"}
 
 
-async def test_history_lists_the_versions_newest_first_in_pages(client: Client) -> None:
+async def test_history_pages_through_the_versions_newest_first(client: Client) -> None:
     for number in range(5):
         kept = await capture(client, "WORKING_STATE", thread_id="t", state="planning", context_summary=str(number))
     page = (await client.data(HISTORY, id=kept["id"], first=3))["history"]
@@ -69,11 +69,11 @@ async def test_history_lists_the_versions_newest_first_in_pages(client: Client) 
     assert [len(version["record"]["auditLog"]) for version in versions] == [5, 4, 3, 2, 1]
     assert versions[0]["validTo"] is None
     assert [version["validTo"] for version in versions[1:]] == [version["validFrom"] for version in versions[:-1]]
-    nobody = (await client.data(HISTORY, id="00000000-0000-7000-8000-000000000000"))["history"]
-    assert nobody == {"nodes": [], "pageInfo": {"hasNextPage": False, "endCursor": None}}
+    unknown = (await client.data(HISTORY, id="00000000-0000-7000-8000-000000000000"))["history"]
+    assert unknown == {"nodes": [], "pageInfo": {"hasNextPage": False, "endCursor": None}}
 
 
-async def test_a_graph_as_of_then_shows_what_was_known_then(client: Client) -> None:
+async def test_a_past_graph_contains_only_what_was_known_at_that_instant(client: Client) -> None:
     fact = {"subject": "Alice", "predicate": "lives_in", "revision_policy": "replace"}
     await capture(client, "OBSERVATION", object="Bern", **fact)
     new = await capture(client, "OBSERVATION", object="Basel", **fact)
@@ -88,7 +88,7 @@ async def test_a_graph_as_of_then_shows_what_was_known_then(client: Client) -> N
     assert "supersedes" not in {relation["predicate"] for relation in relations}
 
 
-async def test_an_episode_in_a_past_graph_is_as_long_as_it_was(client: Client) -> None:
+async def test_an_episode_in_a_past_graph_has_only_its_earlier_events(client: Client) -> None:
     await capture(client, "AGENT_TURN", role="user", text="the espresso machine leaks", thread_id="t")
     later = await capture(client, "AGENT_TURN", role="user", text="it is repaired", thread_id="t")
     asked = {"taskDescriptor": "espresso machine", "asOf": just_before(later["createdAt"]), "maxHops": 2}
@@ -97,7 +97,7 @@ async def test_an_episode_in_a_past_graph_is_as_long_as_it_was(client: Client) -
     assert [event["summary"] for event in episode["payload"]["timeline"]] == ["the espresso machine leaks"]
 
 
-async def test_the_future_is_refused_and_named(client: Client) -> None:
+async def test_an_instant_in_the_future_or_without_an_offset_is_refused(client: Client) -> None:
     kept = await capture(client, "AGENT_TURN", role="user", text="hello")
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
     refused = (await client.data(RETRIEVE, input={"taskDescriptor": "hello", "asOf": tomorrow}))["retrieveGraph"]

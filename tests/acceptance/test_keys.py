@@ -1,8 +1,8 @@
-"""Encryption at rest, from outside: no secret lies anywhere in plain text, and keys are made, lost, found and rotated.
+"""Encryption at rest, seen from outside: no secret is stored in plain text; keys are created, lost and rotated.
 
-The grep test reads all that is left behind: pg_dump, the cluster's files with their WAL, the server's log, the
-service's own log. WAL compression is switched off for it, since it could hide a text. The same capture at `low` is
-found by the same search, so the search does find.
+The search test reads every file that the service leaves: pg_dump, the cluster's files with their WAL, the server's
+log, the service's log. WAL compression is off in that test, because it could hide a text. The same captures at `low`
+are found by the same search, which shows that the search works.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ASK = """query($task: String!) { retrieveGraph(input: {taskDescriptor: $task}) {
   ... on RetrieveGraphSuccess { nodes { record { name text payload } root } } ... on MemoryError { message } } }"""
 FAIL = """CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
 CREATE TRIGGER fail BEFORE INSERT ON candidate FOR EACH ROW WHEN (NEW.state = 'committed') EXECUTE FUNCTION fail()"""
-UNFAIL = "DROP FUNCTION fail() CASCADE"
+STOP_FAILING = "DROP FUNCTION fail() CASCADE"
 
 MARKERS = [
     *(
@@ -58,7 +58,7 @@ MARKERS = [
 
 
 def captures(mark: str) -> list[dict[str, Any]]:
-    """One capture of each kind; every marker is in one of them, with `mark` so that two sets are told apart."""
+    """One capture of each kind; each marker, with `mark` appended, is in one of them."""
 
     def m(name: str) -> str:
         assert name in MARKERS
@@ -135,7 +135,7 @@ def failing(mark: str) -> dict[str, Any]:
 
 
 def forms(marker: str) -> list[bytes]:
-    """How a text may lie in bytes: as it is, in lower case (as words are), as hexadecimal (as pg_dump writes bytes)."""
+    """The encodings a text may have in a file: as given or in lower case; plain, hexadecimal (pg_dump), UTF-16."""
     return [
         form
         for word in (marker, marker.lower())
@@ -148,13 +148,13 @@ def found_in(mark: str, heap: bytes) -> set[str]:
 
 
 @dataclass
-class House:
-    """A service on a cluster of its own, and what lies around it."""
+class Deployment:
+    """A service on a Postgres cluster of its own, with its data directory and log file."""
 
     client: Client
     data: Path
     logs: Path
-    url: str  # the owner's of its database, who may see and do all
+    url: str  # connects as the owner of the database, who bypasses row-level security
 
     def sql(self, statement: str) -> None:
         with psycopg.connect(self.url, autocommit=True) as connection:
@@ -170,7 +170,7 @@ class House:
         return subprocess.run([str(postgres_binaries() / "pg_dump"), self.url], capture_output=True, check=True).stdout
 
     def files(self) -> dict[str, bytes]:
-        """What is left behind, by its kind."""
+        """The bytes of every file that the service left, by kind of file."""
         self.sql("CHECKPOINT")
         cluster = [path for path in (self.data / "postgres").rglob("*") if path.is_file()]
         wal = [path for path in cluster if path.parent.name == "pg_wal"]
@@ -185,56 +185,56 @@ class House:
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
+async def deployment(tmp_path: Path) -> AsyncIterator[Deployment]:
     data, logs = tmp_path / "data", tmp_path / "service.log"
     with EmbeddedPostgres(data).running() as url, psycopg.connect(url, autocommit=True) as connection:
         connection.execute("ALTER DATABASE stratagraph SET wal_compression = off")
     with running(data_dir=str(data), log_level="debug", log=str(logs)) as service:
         assert service.url is not None
         async with httpx.AsyncClient(timeout=60) as http:
-            yield House(Client(http, service.url), data, logs, url)
+            yield Deployment(Client(http, service.url), data, logs, url)
 
 
-async def test_decision_17_nothing_at_or_above_the_level_lies_anywhere_in_plain_text(house: House) -> None:
+async def test_nothing_at_or_above_the_encryption_level_is_stored_in_plain_text(deployment: Deployment) -> None:
     for mark, level in (("plain", "LOW"), ("tight", "HIGH"), ("closed", "HYPER")):
         for given in captures(mark):
-            assert "primaryRecord" in await house.capture(given, level), given
-        house.sql(FAIL)
-        answer = await house.capture(failing(mark), level)
+            assert "primaryRecord" in await deployment.capture(given, level), given
+        deployment.sql(FAIL)
+        answer = await deployment.capture(failing(mark), level)
         assert (answer["code"], "kept as candidate" in answer["message"]) == ("UNAVAILABLE", True)
-        house.sql(UNFAIL)
-    left = house.files()
+        deployment.sql(STOP_FAILING)
+    left = deployment.files()
     for kind in ("dump", "cluster", "wal"):
-        assert found_in("plain", left[kind]) == set(MARKERS), f"the search must find in {kind} what is there"
+        assert found_in("plain", left[kind]) == set(MARKERS), f"the search must find the plain captures in the {kind}"
     assert b"capture failed" in left["service log"]
     for kind, heap in left.items():
         for mark in ("tight", "closed"):
             assert found_in(mark, heap) == set(), kind
     for kind in ("server log", "service log"):
         assert found_in("plain", left[kind]) == set(), kind
-    await ask_everything(house)
+    await check_search_by_words(deployment)
 
 
-async def ask_everything(house: House) -> None:
-    """What nobody finds in the files, whoever may see it finds by its words."""
+async def check_search_by_words(deployment: Deployment) -> None:
+    """Check that a permitted caller finds the encrypted records by their words."""
     for marker in ("Qturnq", "Qresultq", "Qobjectq", "Qreplayq"):
-        nodes = (await house.client.data(ASK, task=f"{marker}tight"))["retrieveGraph"]["nodes"]
+        nodes = (await deployment.client.data(ASK, task=f"{marker}tight"))["retrieveGraph"]["nodes"]
         assert f"{marker}tight" in json.dumps([node["record"] for node in nodes if node["root"]]), marker
     entities = "query($name: String!) { entities(name: $name) { name payload } }"
     for name in ("Qentityqtight", "Qaliasqclosed"):
-        (entity,) = (await house.client.data(entities, name=name))["entities"]
+        (entity,) = (await deployment.client.data(entities, name=name))["entities"]
         assert name in json.dumps(entity)
 
 
-async def test_search_finds_only_what_the_caller_may_see(house: House) -> None:
-    await house.capture({"sourceKind": "EVENT", "content": {"summary": "Qturnq for the few"}}, "HIGH")
+async def test_search_finds_only_records_visible_to_the_caller(deployment: Deployment) -> None:
+    await deployment.capture({"sourceKind": "EVENT", "content": {"summary": "Qturnq for the few"}}, "HIGH")
     narrow = """query { retrieveGraph(input: {taskDescriptor: "Qturnq", maxSensitivity: MEDIUM}) {
       ... on RetrieveGraphSuccess { nodes { record { name } } } } }"""
-    assert (await house.client.data(narrow))["retrieveGraph"]["nodes"] == []
+    assert (await deployment.client.data(narrow))["retrieveGraph"]["nodes"] == []
 
 
 @pytest.mark.neo4j
-async def test_the_mirror_has_nothing_of_what_is_sealed(memory: Memory, clean_neo4j: str) -> None:
+async def test_the_mirror_contains_nothing_of_encrypted_records(memory: Memory, clean_neo4j: str) -> None:
     for mark, level in (("plain", Sensitivity.LOW), ("tight", Sensitivity.HIGH)):
         for given in captures(mark):
             request = CaptureRequest(
@@ -251,28 +251,28 @@ async def test_the_mirror_has_nothing_of_what_is_sealed(memory: Memory, clean_ne
         assert (await worker.run_once()).dead_letters == 0
         await worker.release()
     with neo4j.GraphDatabase.driver(clean_neo4j) as driver, driver.session() as session:
-        said = session.run("MATCH (n) RETURN collect({l: labels(n), p: properties(n)}) AS nodes").single(strict=True)
+        nodes = session.run("MATCH (n) RETURN collect({l: labels(n), p: properties(n)}) AS nodes").single(strict=True)
         edges = session.run("MATCH ()-[r]->() RETURN collect({t: type(r), p: properties(r)}) AS r").single(strict=True)
-    heap = json.dumps([said.data(), edges.data()], default=str).encode()
+    heap = json.dumps([nodes.data(), edges.data()], default=str).encode()
     assert {"Qsubjectq", "Qentityq", "Qopq"} <= found_in("plain", heap)
     assert found_in("tight", heap) == set()
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    """A data directory whose Postgres stays up between commands, which each would start and stop otherwise."""
+def data_directory(tmp_path: Path) -> Iterator[Path]:
+    """A data directory whose Postgres keeps running between commands; otherwise each command starts and stops it."""
     with EmbeddedPostgres(tmp_path / "data").running():
         yield tmp_path / "data"
 
 
-async def test_a_key_file_is_made_at_home_and_missed_when_it_is_gone(home: Path, tmp_path: Path) -> None:
-    env = environment(data_dir=str(home))
+async def test_a_master_key_file_is_created_rotated_and_reported_when_missing(data_directory: Path, tmp_path: Path) -> None:
+    env = environment(data_dir=str(data_directory))
     status, out, err = await run_command("keys", "list", "--json", env=env)
     assert (status, json.loads(out)) == (0, []), err
-    file = home / "master.key"
+    file = data_directory / "master.key"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     event = {"source": "s", "sourceKind": "EVENT", "content": {"summary": "kept"}, "sensitivity": "HIGH"}
-    with running(data_dir=str(home)) as service:
+    with running(data_dir=str(data_directory)) as service:
         assert service.url is not None
         async with httpx.AsyncClient(timeout=30) as http:
             await Client(http, service.url).data(CAPTURE, input=event)
@@ -312,7 +312,7 @@ async def test_a_key_file_is_made_at_home_and_missed_when_it_is_gone(home: Path,
 
 
 HOOK = '''
-"""A key management service, as small as it gets: it keeps its key in a file beside it."""
+"""A minimal key management service, whose key is in a file beside it."""
 from pathlib import Path
 
 
@@ -341,7 +341,7 @@ def hook(tmp_path: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(tmp_path), "STRATAGRAPH_MASTER_KEY_HOOK": "file_kms:connect"}
 
 
-async def test_a_hook_wraps_the_keys(database_url: str, tmp_path: Path, hook: dict[str, str]) -> None:
+async def test_a_key_management_hook_wraps_the_keys(database_url: str, tmp_path: Path, hook: dict[str, str]) -> None:
     env = environment(database_url=database_url, data_dir=str(tmp_path)) | hook
     events = tmp_path / "traces.jsonl"
     events.write_text(json.dumps({"messages": [{"role": "user", "content": "hello"}], "outcome": "success"}))
@@ -350,7 +350,7 @@ async def test_a_hook_wraps_the_keys(database_url: str, tmp_path: Path, hook: di
     with psycopg.connect(database_url) as connection:
         assert connection.execute("SELECT DISTINCT wrapped_by FROM tenant").fetchall() == [("file-kms:one",)]
     text = base64.b64encode(bytes(32)).decode()
-    back = environment(database_url=database_url, data_dir=str(tmp_path), master_key=text)
+restored = environment(database_url=database_url, data_dir=str(tmp_path), master_key=text)
     back |= {"PYTHONPATH": str(tmp_path)}
     status, out, err = await run_command("keys", "rotate", "--master-from", "file_kms:connect", "--json", env=back)
     assert status == 0, err
@@ -360,7 +360,7 @@ async def test_a_hook_wraps_the_keys(database_url: str, tmp_path: Path, hook: di
     assert "hello" in out
 
 
-async def test_a_database_of_ones_own_needs_a_master_key_or_a_decision_against_it(
+async def test_an_external_database_needs_a_master_key_or_encryption_off(
     database_url: str, tmp_path: Path
 ) -> None:
     env = environment(database_url=database_url, data_dir=str(tmp_path))
@@ -374,9 +374,9 @@ async def test_a_database_of_ones_own_needs_a_master_key_or_a_decision_against_i
         (env | {"STRATAGRAPH_ENCRYPT_FROM": "sometimes"}, "STRATAGRAPH_ENCRYPT_FROM"),
     ]
     done = await asyncio.gather(*(run_command("ask", "x", env=settings) for settings, _ in cases))
-    for (status, out, err), (_, says) in zip(done, cases, strict=True):
-        assert (status, out) == (1, ""), says
-        assert says in " ".join(err.split())
+    for (status, out, err), (_, expected) in zip(done, cases, strict=True):
+        assert (status, out) == (1, ""), expected
+        assert expected in " ".join(err.split())
         assert "hunter2" not in err
         assert "Traceback" not in err
     with psycopg.connect(database_url) as connection:

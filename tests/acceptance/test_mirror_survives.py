@@ -1,4 +1,4 @@
-"""The mirror's worker may be killed at any instant: nothing that was acknowledged is lost, and both stores agree."""
+"""After the mirror's worker is killed at any instant, both stores agree and no acknowledged write is lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fix_service import Client, Service, running
 
 pytestmark = pytest.mark.neo4j
 
-PACE_S = 0.05  # between batches, so that the worker gets its share of a small machine
+PACE_S = 0.05  # between batches, so that the worker gets processor time on a small machine
 CAPTURE = """mutation ($items: [CaptureMemoryInput!]!) {
   captureMemories(input: {items: $items}) {
     ... on CaptureMemoriesSuccess { results { primaryRecord { id } createdRecords { id } edges { id } } }
@@ -37,7 +37,7 @@ HEALTH = "{ health { ok checks { name ok detail } } }"
 
 
 def items(number: int) -> list[dict[str, Any]]:
-    """New records, updates of old ones, facts that supersede each other: every way in which a row may change."""
+    """New records, updates and superseding facts: every kind of change that the mirror follows."""
     person = f"Person {number % 7}"
     thread = f"thread {number % 5}"
     contents: list[tuple[str, dict[str, Any]]] = [
@@ -54,7 +54,7 @@ def items(number: int) -> list[dict[str, Any]]:
 
 
 class Writer:
-    """Captures over HTTP until it is told to stop, and remembers what was acknowledged."""
+    """Captures over HTTP until it is stopped, and remembers the ids that were acknowledged."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -82,7 +82,7 @@ class Writer:
 
 
 async def leases(database: psycopg.AsyncConnection) -> int:
-    """How often the mirror's shards have been taken; more, once a worker has begun to follow."""
+    """How often the mirror's shards have been leased; the number grows when a worker starts."""
     return await number(database, "SELECT coalesce(sum(epoch), 0) FROM sync_cursor WHERE consumer = 'neo4j'")
 
 
@@ -126,16 +126,16 @@ def sync_worker(settings: dict[str, str]) -> Iterator[Service]:
 
 
 async def checkpoint(driver: neo4j.AsyncDriver) -> int:
-    """How far the mirror itself says it is."""
+    """The newest snapshot that the mirror has recorded as applied."""
     async with driver.session() as session:
         row = await (await session.run("MATCH (c:SyncCheckpoint) RETURN max(c.snapshot)")).single(strict=True)
         return int(row[0] or 0)
 
 
-async def killed_at_work(
-    settings: dict[str, str], database: psycopg.AsyncConnection, moves: Callable[[], Awaitable[int]]
+async def kill_worker_in_progress(
+    settings: dict[str, str], database: psycopg.AsyncConnection, progress: Callable[[], Awaitable[int]]
 ) -> None:
-    """Start a worker, and kill it once it holds shards and what `moves` tells has grown under it."""
+    """Start a worker, and kill it once it holds shards and the number returned by `progress` has grown."""
     taken = await leases(database)
     worker = sync_worker(settings)
     service = await asyncio.to_thread(worker.__enter__)
@@ -145,18 +145,18 @@ async def killed_at_work(
             return await leases(database) > taken
 
         await until(leads, within_s=60)
-        reached = await moves()
+        reached = await progress()
 
-        async def has_moved() -> bool:
-            return await moves() > reached
+        async def has_progressed() -> bool:
+            return await progress() > reached
 
-        await until(has_moved, within_s=60)
+        await until(has_progressed, within_s=60)
         service.kill()
     finally:
         await asyncio.to_thread(worker.__exit__, None, None, None)
 
 
-async def test_a_worker_killed_again_and_again_leaves_both_stores_equal(
+async def test_workers_killed_repeatedly_leave_both_stores_equal(
     settings: dict[str, str], database_url: str, clean_neo4j: str
 ) -> None:
     with running("--only", "api", "--only", "jobs", **settings) as api:
@@ -172,14 +172,14 @@ async def test_a_worker_killed_again_and_again_leaves_both_stores_equal(
             async def rows_read() -> int:
                 return await number(database, "SELECT coalesce(max(done), 0) FROM mirror_generation")
 
-            async def checkpoint_tick() -> int:
+            async def checkpoint_snapshot() -> int:
                 return await checkpoint(driver)
 
             async with writer.writing():
-                # The first is killed while it reads everything afresh, the second while it follows the feed.
-                for moves in (rows_read, checkpoint_tick):
+                # The first worker is killed during the full copy, the second while it follows the feed.
+                for progress in (rows_read, checkpoint_snapshot):
                     before = writer.batches
-                    await killed_at_work(with_mirror, database, moves)
+                    await kill_worker_in_progress(with_mirror, database, progress)
                     assert writer.batches > before
             worker = sync_worker(with_mirror)
             await asyncio.to_thread(worker.__enter__)
@@ -197,10 +197,10 @@ async def test_a_worker_killed_again_and_again_leaves_both_stores_equal(
             assert writer.relations <= {row[0] for row in relations}
             assert await number(database, "SELECT count(*) FROM sync_dead_letter") == 0
             begun = await number(database, "SELECT count(*) FROM mirror_generation")
-            assert begun == 1, "whoever comes next goes on with reading everything afresh where the killed one was"
+            assert begun == 1, "the next worker resumes the full copy of the killed one"
 
 
-async def test_a_service_whose_neo4j_is_down_answers_all_the_same_and_says_so(settings: dict[str, str]) -> None:
+async def test_a_service_whose_neo4j_is_down_answers_from_sql_and_reports_the_outage(settings: dict[str, str]) -> None:
     with running(**settings, neo4j_uri="bolt://127.0.0.1:1", traversal="neo4j") as service:
         assert service.url is not None
         async with httpx.AsyncClient(timeout=30) as http:
@@ -208,11 +208,11 @@ async def test_a_service_whose_neo4j_is_down_answers_all_the_same_and_says_so(se
             result = (await client.data(CAPTURE, items=items(0)))["captureMemories"]
             kept = result["results"][0]["primaryRecord"]["id"]
 
-            async def given_up() -> bool:
+            async def outage_reported() -> bool:
                 checks = (await client.data(HEALTH))["health"]["checks"]
                 return any(check["name"] == "mirror" and not check["ok"] for check in checks)
 
-            await until(given_up)
+            await until(outage_reported)
             health = (await client.data(HEALTH))["health"]
             assert health["ok"]
             checks = {check["name"]: check for check in health["checks"]}
@@ -221,11 +221,11 @@ async def test_a_service_whose_neo4j_is_down_answers_all_the_same_and_says_so(se
             found = (await client.data(RETRIEVE, task="message about Person"))["retrieveGraph"]
             assert kept in {node["record"]["id"] for node in found["nodes"]}
             assert found["freshness"]["engine"] == "SQL"
-            assert found["freshness"]["fallback"], "it says why it was not Neo4j"
+            assert found["freshness"]["fallback"], "the answer says why Neo4j was not used"
         assert service.stop() == 0
 
 
-async def test_a_service_in_one_process_catches_up_with_its_mirror(
+async def test_a_service_in_one_process_keeps_its_mirror_up_to_date(
     settings: dict[str, str], database_url: str, clean_neo4j: str
 ) -> None:
     with running(**settings, neo4j_uri=clean_neo4j, traversal="neo4j") as service:
@@ -245,12 +245,12 @@ async def test_a_service_in_one_process_catches_up_with_its_mirror(
             await until(equal)
             freshness: dict[str, Any] = {}
 
-            async def walked_by_neo4j() -> bool:  # the very first plan may take longer than a request waits
+            async def answered_by_neo4j() -> bool:  # Neo4j's first query plan may take longer than a request waits
                 found = (await client.data(RETRIEVE, task="message about Person"))["retrieveGraph"]
                 freshness.update(found["freshness"])
                 return bool(freshness["engine"] == "NEO4J" and freshness["mirrorLagSeconds"] == 0)
 
-            await until(walked_by_neo4j)
+            await until(answered_by_neo4j)
             assert freshness["fallback"] is None
             checks = (await client.data(HEALTH))["health"]["checks"]
             assert {check["name"]: check["ok"] for check in checks} == {"database": True, "feed": True, "mirror": True}

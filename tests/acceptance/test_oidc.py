@@ -1,4 +1,4 @@
-"""OIDC tokens against the real service over HTTP, with a real issuer on loopback."""
+"""OIDC tokens on a real service over HTTP, with a real issuer on loopback."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def refused(client: Client, token: str | None) -> tuple[int, str, str]:
     return answer.status_code, error["extensions"]["code"], error["message"]
 
 
-async def test_a_token_reaches_as_far_as_its_claims_and_a_request_not_beyond(guarded: Service, issuer: Issuer) -> None:
+async def test_a_token_grants_what_its_claims_say_and_a_request_cannot_widen_it(guarded: Service, issuer: Issuer) -> None:
     assert guarded.url is not None
     writer = issuer.token(sub="writer", role="write", stratagraph_ceiling="high", stratagraph_scopes="*")
     reader = issuer.token(sub="reader", stratagraph_ceiling="low", stratagraph_scopes=["project:b"])
@@ -90,9 +90,9 @@ async def test_a_token_reaches_as_far_as_its_claims_and_a_request_not_beyond(gua
             ({"scopes": ["project:b", "project:a"]}, ["scopes"]),
             ({"scopes": ["*"]}, ["scopes"]),
         ]
-        for wish, path in widenings:
-            answer = await client.data(RETRIEVE, reader, input={"taskDescriptor": "build", **wish})
-            assert answer["retrieveGraph"] == {"__typename": "Forbidden", "code": "FORBIDDEN", "path": path}, wish
+        for request, path in widenings:
+            answer = await client.data(RETRIEVE, reader, input={"taskDescriptor": "build", **request})
+            assert answer["retrieveGraph"] == {"__typename": "Forbidden", "code": "FORBIDDEN", "path": path}, request
         answer = await client.data(
             RETRIEVE, reader, input={"taskDescriptor": "build", "scopes": ["project:b"], "maxSensitivity": "LOW"}
         )
@@ -101,21 +101,21 @@ async def test_a_token_reaches_as_far_as_its_claims_and_a_request_not_beyond(gua
         assert found <= {("project:b", "LOW"), ("", "PUBLIC")}
 
         scoped = issuer.token(role="write", stratagraph_ceiling="low", stratagraph_scopes=["project:b"])
-        for token, wish, code in (
-            (reader, event("project:b"), "FORBIDDEN"),  # it may only read
+        for token, request, code in (
+            (reader, event("project:b"), "FORBIDDEN"),  # read access only
             (scoped, event("project:a"), "FORBIDDEN"),
             (scoped, event(""), "FORBIDDEN"),
             (scoped, event("project:b", "MEDIUM"), "FORBIDDEN"),
-            (issuer.token(role="write", stratagraph_scopes="a"), event(), "FORBIDDEN"),  # its ceiling is public
+            (issuer.token(role="write", stratagraph_scopes="a"), event(), "FORBIDDEN"),  # its ceiling is the default, public
             (issuer.token(role="write"), event(sensitivity="PUBLIC"), "INVALID_INPUT"),  # it has no scope
         ):
-            answer = await client.data(CAPTURE, token, input=wish)
+            answer = await client.data(CAPTURE, token, input=request)
             assert answer["captureMemory"]["code"] == code
         made = await client.data(CAPTURE, scoped, input=event())
         assert made["captureMemory"]["primaryRecord"]["scope"] == "project:b"
 
 
-async def test_every_refusal_reads_the_same_and_api_keys_work_beside(guarded: Service, issuer: Issuer) -> None:
+async def test_every_refused_token_gets_the_same_answer_and_api_keys_still_work(guarded: Service, issuer: Issuer) -> None:
     assert guarded.url is not None
     status, out, err = await run_command("token", "create", "robot", "--json", env=guarded.environment)
     assert status == 0, err
@@ -151,7 +151,7 @@ async def test_every_refusal_reads_the_same_and_api_keys_work_beside(guarded: Se
         assert answers.pop()[:2] == (401, "UNAUTHENTICATED")
 
 
-async def test_an_issuer_that_is_down_hinders_only_those_it_never_vouched_for(guarded: Service, issuer: Issuer) -> None:
+async def test_an_issuer_outage_refuses_only_tokens_with_an_unknown_key(guarded: Service, issuer: Issuer) -> None:
     assert guarded.url is not None
     async with httpx.AsyncClient(timeout=30) as http:
         client = Client(http, guarded.url)

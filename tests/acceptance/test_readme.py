@@ -1,4 +1,4 @@
-"""The README is tried: its first query gives the answer it shows, its settings and commands exist."""
+"""The README is correct: its first query returns the answer shown, and its settings exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
 
-async def test_the_first_query_gives_the_answer_that_is_shown(client: Client) -> None:
+async def test_the_first_query_returns_the_answer_shown(client: Client) -> None:
     remember, ask = blocks("graphql")
     captured = await client.data(remember)
     assert captured["captureMemory"]["primaryRecord"]["name"] == "Alice prefers Go"
@@ -25,10 +25,10 @@ async def test_the_first_query_gives_the_answer_that_is_shown(client: Client) ->
     assert answer == json.loads(blocks("json")[0])
 
 
-def test_every_setting_is_documented_and_no_other() -> None:
+def test_the_readme_documents_exactly_the_settings_that_exist() -> None:
     known = {PREFIX + name.upper() for name in Settings.model_fields}
-    # `STRATAGRAPH_NEO4J_URI`, `_USER` stands for two.
-    said = set(re.findall(r"STRATAGRAPH_[A-Z0-9]+(?:_[A-Z0-9]+)*", README))
-    said |= {f"{PREFIX}NEO4J{suffix}" for suffix in re.findall(r"`(_[A-Z]+)`", README)}
-    assert known - said == set()
-    assert said - known == set()
+    # "`STRATAGRAPH_NEO4J_URI`, `_USER`" documents two settings.
+    documented = set(re.findall(r"STRATAGRAPH_[A-Z0-9]+(?:_[A-Z0-9]+)*", README))
+    documented |= {f"{PREFIX}NEO4J{suffix}" for suffix in re.findall(r"`(_[A-Z]+)`", README)}
+    assert known - documented == set()
+    assert documented - known == set()

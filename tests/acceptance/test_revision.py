@@ -44,7 +44,7 @@ async def revise(client: Client, name: str, **given: Any) -> dict[str, Any]:
     return found
 
 
-async def test_a_fact_lives_through_every_revision(client: Client) -> None:
+async def test_every_kind_of_revision_of_a_fact(client: Client) -> None:
     evidence = [{"source_type": "human", "source_id": "ticket-7"}]
     first = await fact(client, "Acme")
     refused = await revise(client, "supersede", recordId=first, payload=payload("Beta"))
@@ -78,13 +78,13 @@ async def test_a_fact_lives_through_every_revision(client: Client) -> None:
     third = await fact(client, "Delta")
     merged = await revise(client, "merge", recordIds=[second, third], payload=payload("Beta Delta"))
     assert merged["record"]["payload"]["object"] == "Beta Delta"
-    gone = await revise(client, "deleteRecord", recordId=merged["record"]["id"])
-    assert gone["__typename"] == "RevisionSuccess"
+deleted = await revise(client, "deleteRecord", recordId=merged["record"]["id"])
+    assert deleted["__typename"] == "RevisionSuccess"
     again = await revise(client, "deleteRecord", recordId=merged["record"]["id"])
     assert again["__typename"] == "NotFound"
 
 
-async def test_a_fork_an_episode_and_what_would_follow(client: Client) -> None:
+async def test_fork_refuses_overlap_episodes_are_immutable_and_impact_is_previewed(client: Client) -> None:
     prod = await fact(client, 80, subject="api", conditions={"env": "prod"}, revision_policy="fork")
     evidence = [{"kind": "human", "ref": "ops"}]
     given: dict[str, Any] = {"recordId": prod, "payload": {"object": 8080}, "evidence": evidence}
@@ -97,7 +97,7 @@ async def test_a_fork_an_episode_and_what_would_follow(client: Client) -> None:
     )
     id_ = event["captureMemory"]["primaryRecord"]["id"]
     assert (await revise(client, "retract", recordId=id_))["__typename"] == "EpisodicImmutable"
-    rests = await fact(client, "badge", subject="Team", evidence=[{"kind": "observation", "ref": prod}])
+derived = await fact(client, "badge", subject="Team", evidence=[{"kind": "observation", "ref": prod}])
     impact = await client.data(
         "query($id: ID!) { revisionImpact(id: $id) { complete records { record { id } becomes sourcesLeft } }"
         " reevaluations { recordId } }",
@@ -106,13 +106,13 @@ async def test_a_fork_an_episode_and_what_would_follow(client: Client) -> None:
     assert impact == {
         "revisionImpact": {
             "complete": True,
-            "records": [{"record": {"id": rests}, "becomes": "CONTESTED", "sourcesLeft": 0}],
+            "records": [{"record": {"id": derived}, "becomes": "CONTESTED", "sourcesLeft": 0}],
         },
         "reevaluations": [],
     }
 
 
-async def test_the_command_line_revises_too(service: Service, client: Client) -> None:
+async def test_facts_are_revised_from_the_command_line(service: Service, client: Client) -> None:
     first = await fact(client, "Acme")
     env = service.environment
     text = json.dumps(payload("Beta"))
@@ -123,7 +123,7 @@ async def test_the_command_line_revises_too(service: Service, client: Client) ->
     assert status == 0, err
     second = json.loads(out)["record"]["id"]
     status, out, err = await run_command("revise", "impact", second, env=env)
-    assert (status, out) == (0, "Nothing was derived from it.\n"), err
+    assert (status, out) == (0, "No record was derived from it.\n"), err
     status, out, err = await run_command("revise", "retract", first, "--why", "late", env=env)
     assert status == 1
     assert "already superseded" in " ".join(err.split())

@@ -1,4 +1,4 @@
-"""`stratagraph sync …` as an operator uses it, on real stores."""
+"""The `stratagraph sync` commands, on a real Postgres and Neo4j."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.neo4j
 
 @dataclass
 class Operator:
-    """Somebody at a shell, with both stores in the environment."""
+    """Runs `stratagraph sync` with both stores in the environment."""
 
     environment: dict[str, str]
     driver: neo4j.AsyncDriver
@@ -51,7 +51,7 @@ async def operator(database_url: str, clean_neo4j: str, tmp_path: Path) -> Async
         yield Operator(settings, driver)
 
 
-async def test_a_mirror_is_filled_checked_mended_and_written_afresh_from_the_command_line(
+async def test_a_mirror_is_filled_verified_repaired_and_rebuilt_from_the_command_line(
     memory: Memory, operator: Operator
 ) -> None:
     for number in range(5):
@@ -70,9 +70,9 @@ async def test_a_mirror_is_filled_checked_mended_and_written_afresh_from_the_com
     assert found["drift"] == {"stale": 1}
     [difference] = found["differences"]
     assert (difference["class"], difference["kind"], difference["id"]) == ("stale", "record", id_)
-    told = await operator("verify", status=1)
-    assert id_ in told
-    assert "sync repair" in told
+    report = await operator("verify", status=1)
+    assert id_ in report
+    assert "sync repair" in report
     repaired = await operator.json("repair")
     assert (repaired["repaired"], repaired["equal"]) == (1, True)
     rebuilt = await operator.json("rebuild", "--tenant", "acme")
@@ -81,7 +81,7 @@ async def test_a_mirror_is_filled_checked_mended_and_written_afresh_from_the_com
     assert (await operator.json("verify"))["equal"]
 
 
-async def test_what_the_mirror_refuses_is_listed_tried_again_and_dropped(memory: Memory, operator: Operator) -> None:
+async def test_dead_letters_are_listed_retried_and_dropped(memory: Memory, operator: Operator) -> None:
     await operator.json("run", "--once")
     await operator.cypher("CREATE (:Episodic {name: 'user: poison', poison: true})")
     await operator.cypher("CREATE CONSTRAINT poison FOR (n:Episodic) REQUIRE n.name IS UNIQUE")
@@ -100,6 +100,6 @@ async def test_what_the_mirror_refuses_is_listed_tried_again_and_dropped(memory:
     assert await operator.json("dead-letters", "drop", "--all") == {"changes": 0}
 
 
-async def test_without_a_mirror_every_command_says_how_to_get_one(operator: Operator) -> None:
+async def test_without_a_mirror_the_command_says_how_to_start_one(operator: Operator) -> None:
     del operator.environment["STRATAGRAPH_NEO4J_URI"]
     assert "stratagraph neo4j start" in await operator("verify", status=1)

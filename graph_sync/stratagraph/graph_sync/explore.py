@@ -22,7 +22,6 @@ from stratagraph.store.model.predicates import DERIVATIONS
 from stratagraph.store.traversal.links import Link
 from stratagraph.store.traversal.plan_steps import STEPS_APART
 
-DEADLINE_S = 2.0  # for all reads of one question; after it the caller falls back to SQL
 _DERIVATIONS = ", ".join(f"'{relationship_type(predicate)}'" for predicate in sorted(DERIVATIONS))
 
 

@@ -178,7 +178,7 @@ class Query(RecordQueries, GraphQueries):
         services = info.context.services
         reports = await services.health()
         return Health(
-            ok=all(report.ok for report in reports if report.name != "mirror"),
+            ok=all(report.ok for report in reports if report.name not in ("jobs", "mirror")),
             version=services.version,
             checks=[HealthCheck(name=report.name, ok=report.ok, detail=report.detail) for report in reports],
         )

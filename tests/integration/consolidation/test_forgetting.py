@@ -1,4 +1,6 @@
-"""Forgetting: what is due goes, what something still needs stays, and what went is known again (SPEC §2)."""
+"""Forgetting: due records are pruned, records still needed are kept, and tombtombstones block re-creation
+(docs/specification.md, Forgetting and erasing).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import Retention
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.forgetting import Forgetting, Preview
-from stratagraph.store.erasure import pruning as forgetting
+from stratagraph.store.erasure import pruning
 from stratagraph.store.erasure.pruning import Pruned, lock_due, mark_learned, prune_due
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.keys.callers import Tenant
@@ -34,17 +36,17 @@ from stratagraph.store.records.entities import name_key
 from stratagraph.store.records.fact_keys import fact_keys
 from stratagraph.store.records.handles import handle_key
 from stratagraph.store.records.salience_rows import write_salience
-from stratagraph.store.records.tombstones import (
+from stratagraph.store.records.tombtombstones import (
     Cause,
     blocked_derivations,
     derivation_key,
-    insert_tombstones,
-    prepare_tombstones,
+    insert_tombtombstones,
+    prepare_tombtombstones,
 )
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-FADED = timedelta(hours=11)  # an event's salience is below the threshold after ten half-lives
-YEAR = timedelta(days=365)  # and that of a fact or an entity after 300 days
+FADED = timedelta(hours=11)  # ten half-lives of one hour bring an event's salience below the threshold
+YEAR = timedelta(days=365)  # a fact's or an entity's salience is below the threshold after 300 days
 
 
 async def rows(memory: Memory, statement: str, **parameters: Any) -> Sequence[Any]:
@@ -67,7 +69,7 @@ async def tenant_of(memory: Memory) -> Tenant:
 
 
 async def prune(memory: Memory, *, limit: int = 100) -> Pruned:
-    """All batches of one pass, added up."""
+    """Prune batch by batch until nothing is due; return the summed counts."""
     pruned = postponed = relations = 0
     while True:
         async with memory.database.background(Role.ERASE) as connection:
@@ -79,20 +81,20 @@ async def prune(memory: Memory, *, limit: int = 100) -> Pruned:
 
 
 async def learn(memory: Memory) -> int:
-    """What learning will do when it has read all closed episodes."""
+    """Mark every closed episode as learned, as the learning job will; return the number newly marked."""
     tenant = await tenant_of(memory)
     episodes = [row.id for row in await rows(memory, "SELECT id FROM episode")]
     async with memory.database.background(Role.JOBS) as connection:
         return await mark_learned(connection, tenant.id, episodes, at=memory.clock.now())
 
 
-async def look(memory: Memory, until: datetime, **more: Any) -> Preview:
+async def preview(memory: Memory, until: datetime, **more: Any) -> Preview:
     service = Forgetting(memory.database, memory.directory, memory.clock)
     return await service.preview(more.pop("trust", memory.trust), until, **more)
 
 
-def kept_with(memory: Memory, path: Path, **then: Any) -> Memory:
-    path.write_text(json.dumps({"rules": [{"when": {}, "set": then}]}))
+def with_policy(memory: Memory, path: Path, **rule: Any) -> Memory:
+    path.write_text(json.dumps({"rules": [{"when": {}, "set": rule}]}))
     return replace(memory, capture=Capture(memory.database, memory.directory, memory.clock, Policy.load(path)))
 
 
@@ -116,7 +118,7 @@ async def relate(memory: Memory, source: UUID, target: UUID) -> None:
     )
 
 
-async def test_spec_2_what_has_faded_goes_and_the_instant_before_it_stays(memory: Memory) -> None:
+async def test_a_record_is_pruned_at_its_due_instant_and_not_before(memory: Memory) -> None:
     kept = (await memory.turn("a passing remark")).primary
     assert kept.lifecycle is not None
     due = kept.lifecycle.due_at()
@@ -130,16 +132,16 @@ async def test_spec_2_what_has_faded_goes_and_the_instant_before_it_stays(memory
     assert await ids(memory) == set()
 
 
-async def test_spec_2_pruning_leaves_a_tombstone_an_audit_row_and_the_change_and_nothing_else(memory: Memory) -> None:
+async def test_pruning_leaves_only_a_tombstone_an_audit_entry_and_a_feed_entry(memory: Memory) -> None:
     kept = (await memory.turn("a passing remark", scope="project:x", sensitivity=Sensitivity.MEDIUM)).primary
     version = await value(memory, "SELECT row_version FROM record")
     memory.clock.forward(FADED)
     await prune(memory)
     for table in ("record", "record_history", "salience", "relation", "episode", "episode_event", "entity_term"):
         assert await value(memory, f"SELECT count(*) FROM {table}") == 0, table  # noqa: S608
-    (stone,) = await rows(memory, "SELECT t.*, s.name FROM tombstone t JOIN scope s ON s.id = t.scope")
-    assert (stone.id, stone.type, stone.name, stone.sensitivity) == (kept.id, 1, "project:x", 2)
-    assert (stone.cause, stone.key_hash, stone.at) == (Cause.PRUNED, None, memory.clock.now())
+    (tombstone,) = await rows(memory, "SELECT t.*, s.name FROM tombstone t JOIN scope s ON s.id = t.scope")
+    assert (tombstone.id, tombstone.type, tombstone.name, tombstone.sensitivity) == (kept.id, 1, "project:x", 2)
+    assert (tombstone.cause, tombstone.key_hash, tombstone.at) == (Cause.PRUNED, None, memory.clock.now())
     audit = await rows(
         memory, "SELECT a.*, n.rationale FROM audit a LEFT JOIN audit_note n USING (tenant, id, seq) ORDER BY seq"
     )
@@ -149,7 +151,7 @@ async def test_spec_2_pruning_leaves_a_tombstone_an_audit_row_and_the_change_and
     assert tuple(logged) == (Kind.RECORD, kept.id, version + 1, "D")
 
 
-async def test_spec_2_the_feed_tells_of_every_relation_that_goes_with_its_record(memory: Memory) -> None:
+async def test_the_feed_reports_every_relation_deleted_with_its_record(memory: Memory) -> None:
     first, second, third = [(await memory.turn(f"remark {number}")).primary.id for number in range(3)]
     await relate(memory, first, second)
     await relate(memory, third, first)
@@ -158,22 +160,22 @@ async def test_spec_2_the_feed_tells_of_every_relation_that_goes_with_its_record
     memory.clock.forward(FADED)
     fresh = (await memory.turn("fresh")).primary.id
     assert await prune(memory, limit=1) == Pruned(pruned=4, relations=2)
-    gone = await rows(memory, "SELECT id, version FROM sync_log WHERE kind = 2 AND op = 'D'")
-    assert {tuple(row) for row in gone} == {(id_, 2) for id_ in relations}
+    deleted = await rows(memory, "SELECT id, version FROM sync_log WHERE kind = 2 AND op = 'D'")
+    assert {tuple(row) for row in deleted} == {(id_, 2) for id_ in relations}
     assert await ids(memory) == {fresh}
 
 
 @pytest.mark.parametrize(
-    "then", [{"deletion_policy": "manual_only"}, {"deletion_policy": "never"}, {"min_salience": 0.001}]
+    "rule", [{"deletion_policy": "manual_only"}, {"deletion_policy": "never"}, {"min_salience": 0.001}]
 )
-async def test_spec_2_what_may_not_go_by_itself_stays(memory: Memory, tmp_path: Path, then: dict[str, Any]) -> None:
-    kept = (await kept_with(memory, tmp_path / "policy.json", **then).turn("not by itself")).primary.id
+async def test_a_record_protected_by_its_policy_is_not_pruned(memory: Memory, tmp_path: Path, rule: dict[str, Any]) -> None:
+    kept = (await with_policy(memory, tmp_path / "policy.json", **rule).turn("not by itself")).primary.id
     memory.clock.forward(20 * YEAR)
     assert (await prune(memory)).is_done
     assert await ids(memory) == {kept}
 
 
-async def test_spec_2_a_pinned_record_stays_until_it_is_let_go_and_has_faded(memory: Memory) -> None:
+async def test_a_pinned_record_is_pruned_only_after_it_is_unpinned_and_has_faded(memory: Memory) -> None:
     kept = (await memory.turn("held")).primary
     assert kept.lifecycle is not None
     tenant = await tenant_of(memory)
@@ -190,7 +192,7 @@ async def test_spec_2_a_pinned_record_stays_until_it_is_let_go_and_has_faded(mem
 
 
 @pytest.mark.parametrize(
-    ("then", "until"),
+    ("rule", "after"),
     [
         ({"curve": "linear", "half_life_seconds": 3600}, 2 * HOUR),
         ({"max_age_seconds": 60, "min_salience": 0.5}, timedelta(minutes=1)),
@@ -200,17 +202,17 @@ async def test_spec_2_a_pinned_record_stays_until_it_is_let_go_and_has_faded(mem
         ),
     ],
 )
-async def test_spec_2_a_rule_decides_by_which_curve_a_record_fades(
-    memory: Memory, tmp_path: Path, then: dict[str, Any], until: timedelta
+async def test_a_policy_rule_sets_the_decay_curve_of_a_record(
+    memory: Memory, tmp_path: Path, rule: dict[str, Any], after: timedelta
 ) -> None:
-    await kept_with(memory, tmp_path / "policy.json", **then).turn("fades by a rule")
-    memory.clock.forward(until - timedelta(seconds=20))
+    await with_policy(memory, tmp_path / "policy.json", **rule).turn("fades by a rule")
+    memory.clock.forward(after - timedelta(seconds=20))
     assert (await prune(memory)).is_done
     memory.clock.forward(timedelta(seconds=21))
     assert (await prune(memory)).pruned == 1
 
 
-async def test_spec_2_an_episode_and_its_members_wait_until_learning_has_read_it(memory: Memory) -> None:
+async def test_an_episode_and_its_members_are_kept_until_learned(memory: Memory) -> None:
     for number in range(3):
         await memory.turn(f"step {number}", thread="t1")
     await memory.turn("a passing remark")
@@ -218,7 +220,7 @@ async def test_spec_2_an_episode_and_its_members_wait_until_learning_has_read_it
     memory.clock.forward(FADED)
     assert await learn(memory) == 0  # still open
     assert await prune(memory) == Pruned(pruned=1, postponed=4)
-    assert (await prune(memory)).is_done  # nor are they read again
+    assert (await prune(memory)).is_done  # postponed rows are not read again
     assert await value(memory, "SELECT count(*) FROM salience WHERE due_at IS NULL") == 4
     await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success"})
     assert await learn(memory) == 1
@@ -228,7 +230,7 @@ async def test_spec_2_an_episode_and_its_members_wait_until_learning_has_read_it
     assert await ids(memory) == set()
 
 
-async def test_spec_2_what_learning_read_before_it_fell_due_goes_when_it_is(memory: Memory) -> None:
+async def test_a_record_learned_before_its_due_instant_is_pruned_when_due(memory: Memory) -> None:
     await memory.turn("step", thread="t1")
     await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success"})
     assert await learn(memory) == 1
@@ -237,9 +239,9 @@ async def test_spec_2_what_learning_read_before_it_fell_due_goes_when_it_is(memo
     assert (await prune(memory)).pruned == 2
 
 
-async def test_spec_2_learning_brings_back_only_what_had_fallen_due(memory: Memory, tmp_path: Path) -> None:
+async def test_learning_makes_only_faded_records_due(memory: Memory, tmp_path: Path) -> None:
     await memory.turn("faded", thread="t1")
-    kept = (await kept_with(memory, tmp_path / "p.json", min_salience=0.5).turn("kept", thread="t1")).primary.id
+    kept = (await with_policy(memory, tmp_path / "p.json", min_salience=0.5).turn("kept", thread="t1")).primary.id
     memory.clock.forward(FADED)
     await prune(memory)
     await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "failure"})
@@ -248,7 +250,7 @@ async def test_spec_2_learning_brings_back_only_what_had_fallen_due(memory: Memo
     assert await ids(memory) == {kept}
 
 
-async def test_spec_2_an_episode_that_somebody_holds_is_neither_pruned_nor_put_off(memory: Memory) -> None:
+async def test_a_locked_episode_is_neither_pruned_nor_postponed(memory: Memory) -> None:
     await memory.turn("step", thread="t1")
     memory.clock.forward(FADED)
     async with memory.database.engine.begin() as connection:
@@ -257,7 +259,7 @@ async def test_spec_2_an_episode_that_somebody_holds_is_neither_pruned_nor_put_o
     assert (await prune(memory)).postponed == 2
 
 
-async def test_decision_11_an_entity_stays_while_a_live_record_refers_to_it(memory: Memory) -> None:
+async def test_an_entity_stays_while_a_live_record_refers_to_it(memory: Memory) -> None:
     fact = await memory.observe("Alice", "likes", 7)
     alice = next(edge.target for edge in fact.edges if edge.predicate == "subject_entity")
     memory.clock.forward(200 * DAY)
@@ -272,7 +274,7 @@ async def test_decision_11_an_entity_stays_while_a_live_record_refers_to_it(memo
     assert await ids(memory) == set()
 
 
-async def test_spec_2_an_entity_that_only_the_past_refers_to_goes(memory: Memory) -> None:
+async def test_an_entity_referred_to_only_by_superseded_records_is_pruned(memory: Memory) -> None:
     old = await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
     await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")
     alice = next(edge.target for edge in old.edges if edge.predicate == "subject_entity")
@@ -283,7 +285,7 @@ async def test_spec_2_an_entity_that_only_the_past_refers_to_goes(memory: Memory
     assert old.primary.id in await ids(memory)
 
 
-async def test_spec_2_entities_that_only_refer_to_each_other_go_together(memory: Memory) -> None:
+async def test_entities_that_refer_only_to_each_other_are_pruned_together(memory: Memory) -> None:
     one, two, three = [await entity(memory, name) for name in ("One", "Two", "Three")]
     for source, target in ((one, two), (two, three), (three, one)):
         await relate(memory, source, target)
@@ -298,8 +300,8 @@ async def test_spec_2_entities_that_only_refer_to_each_other_go_together(memory:
     assert (await prune(memory)).pruned == 4
 
 
-async def test_spec_2_an_entity_that_waits_is_looked_at_less_and_less_often(memory: Memory, tmp_path: Path) -> None:
-    ruled = kept_with(memory, tmp_path / "policy.json", deletion_policy="manual_only")
+async def test_a_postponed_entity_is_checked_at_growing_intervals_of_at_most_64_days(memory: Memory, tmp_path: Path) -> None:
+    ruled = with_policy(memory, tmp_path / "policy.json", deletion_policy="manual_only")
     fact = (await ruled.observe("Alice", "likes", 7)).primary.id
     await rows(memory, "UPDATE salience SET deletion_policy = 1, due_at = t0 WHERE id <> :id RETURNING id", id=fact)
     memory.clock.forward(301 * DAY)
@@ -314,7 +316,7 @@ async def test_spec_2_an_entity_that_waits_is_looked_at_less_and_less_often(memo
     assert len(await ids(memory)) == 2
 
 
-async def test_spec_2_what_was_superseded_stays_as_history_for_as_long_as_it_would_take_to_fade(memory: Memory) -> None:
+async def test_a_superseded_record_is_kept_as_history_until_it_would_have_faded(memory: Memory) -> None:
     old = (await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")).primary.id
     new = (await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")).primary.id
     await prune(memory)
@@ -326,7 +328,7 @@ async def test_spec_2_what_was_superseded_stays_as_history_for_as_long_as_it_wou
     assert not {old, new} & await ids(memory)
 
 
-async def test_spec_2_what_was_reinforced_meanwhile_is_not_pruned_by_a_stale_due_instant(memory: Memory) -> None:
+async def test_a_record_is_not_pruned_by_a_stale_due_instant(memory: Memory) -> None:
     kept = (await memory.turn("still wanted")).primary.id
     await rows(memory, "UPDATE salience SET due_at = t0 RETURNING id")
     assert await prune(memory) == Pruned(postponed=1)
@@ -335,10 +337,10 @@ async def test_spec_2_what_was_reinforced_meanwhile_is_not_pruned_by_a_stale_due
     assert (await prune(memory)).pruned == 1
 
 
-async def test_spec_2_a_record_with_more_relations_than_a_batch_takes_goes_in_the_end(
+async def test_a_record_with_more_relations_than_a_batch_is_pruned_over_several_batches(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forgetting, "RELATIONS", 2)
+    monkeypatch.setattr(pruning, "RELATIONS", 2)
     hub, *others = [(await memory.turn(f"remark {number}")).primary.id for number in range(6)]
     for other in others:
         await relate(memory, other, hub)
@@ -351,7 +353,7 @@ async def test_spec_2_a_record_with_more_relations_than_a_batch_takes_goes_in_th
     assert await value(memory, "SELECT count(*) FROM sync_log WHERE kind = 2 AND op = 'D'") == 5
 
 
-async def test_spec_2_two_that_prune_at_once_share_the_work_and_wait_for_nobody(memory: Memory) -> None:
+async def test_two_concurrent_pruners_share_the_work_without_waiting(memory: Memory) -> None:
     turns = [(await memory.turn(f"remark {number}")).primary.id for number in range(8)]
     for source, target in pairwise(turns):
         await relate(memory, source, target)
@@ -362,14 +364,14 @@ async def test_spec_2_two_that_prune_at_once_share_the_work_and_wait_for_nobody(
         async with asyncio.timeout(5):
             two = await prune_due(second, memory.directory, now=now, limit=4)
     assert one.pruned == 4
-    assert two.pruned == 3  # the one at the seam waits for the first to let go of their relation
+    assert two.pruned == 3  # the record that shares a relation with the first batch is skipped
     assert (await prune(memory)).pruned == 1
     assert await ids(memory) == set()
     assert await value(memory, "SELECT count(*) FROM tombstone") == 8
     assert await value(memory, "SELECT count(*) FROM sync_log WHERE op = 'D'") == 8 + 7
 
 
-async def test_spec_2_many_servers_pruning_at_once_prune_each_record_once(memory: Memory) -> None:
+async def test_many_servers_pruning_at_once_prune_each_record_once(memory: Memory) -> None:
     for number in range(60):
         await memory.turn(f"remark {number}", thread=f"t{number % 7}" if number % 2 else None)
     for number in range(7):
@@ -379,14 +381,14 @@ async def test_spec_2_many_servers_pruning_at_once_prune_each_record_once(memory
     memory.clock.forward(FADED)
     servers = [Prune(resources_of(memory), PruneConfig(batch=5)) for _ in range(3)]
     results = await asyncio.gather(*(server.run_once(memory.clock.now()) for server in servers))
-    rest = (await prune(memory)).pruned  # what one of them held when another looked
+    rest = (await prune(memory)).pruned  # records skipped because another server held their lock
     assert sum(result.counts["records_pruned"] for result in results) + rest == count
     assert await ids(memory) == set()
     assert await value(memory, "SELECT count(*) FROM tombstone") == count
     assert await value(memory, "SELECT count(*) FROM sync_log WHERE op = 'D' AND kind = 1") == count
 
 
-async def test_spec_2_a_record_that_somebody_holds_is_left_to_them(memory: Memory) -> None:
+async def test_a_locked_record_is_skipped_without_waiting(memory: Memory) -> None:
     kept = (await memory.turn("being revised")).primary.id
     memory.clock.forward(FADED)
     for table in ("record", "salience"):
@@ -398,13 +400,13 @@ async def test_spec_2_a_record_that_somebody_holds_is_left_to_them(memory: Memor
     assert (await prune(memory)).pruned == 1
 
 
-async def test_spec_2_every_tenant_is_pruned_and_each_has_its_own_tombstones(memory: Memory) -> None:
+async def test_every_tenant_is_pruned_and_each_has_its_own_tombtombstones(memory: Memory) -> None:
     for name in ("acme", "globex", "initech"):
         await memory.turn("a remark", trust=trust_of(tenant=name))
     memory.clock.forward(FADED)
     assert (await prune(memory)).pruned == 3
-    stones = await rows(memory, "SELECT t.name FROM tombstone s JOIN tenant t ON t.id = s.tenant")
-    assert {row.name for row in stones} == {"acme", "globex", "initech"}
+    tombstones = await rows(memory, "SELECT t.name FROM tombstone s JOIN tenant t ON t.id = s.tenant")
+    assert {row.name for row in tombstones} == {"acme", "globex", "initech"}
 
 
 async def test_pruning_is_bounded_and_asks_for_another_run_while_records_are_due(memory: Memory) -> None:
@@ -419,7 +421,7 @@ async def test_pruning_is_bounded_and_asks_for_another_run_while_records_are_due
 
 
 async def test_running_the_jobs_once_or_fifty_times_leaves_the_same_values(memory: Memory) -> None:
-    async def story(tenant: str, passes: int) -> list[tuple[str, float]]:
+    async def run_story(tenant: str, passes: int) -> list[tuple[str, float]]:
         trust = trust_of(tenant=tenant)
         server = server_of(memory)
         start = memory.clock.at
@@ -439,12 +441,12 @@ async def test_running_the_jobs_once_or_fifty_times_leaves_the_same_values(memor
         memory.clock.at = start
         return sorted((record.name or "", record.salience) for record in page.records)
 
-    once = await story("once", 1)
-    assert len(once) == 3  # two facts and Alice; the remark has gone
-    assert await story("often", 50) == once
+    once = await run_story("once", 1)
+    assert len(once) == 3  # two facts and Alice; the remark was pruned
+    assert await run_story("often", 50) == once
 
 
-async def test_decision_19_a_tombstone_blocks_derivation_from_older_sources_only(memory: Memory) -> None:
+async def test_a_tombstone_blocks_derivation_from_older_sources_only(memory: Memory) -> None:
     fact = (await memory.observe("Alice", "likes", 7, scope="project:x")).primary
     assert fact.payload is not None
     source = memory.clock.now()
@@ -457,21 +459,21 @@ async def test_decision_19_a_tombstone_blocks_derivation_from_older_sources_only
         derivation_key(tenant, MemoryType.SEMANTIC, scopes[name], key) for name in ("project:x", "project:y")
     )
     alice = derivation_key(tenant, MemoryType.ENTITY, scopes["project:x"], name_key(tenant, "alice"))
-    died = memory.clock.now()
+    pruned_at = memory.clock.now()
     async with memory.database.background(Role.JOBS) as connection:
         assert await blocked_derivations(connection, tenant, {here: source, there: source, alice: source}) == {
             here,
             alice,
         }
-        assert await blocked_derivations(connection, tenant, {here: died - timedelta(microseconds=1)}) == {here}
-        assert await blocked_derivations(connection, tenant, {here: died}) == set()
+        assert await blocked_derivations(connection, tenant, {here: pruned_at - timedelta(microseconds=1)}) == {here}
+        assert await blocked_derivations(connection, tenant, {here: pruned_at}) == set()
         assert await blocked_derivations(connection, tenant, {}) == set()
         other = fact_keys(tenant, {**fact.payload, "object": 8}).fact
         eight = derivation_key(tenant, MemoryType.SEMANTIC, scopes["project:x"], other)
         assert await blocked_derivations(connection, tenant, {eight: source}) == set()
 
 
-async def test_spec_2_a_tombstone_knows_skills_and_plans_by_their_names_and_holds_no_content(memory: Memory) -> None:
+async def test_a_tombstone_has_a_key_for_named_records_and_no_content(memory: Memory) -> None:
     skill = {"skill_name": "fix cache", "triggers": [{"signal": "cache mismatch"}], "recipe": [{"step": "clear it"}]}
     plan = {"plan_id": "deploy", "version": "1", "nodes": [{"id": "a", "op": "build"}], "edges": []}
     kept = [
@@ -481,20 +483,20 @@ async def test_spec_2_a_tombstone_knows_skills_and_plans_by_their_names_and_hold
     ]
     tenant = await tenant_of(memory)
     async with memory.database.background(Role.ERASE) as connection:
-        remains = await prepare_tombstones(connection, tenant, [one.primary.id for one in kept])
-        assert {one.id for one in remains} == {one.primary.id for one in kept}
-        await insert_tombstones(connection, tenant, remains, cause=Cause.DELETED, at=memory.clock.now())
-        await insert_tombstones(connection, tenant, remains, cause=Cause.ERASED, at=memory.clock.now() + HOUR)
-    stones = {row.type: row for row in await rows(memory, "SELECT * FROM tombstone")}
-    scope = stones[5].scope
-    assert {row.cause for row in stones.values()} == {Cause.ERASED}
-    assert stones[2].key_hash is None
+        prepared = await prepare_tombtombstones(connection, tenant, [one.primary.id for one in kept])
+        assert {one.id for one in prepared} == {one.primary.id for one in kept}
+        await insert_tombtombstones(connection, tenant, prepared, cause=Cause.DELETED, at=memory.clock.now())
+        await insert_tombtombstones(connection, tenant, prepared, cause=Cause.ERASED, at=memory.clock.now() + HOUR)
+    tombstones = {row.type: row for row in await rows(memory, "SELECT * FROM tombstone")}
+    scope = tombstones[5].scope
+    assert {row.cause for row in tombstones.values()} == {Cause.ERASED}
+    assert tombstones[2].key_hash is None
     for memory_type, name in ((MemoryType.COMPETENCE, "fix cache"), (MemoryType.PLAN_GRAPH, "deploy")):
         key = derivation_key(tenant, memory_type, scope, handle_key(tenant, memory_type, name))
-        assert bytes(stones[memory_type].key_hash) == key
+        assert bytes(tombstones[memory_type].key_hash) == key
 
 
-async def test_spec_2_the_preview_is_what_a_pass_then_prunes(memory: Memory, tmp_path: Path) -> None:
+async def test_the_preview_lists_exactly_what_is_then_pruned(memory: Memory, tmp_path: Path) -> None:
     await memory.turn("open", thread="t1")
     await memory.turn("learned", thread="t2")
     await memory.remember(SourceKind.OUTCOME, {"thread_id": "t2", "outcome_status": "success"})
@@ -503,35 +505,35 @@ async def test_spec_2_the_preview_is_what_a_pass_then_prunes(memory: Memory, tmp
     await memory.observe("Alice", "likes", 7)
     await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
     await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")
-    await kept_with(memory, tmp_path / "policy.json", deletion_policy="manual_only").observe("Bob", "likes", 7)
+    await with_policy(memory, tmp_path / "policy.json", deletion_policy="manual_only").observe("Bob", "likes", 7)
     await prune(memory)
     for until in (HOUR, FADED, 100 * DAY, 320 * DAY):
         before = await ids(memory)
-        seen = await look(memory, memory.clock.now() + until)
-        assert [item.due_at for item in seen.items] == sorted(item.due_at for item in seen.items)
-        assert seen.total == len(seen.items)
+        previewed = await preview(memory, memory.clock.now() + until)
+        assert [item.due_at for item in previewed.items] == sorted(item.due_at for item in previewed.items)
+        assert previewed.total == len(previewed.items)
         memory.clock.forward(until)
-        assert all(item.due_at <= memory.clock.now() for item in seen.items)
+        assert all(item.due_at <= memory.clock.now() for item in previewed.items)
         await prune(memory)
-        assert before - await ids(memory) == {item.record.id for item in seen.items}
+        assert before - await ids(memory) == {item.record.id for item in previewed.items}
     left = await rows(memory, "SELECT name FROM record")
     assert sorted(row.name.split(":")[0].split(" ")[0] for row in left) == ["Bob", "Bob", "Episode", "user"]
 
 
-async def test_spec_2_looking_ahead_changes_nothing(memory: Memory) -> None:
+async def test_a_preview_changes_nothing(memory: Memory) -> None:
     await memory.turn("a remark")
     before = await rows(memory, "SELECT * FROM salience")
     for _ in range(3):
-        await look(memory, memory.clock.now() + YEAR)
+        await preview(memory, memory.clock.now() + YEAR)
     assert await rows(memory, "SELECT * FROM salience") == before
 
 
-async def test_spec_2_the_preview_pages_oldest_due_first_and_each_once(memory: Memory) -> None:
+async def test_the_preview_pages_in_order_of_due_instant_without_duplicates(memory: Memory) -> None:
     turns = [(await memory.turn(f"remark {number}")).primary.id for number in range(7)]
     await rows(memory, "UPDATE salience SET due_at = (SELECT min(due_at) FROM salience) RETURNING id")
     until, found, after, pages = memory.clock.now() + DAY, [], None, 0
     while True:
-        page = await look(memory, until, first=3, after=after)
+        page = await preview(memory, until, first=3, after=after)
         found += [item.record.id for item in page.items]
         pages += 1
         assert page.total == 7
@@ -539,43 +541,43 @@ async def test_spec_2_the_preview_pages_oldest_due_first_and_each_once(memory: M
             break
         after = page.end_cursor
     assert (found, pages) == (sorted(turns), 3)
-    empty = await look(memory, memory.clock.now())
+    empty = await preview(memory, memory.clock.now())
     assert (empty.items, empty.total, empty.end_cursor, empty.has_next) == ((), 0, None, False)
 
 
-async def test_spec_2_the_preview_counts_and_shows_only_what_the_caller_reads_in_full(memory: Memory) -> None:
-    seen = (await memory.turn("mine", scope="project:x")).primary.id
-    everybodys = (await memory.turn("everybody's")).primary.id
+async def test_the_preview_counts_and_lists_only_records_fully_visible_to_the_caller(memory: Memory) -> None:
+    previewed = (await memory.turn("mine", scope="project:x")).primary.id
+    unscoped = (await memory.turn("everybody's")).primary.id
     await memory.turn("another scope", scope="project:y")
     await memory.turn("redacted", scope="project:x", sensitivity=Sensitivity.MEDIUM)
     await memory.turn("beyond", scope="project:x", sensitivity=Sensitivity.HYPER)
     await memory.turn("another tenant", trust=trust_of(tenant="globex"))
     caller = trust_of(scopes={"project:x"}, ceiling=Sensitivity.LOW)
-    page = await look(memory, memory.clock.now() + DAY, trust=caller)
-    assert {item.record.id for item in page.items} == {seen, everybodys}
+    page = await preview(memory, memory.clock.now() + DAY, trust=caller)
+    assert {item.record.id for item in page.items} == {previewed, unscoped}
     assert (page.total, page.has_next) == (2, False)
     assert not any(item.record.redacted for item in page.items)
-    assert (await look(memory, memory.clock.now() + DAY, trust=caller, first=1)).total == 2
+    assert (await preview(memory, memory.clock.now() + DAY, trust=caller, first=1)).total == 2
 
 
-async def test_spec_2_what_a_caller_cannot_see_does_not_hold_back_an_entity_in_its_preview(memory: Memory) -> None:
-    """Else its absence would tell of a record that does not exist for the caller; the entity itself stays."""
+async def test_a_record_invisible_to_the_caller_does_not_remove_an_entity_from_its_preview(memory: Memory) -> None:
+    """The entity's absence would reveal the invisible record; pruning itself still keeps the entity."""
     alice = await entity(memory, "Alice")
     fact = await memory.observe("Alice", "earns", 100, sensitivity=Sensitivity.HYPER)
     assert alice in {edge.target for edge in fact.edges}
     memory.clock.forward(200 * DAY)
     await memory.observe("Alice", "earns", 100, sensitivity=Sensitivity.HYPER)
     until = memory.clock.now() + 120 * DAY
-    low = await look(memory, until, trust=trust_of(ceiling=Sensitivity.LOW))
+    low = await preview(memory, until, trust=trust_of(ceiling=Sensitivity.LOW))
     assert [item.record.id for item in low.items] == [alice]
-    assert (await look(memory, until)).total == 0
+    assert (await preview(memory, until)).total == 0
     memory.clock.at = until
     await prune(memory)
     assert alice in await ids(memory)
 
 
 @pytest.mark.parametrize(
-    ("until", "more", "says"),
+    ("until", "more", "expected"),
     [
         (timedelta(seconds=-1), {}, "until"),
         (timedelta(days=3_654), {}, "ten years"),
@@ -585,20 +587,20 @@ async def test_spec_2_what_a_caller_cannot_see_does_not_hold_back_an_entity_in_i
         (HOUR, {"after": "é"}, "cursor"),
     ],
 )
-async def test_spec_2_a_bad_preview_is_refused(
-    memory: Memory, until: timedelta, more: dict[str, Any], says: str
+async def test_an_invalid_preview_request_is_refused(
+    memory: Memory, until: timedelta, more: dict[str, Any], expected: str
 ) -> None:
-    with pytest.raises(InvalidInput, match=says):
-        await look(memory, memory.clock.now() + until, **more)
+    with pytest.raises(InvalidInput, match=expected):
+        await preview(memory, memory.clock.now() + until, **more)
 
 
-async def test_spec_2_a_time_without_an_offset_is_refused(memory: Memory) -> None:
+async def test_a_time_without_an_offset_is_refused(memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="offset"):
-        await look(memory, (memory.clock.now() + HOUR).replace(tzinfo=None))
+        await preview(memory, (memory.clock.now() + HOUR).replace(tzinfo=None))
 
 
-async def test_spec_2_an_unregistered_curve_is_refused_when_written(memory: Memory) -> None:
-    kept = (await memory.turn("by the book")).primary
+async def test_an_unregistered_custom_curve_is_refused_when_written(memory: Memory) -> None:
+    kept = (await memory.turn("a remark")).primary
     assert kept.lifecycle is not None
     decay = replace(kept.lifecycle.decay, curve=type(kept.lifecycle.decay.curve).CUSTOM, params={"name": "cliff"})
     tenant = await tenant_of(memory)
@@ -608,7 +610,7 @@ async def test_spec_2_an_unregistered_curve_is_refused_when_written(memory: Memo
 
 
 @pytest.mark.parametrize(
-    ("then", "says"),
+    ("rule", "expected"),
     [
         ({"curve": "custom", "params": {"name": "cliff"}}, "power_law"),
         ({"curve": "custom", "params": {"beta": 0}}, "beta"),
@@ -616,14 +618,14 @@ async def test_spec_2_an_unregistered_curve_is_refused_when_written(memory: Memo
         ({"params": {"beta": 2}}, "custom"),
     ],
 )
-def test_spec_2_a_rule_with_a_curve_that_is_none_is_refused_at_the_start(
-    memory: Memory, tmp_path: Path, then: dict[str, Any], says: str
+def test_a_policy_rule_with_an_invalid_curve_is_refused_when_loaded(
+    memory: Memory, tmp_path: Path, rule: dict[str, Any], expected: str
 ) -> None:
-    with pytest.raises(Misconfigured, match=says):
-        kept_with(memory, tmp_path / "policy.json", **then)
+    with pytest.raises(Misconfigured, match=expected):
+        with_policy(memory, tmp_path / "policy.json", **rule)
 
 
-async def test_spec_2_an_imports_retention_decides_when_it_goes(memory: Memory) -> None:
+async def test_the_retention_of_a_capture_sets_its_due_instant(memory: Memory) -> None:
     retention = Retention(half_life_s=60.0, deletion_policy=DeletionPolicy.AUTO_PRUNE)
     await memory.turn("short-lived", retention=retention)
     memory.clock.forward(timedelta(minutes=9))

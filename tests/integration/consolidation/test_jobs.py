@@ -1,4 +1,4 @@
-"""Background jobs cost what is due, and leave nothing growing without bound."""
+"""Counting words, making log days and trimming logs, in proportion to what is due."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def one(memory: Memory, statement: str) -> object:
         return (await connection.exec_driver_sql(statement)).scalar_one()
 
 
-async def test_each_record_is_counted_once_however_often_it_runs(memory: Memory, server: Server) -> None:
+async def test_each_record_is_counted_once_over_repeated_runs(memory: Memory, server: Server) -> None:
     for text in ("red apples", "green apples", "green pears"):
         await memory.turn(text, scope="project:fruit")
     assert (await server.run_once())["records_counted"] == 3
@@ -33,10 +33,10 @@ async def test_each_record_is_counted_once_however_often_it_runs(memory: Memory,
     assert await one(memory, "SELECT docs FROM lex_stat") == 4
     assert await one(memory, "SELECT max(docs) FROM lex_scope") == 3
     counted = await one(memory, "SELECT array_agg(df ORDER BY df DESC) FROM lex_df")
-    assert counted == [4, 3, 2, 1, 1, 1]  # "user", the role; apples, green; red, pears, blue
+    assert counted == [4, 3, 2, 1, 1, 1]  # "user" (the role): 4; apples, green: 3, 2; red, pears, blue: 1
 
 
-async def test_two_counters_do_not_count_twice(memory: Memory, server: Server) -> None:
+async def test_two_servers_do_not_count_a_record_twice(memory: Memory, server: Server) -> None:
     other = server_of(memory)
     for number in range(5):
         await memory.turn(f"message {number}")
@@ -44,13 +44,13 @@ async def test_two_counters_do_not_count_twice(memory: Memory, server: Server) -
     assert sum(counted) == 5
 
 
-async def test_the_logs_days_are_made_a_week_ahead_and_take_the_rows(memory: Memory, server: Server) -> None:
+async def test_log_partitions_are_created_a_week_ahead_once(memory: Memory, server: Server) -> None:
     assert (await server.run_once())["days_created"] == 8
     again = server_of(memory)
     assert (await again.run_once())["days_created"] == 0
 
 
-async def test_old_retrievals_and_read_ticks_go(memory: Memory, server: Server) -> None:
+async def test_old_retrievals_and_snapshots_are_deleted(memory: Memory, server: Server) -> None:
     await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="anything"))
     assert (await server.run_once())["retrievals_deleted"] == 0
     memory.clock.forward(RETENTION + timedelta(seconds=1))
@@ -60,7 +60,7 @@ async def test_old_retrievals_and_read_ticks_go(memory: Memory, server: Server) 
         await memory.turn(f"message {number}")
         await feed.take_snapshot()
     await server.run_once()
-    assert await one(memory, "SELECT count(*) FROM sync_snapshot") == 5  # readers of the last hour's past need them
+    assert await one(memory, "SELECT count(*) FROM sync_snapshot") == 5  # queries about the last hour's past need them
     async with memory.database.engine.begin() as connection:
         await connection.exec_driver_sql("UPDATE sync_snapshot SET at = at - interval '61 minutes'")
     await server.run_once()

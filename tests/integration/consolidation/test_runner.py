@@ -1,4 +1,4 @@
-"""Each job runs on its own: what one does, or fails to do, does not touch the others."""
+"""Each job runs on its own: a job that fail or hang action not affect the others."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ OFTEN = JobConfig(interval_s=0.05, longest_pause_s=0.2)
 
 @dataclass
 class Probe:
-    """A job that does what the test says, and remembers when it ran."""
+    """A job with a behaviour given by the test; it counts its runs and how many overlap."""
 
     name: str
     config: JobConfig = OFTEN
-    does: Callable[[], Awaitable[None]] | None = None
+    action: Callable[[], Awaitable[None]] | None = None
     runs: int = 0
     at_once: int = 0
     most_at_once: int = 0
@@ -48,8 +48,8 @@ class Probe:
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
-            if self.does is not None:
-                await self.does()
+            if self.action is not None:
+                await self.action()
         finally:
             self.at_once -= 1
         return JobResult(counts={"things": 1})
@@ -61,11 +61,11 @@ class Probe:
         await until(enough)
 
 
-async def fails() -> None:
+async def fail() -> None:
     raise ZeroDivisionError("with a memory in its text")
 
 
-async def hangs() -> None:
+async def hang() -> None:
     await asyncio.Event().wait()
 
 
@@ -81,11 +81,11 @@ async def running(memory: Memory, *jobs: Job, owner: str = "one") -> AsyncIterat
             await task
 
 
-async def state(memory: Memory, name: str) -> JobState:
+async def state_of(memory: Memory, name: str) -> JobState:
     return next(one for one in await JobLeases(memory.database, owner="reader").states() if one.name == name)
 
 
-async def aside(memory: Memory) -> list[SetAside]:
+async def set_aside_rows(memory: Memory) -> list[SetAside]:
     async with memory.database.background(Role.JOBS) as connection:
         return await list_set_aside(connection, limit=100)
 
@@ -95,30 +95,30 @@ async def sql(memory: Memory, statement: str, **parameters: Any) -> None:
         await connection.execute(text(statement), parameters)
 
 
-async def test_a_job_that_fails_leaves_the_others_running_and_says_why_without_quoting(memory: Memory) -> None:
-    bad, good = Probe("bad", does=fails), Probe("good")
+async def test_a_failing_job_does_not_stop_the_others_and_reports_only_the_error_class(memory: Memory) -> None:
+    bad, good = Probe("bad", action=fail), Probe("good")
     async with running(memory, bad, good):
         await bad.ran(3)
         before = good.runs
         await good.ran(before + 3)
-    failed, fine = await state(memory, "bad"), await state(memory, "good")
+    failed, fine = await state_of(memory, "bad"), await state_of(memory, "good")
     assert failed.failures == failed.failed_runs >= 2
     assert failed.error == "ZeroDivisionError"
     assert (fine.failures, fine.error, fine.result) == (0, None, {"things": 1})
     assert fine.totals["things"] == fine.runs >= 3
 
 
-async def test_a_job_that_hangs_is_stopped_at_its_deadline_and_holds_up_no_other(memory: Memory) -> None:
-    slow = Probe("slow", config=JobConfig(interval_s=0.05, deadline_s=0.3, longest_pause_s=0.2), does=hangs)
+async def test_a_hanging_job_is_stopped_at_its_deadline_and_delays_no_other(memory: Memory) -> None:
+    slow = Probe("slow", config=JobConfig(interval_s=0.05, deadline_s=0.3, longest_pause_s=0.2), action=hang)
     good = Probe("good")
     async with running(memory, slow, good):
-        await good.ran(3)  # while the first run of the other hangs
-        await slow.ran(2)  # which its deadline ends
-    assert (await state(memory, "slow")).error == "stopped after its deadline of 0.3 s"
+        await good.ran(3)  # while the first run of the other hang
+        await slow.ran(2)  # the second run starts after the deadline ends the first
+    assert (await state_of(memory, "slow")).error == "stopped after its deadline of 0.3 s"
 
 
 async def test_pauses_double_up_to_the_longest_and_health_reports_until_the_job_succeeds(memory: Memory) -> None:
-    job = Probe("bad", config=JobConfig(interval_s=10.0, longest_pause_s=60.0), does=fails)
+    job = Probe("bad", config=JobConfig(interval_s=10.0, longest_pause_s=60.0), action=fail)
     runner = Runner(memory.database, memory.clock, [job], owner="one")
     runs = [await runner.run_once("bad") for _ in range(KEEPS_FAILING + 2)]
     assert [run.pause_s for run in runs if run is not None] == [10.0, 20.0, 40.0, 60.0, 60.0]
@@ -127,7 +127,7 @@ async def test_pauses_double_up_to_the_longest_and_health_reports_until_the_job_
     report = next(one for one in await health.reports() if one.name == "jobs")
     assert not report.ok
     assert report.detail == f"bad has failed {KEEPS_FAILING + 2} times in a row: ZeroDivisionError"
-    job.does = None
+    job.action = None
     done = await runner.run_once("bad")
     assert done is not None
     assert (done.error, done.pause_s) == (None, 10.0)
@@ -135,7 +135,7 @@ async def test_pauses_double_up_to_the_longest_and_health_reports_until_the_job_
 
 
 async def test_several_servers_run_a_job_one_at_a_time_and_once_per_interval(memory: Memory) -> None:
-    job = Probe("shared", config=JobConfig(interval_s=0.3), does=lambda: asyncio.sleep(0.05))
+    job = Probe("shared", config=JobConfig(interval_s=0.3), action=lambda: asyncio.sleep(0.05))
     async with contextlib.AsyncExitStack() as stack:
         for owner in ("one", "two", "three"):
             await stack.enter_async_context(running(memory, job, owner=owner))
@@ -143,7 +143,7 @@ async def test_several_servers_run_a_job_one_at_a_time_and_once_per_interval(mem
         await job.ran(5)
         took_s = asyncio.get_running_loop().time() - began
     assert job.most_at_once == 1
-    assert took_s > 4 * 0.3  # three servers that each kept their own interval would need a third of it
+    assert took_s > 4 * 0.3  # three servers with an interval each would take a third of this time
 
 
 async def test_another_server_takes_over_a_job_whose_server_died(memory: Memory) -> None:
@@ -156,15 +156,15 @@ async def test_another_server_takes_over_a_job_whose_server_died(memory: Memory)
     assert (run := await runner.run_once("shared")) is not None
     assert run.error is None
     assert not await dead.renew("shared")
-    await dead.finish("shared", {"things": 7}, pause_s=0)  # comes too late and changes nothing
-    assert (await state(memory, "shared")).result == {"things": 1}
+    await dead.finish("shared", {"things": 7}, pause_s=0)  # the lease was lost, so nothing is written
+    assert (await state_of(memory, "shared")).result == {"things": 1}
 
 
-async def test_an_outage_fails_the_run_and_names_the_outage(memory: Memory) -> None:
-    async def away() -> None:
+async def test_a_run_during_an_outage_fails_and_names_the_outage(memory: Memory) -> None:
+=>     async def raise_unavailable() => -> None:
         raise StoreUnavailable
 
-    job = Probe("away", does=away)
+    job = Probe("away", action=away)
     run = await Runner(memory.database, memory.clock, [job], owner="one").run_once("away")
     assert run is not None
     assert run.error == StoreUnavailable().message
@@ -178,21 +178,21 @@ async def test_one_bad_curve_stops_neither_pruning_nor_counting(memory: Memory) 
     memory.clock.forward(FADED)
     counts = await run_jobs(memory)
     assert (counts["records_pruned"], counts["records_counted"], counts["set_aside"]) == (5, 6, 1)
-    assert [(one.job, one.id, one.error, one.attempts) for one in await aside(memory)] == [
+    assert [(one.job, one.id, one.error, one.attempts) for one in await set_aside_rows(memory)] == [
         ("prune", bad, "InvalidInput", 1)
     ]
-    assert (await run_jobs(memory))["set_aside"] == 0  # not before its time
+    assert (await run_jobs(memory))["set_aside"] == 0  # retried after a minute
     memory.clock.forward(timedelta(minutes=1))
     assert (await run_jobs(memory))["set_aside"] == 1
-    assert [one.attempts for one in await aside(memory)] == [2]
+    assert [one.attempts for one in await set_aside_rows(memory)] == [2]
     await sql(memory, "UPDATE salience SET curve = 1, params = NULL WHERE id = :id", id=bad)
     memory.clock.forward(timedelta(hours=1))
     assert (await run_jobs(memory))["records_pruned"] == 1
-    assert await aside(memory) == []
+    assert await set_aside_rows(memory) == []
 
 
-async def test_a_record_that_cannot_be_removed_lets_its_neighbours_be_pruned(memory: Memory) -> None:
-    kept = (await memory.turn("a remark that something holds on to")).primary.id
+async def test_a_record_that_cannot_be_deleted_is_set_aside_and_the_others_are_pruned(memory: Memory) -> None:
+    kept = (await memory.turn("a remark that another table references")).primary.id
     for number in range(3):
         await memory.turn(f"remark {number}")
     await sql(memory, "CREATE TABLE holder (tenant bigint, id uuid, FOREIGN KEY (tenant, id) REFERENCES record)")
@@ -201,10 +201,10 @@ async def test_a_record_that_cannot_be_removed_lets_its_neighbours_be_pruned(mem
     memory.clock.forward(FADED)
     counts = (await Prune(resources_of(memory)).run_once(memory.clock.now())).counts
     assert counts == {"records_pruned": 3, "set_aside": 1}
-    assert [(one.id, one.error) for one in await aside(memory)] == [(kept, "KeyCollision")]
+    assert [(one.id, one.error) for one in await set_aside_rows(memory)] == [(kept, "KeyCollision")]
 
 
-async def test_an_episode_that_cannot_be_captioned_lets_the_others_close(memory: Memory) -> None:
+async def test_an_episode_that_cannot_be_captioned_is_set_aside_and_the_others_close(memory: Memory) -> None:
     secret = trust_of(ceiling=Sensitivity.HYPER)
     for thread in ("a", "b", "c"):
         await memory.turn("hello", thread=thread, trust=secret, sensitivity=Sensitivity.HIGH)
@@ -221,10 +221,10 @@ async def test_an_episode_that_cannot_be_captioned_lets_the_others_close(memory:
     memory.clock.forward(timedelta(hours=1))
     counts = await run_jobs(memory)
     assert (counts["episodes_closed"], counts["set_aside"]) == (2, 1)
-    assert [(one.job, one.id) for one in await aside(memory)] == [("close-episodes", broken)]
+    assert [(one.job, one.id) for one in await set_aside_rows(memory)] == [("close-episodes", broken)]
 
 
-async def test_a_record_that_cannot_be_counted_lets_the_others_be_counted_and_is_tried_again(memory: Memory) -> None:
+async def test_a_record_that_cannot_be_counted_is_set_aside_and_retried(memory: Memory) -> None:
     for number in range(3):
         await memory.turn(f"remark {number}")
     other = trust_of(tenant="globex")
@@ -240,17 +240,17 @@ async def test_a_record_that_cannot_be_counted_lets_the_others_be_counted_and_is
     server = server_of(memory)
     counts = await server.run_once()
     assert (counts["records_counted"], counts["set_aside"]) == (3, 1)
-    assert [(one.job, one.error) for one in await aside(memory)] == [("count-words", "StatementFailed")]
+    assert [(one.job, one.error) for one in await set_aside_rows(memory)] == [("count-words", "StatementFailed")]
     await sql(memory, "DROP TRIGGER refuse ON lex_stat")
     memory.clock.forward(timedelta(minutes=2))
     assert (await server.run_once())["records_counted"] == 1
-    assert await aside(memory) == []
+    assert await set_aside_rows(memory) == []
 
 
 @pytest.mark.parametrize("name", ["close-episodes", "count-words", "log-days", "prune", "reevaluate", "trim-logs"])
-async def test_every_job_may_be_run_by_name(memory: Memory, name: str) -> None:
+async def test_every_job_can_be_run_by_name(memory: Memory, name: str) -> None:
     jobs = server_of(memory).jobs
     run = await Runner(memory.database, memory.clock, jobs, owner="one").run_once(name)
     assert run is not None
     assert run.error is None
-    assert (await state(memory, name)).runs == 1
+    assert (await state_of(memory, name)).runs == 1

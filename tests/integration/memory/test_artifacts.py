@@ -1,4 +1,4 @@
-"""Artifacts: what is put comes back, to those who may have it, for as long as somebody needs it (SPEC §3, §4)."""
+"""Artifacts: upload, download, access, references and removal (docs/specification.md, Artifacts)."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ NAMES = ("files", "memory")
 
 @pytest.fixture(params=NAMES)
 def objects(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
-    """A real directory, and the same protocol as a bucket."""
+    """An object store in a directory, and one in memory with the protocol of a bucket."""
     return LocalStore(tmp_path / "objects", mkdir=True) if request.param == "files" else MemoryStore()
 
 
 @pytest.fixture
 def artifacts(memory: Memory, objects: ObjectStore) -> Artifacts:
-    return on(memory, objects)
+    return artifacts_on(memory, objects)
 
 
 @pytest.fixture
 def bucket(memory: Memory) -> Artifacts:
-    """Where it makes no difference what the store is."""
-    return on(memory, MemoryStore())
+    """Artifacts in memory, for tests in which the kind of store makes no difference."""
+    return artifacts_on(memory, MemoryStore())
 
 
-def on(memory: Memory, objects: ObjectStore, directory: Directory | None = None) -> Artifacts:
+def artifacts_on(memory: Memory, objects: ObjectStore, directory: Directory | None = None) -> Artifacts:
     blobs = Blobs(objects)
     return Artifacts(memory.database, directory or memory.directory, memory.clock, blobs, max_bytes=LIMIT)
 
@@ -73,7 +73,7 @@ async def put(artifacts: Artifacts, trust: Trust, data: bytes, **more: Any) -> s
     return (await artifacts.put(trust, stream(data), **more)).uri
 
 
-def keys(objects: ObjectStore) -> list[str]:
+def object_keys(objects: ObjectStore) -> list[str]:
     return sorted(item["path"] for chunk in obstore.list(objects) for item in chunk)
 
 
@@ -86,7 +86,7 @@ async def remember(memory: Memory, *uris: str, **more: Any) -> UUID:
 
 
 async def erase(memory: Memory, record: UUID) -> list[bytes]:
-    """What an eraser does with a record's artifacts, in its transaction."""
+    """Release the artifacts of a record as an erasure does; return the digests without an owner."""
     tenant = (await memory.directory.resolve(memory.trust)).tenant
     async with memory.database.background(Role.ERASE) as connection:
         return await release_artifacts(connection, tenant, [record])
@@ -97,7 +97,7 @@ async def one(memory: Memory, statement: str) -> Any:
         return (await connection.exec_driver_sql(statement)).scalar_one()
 
 
-async def test_what_is_put_comes_back_with_its_media_type(artifacts: Artifacts, memory: Memory) -> None:
+async def test_an_artifact_is_returned_with_its_media_type(artifacts: Artifacts, memory: Memory) -> None:
     uploaded = await artifacts.put(memory.trust, stream(b"hello"), media_type="text/plain; charset=utf-8")
     assert uploaded.is_new
     assert uploaded.uri == f"sha256:{hashlib.sha256(b'hello').hexdigest()}"
@@ -111,79 +111,79 @@ async def test_the_same_bytes_are_stored_once(artifacts: Artifacts, memory: Memo
     again = await artifacts.put(memory.trust, stream(b"hello"))
     assert (first.is_new, again.is_new) == (True, False)
     assert first.uri == again.uri
-    assert len(keys(objects)) == 1
+    assert len(object_keys(objects)) == 1
     assert await one(memory, "SELECT count(*) FROM artifact_removal") == 0
     assert (await artifacts.get(memory.trust, again.uri)).data == b"hello"
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.binary(max_size=LIMIT))
-async def test_any_bytes_come_back_equal(data: bytes, memory: Memory, artifacts: Artifacts) -> None:
+async def test_any_bytes_are_returned_unchanged(data: bytes, memory: Memory, artifacts: Artifacts) -> None:
     uri = await put(artifacts, memory.trust, data)
     assert uri == uri_of(hashlib.sha256(data).digest())
     assert (await artifacts.get(memory.trust, uri)).data == data
 
 
 @pytest.mark.parametrize("at", [0, 11, 12, 20, -1])
-async def test_a_flipped_byte_is_noticed_and_nothing_of_the_bytes_leaves(
+async def test_a_changed_byte_is_detected_and_no_content_is_returned(
     artifacts: Artifacts, memory: Memory, objects: ObjectStore, at: int
 ) -> None:
     uri = await put(artifacts, memory.trust, b"some bytes that matter")
-    (key,) = keys(objects)
+    (key,) = object_keys(objects)
     kept = bytearray(obstore.get(objects, key).bytes())
     kept[at] ^= 1
     obstore.put(objects, key, bytes(kept))
     with pytest.raises(ArtifactDamaged) as caught:
         await artifacts.get(memory.trust, uri)
     assert "matter" not in caught.value.message
-    assert await put(artifacts, memory.trust, b"some bytes that matter") == uri  # which mends it
+    assert await put(artifacts, memory.trust, b"some bytes that matter") == uri  # an upload repairs the object
     assert (await artifacts.get(memory.trust, uri)).data == b"some bytes that matter"
 
 
 @pytest.mark.parametrize("damage", [lambda kept: kept[:-1], lambda kept: kept + b"x", lambda kept: kept * 100])
-async def test_a_cut_or_longer_object_is_noticed(
+async def test_a_truncated_or_extended_object_is_detected(
     artifacts: Artifacts, memory: Memory, objects: ObjectStore, damage: Callable[[bytes], bytes]
 ) -> None:
     uri = await put(artifacts, memory.trust, b"some bytes")
-    (key,) = keys(objects)
+    (key,) = object_keys(objects)
     obstore.put(objects, key, damage(bytes(obstore.get(objects, key).bytes())))
     with pytest.raises(ArtifactDamaged):
         await artifacts.get(memory.trust, uri)
 
 
-async def test_a_missing_object_is_noticed(artifacts: Artifacts, memory: Memory, objects: ObjectStore) -> None:
+async def test_a_missing_object_is_detected(artifacts: Artifacts, memory: Memory, objects: ObjectStore) -> None:
     uri = await put(artifacts, memory.trust, b"some bytes")
-    obstore.delete(objects, keys(objects))
+    obstore.delete(objects, object_keys(objects))
     with pytest.raises(ArtifactDamaged):
         await artifacts.get(memory.trust, uri)
 
 
-async def test_an_object_of_another_artifact_does_not_pass(
+async def test_an_object_swapped_with_another_artifact_is_detected(
     artifacts: Artifacts, memory: Memory, objects: ObjectStore
 ) -> None:
     uri = await put(artifacts, memory.trust, b"one")
-    (first,) = keys(objects)
+    (first,) = object_keys(objects)
     await put(artifacts, memory.trust, b"two")
-    (second,) = set(keys(objects)) - {first}
+    (second,) = set(object_keys(objects)) - {first}
     obstore.put(objects, first, bytes(obstore.get(objects, second).bytes()))
     with pytest.raises(ArtifactDamaged):
         await artifacts.get(memory.trust, uri)
 
 
-async def test_the_bytes_are_sealed_at_rest(artifacts: Artifacts, memory: Memory, objects: ObjectStore) -> None:
+async def test_the_bytes_are_encrypted_at_rest(artifacts: Artifacts, memory: Memory, objects: ObjectStore) -> None:
     await put(artifacts, memory.trust, b"a secret in plain words")
-    (key,) = keys(objects)
+    (key,) = object_keys(objects)
     assert b"secret" not in bytes(obstore.get(objects, key).bytes())
     assert await one(memory, "SELECT sealed IS NOT NULL FROM artifact")
 
 
-async def test_without_encryption_the_bytes_lie_plain_and_are_verified_all_the_same(
+async def test_without_encryption_the_bytes_are_stored_plain_and_still_verified(
     memory: Memory, objects: ObjectStore
 ) -> None:
-    plain = on(memory, objects, Directory(memory.database, Vault(memory.database, seal_from=None)))
+    plain = artifacts_on(memory, objects, Directory(memory.database, Vault(memory.database, seal_from=None)))
     trust = trust_of(tenant="plain")
     uri = await put(plain, trust, b"in plain words")
-    (key,) = keys(objects)
+    (key,) = object_keys(objects)
     assert bytes(obstore.get(objects, key).bytes()) == b"in plain words"
     assert (await plain.get(trust, uri)).data == b"in plain words"
     obstore.put(objects, key, b"in plain wordz")
@@ -191,7 +191,7 @@ async def test_without_encryption_the_bytes_lie_plain_and_are_verified_all_the_s
         await plain.get(trust, uri)
 
 
-async def test_limits_and_announcements_are_held_to_and_leave_nothing(
+async def test_an_upload_over_a_limit_or_with_a_wrong_digest_is_refused_and_stores_nothing(
     artifacts: Artifacts, memory: Memory, objects: ObjectStore
 ) -> None:
     assert await put(artifacts, memory.trust, b"x" * LIMIT)
@@ -206,31 +206,31 @@ async def test_limits_and_announcements_are_held_to_and_leave_nothing(
         await put(artifacts, trust_of(access=Access.READ), b"hello")
     with pytest.raises(InvalidInput, match="hexadecimal"):
         await artifacts.get(memory.trust, "sha256:abc")
-    assert len(keys(objects)) == 1
+    assert len(object_keys(objects)) == 1
     assert await one(memory, "SELECT count(*) FROM artifact") == 1
 
 
-async def test_a_store_that_cannot_be_reached_is_said_to_be_and_leaves_nothing_behind(
+async def test_an_unreachable_object_store_is_reported_and_leaves_no_row(
     memory: Memory, tmp_path: Path
 ) -> None:
     (tmp_path / "objects").mkdir()
-    artifacts = on(memory, LocalStore(tmp_path / "objects"))
+    artifacts = artifacts_on(memory, LocalStore(tmp_path / "objects"))
     (tmp_path / "objects").rmdir()
-    (tmp_path / "objects").write_text("in the way")
+    (tmp_path / "objects").write_text("a file instead of a directory")
     with pytest.raises(StoreUnavailable):
         await put(artifacts, memory.trust, b"hello")
     assert await one(memory, "SELECT count(*) FROM artifact") == 0
-    assert await one(memory, "SELECT count(*) FROM artifact_removal") == 1  # in case some of it was written
+    assert await one(memory, "SELECT count(*) FROM artifact_removal") == 1  # because part of the object may have been written
     (tmp_path / "objects").unlink()
     memory.clock.forward(GRACE)
     assert await artifacts.remove_unneeded() == 1
     assert await one(memory, "SELECT count(*) FROM artifact_removal") == 0
 
 
-# Who may have it.
+# Access.
 
 
-async def test_before_a_record_takes_it_up_an_upload_is_its_uploaders(bucket: Artifacts, memory: Memory) -> None:
+async def test_before_a_record_references_it_an_upload_is_visible_to_its_uploader_only(bucket: Artifacts, memory: Memory) -> None:
     uri = await put(bucket, trust_of(actor="ann"), b"hello")
     for other in (trust_of(actor="bob"), trust_of(tenant="globex", actor="ann")):
         with pytest.raises(RecordNotFound):
@@ -240,7 +240,7 @@ async def test_before_a_record_takes_it_up_an_upload_is_its_uploaders(bucket: Ar
     assert (await bucket.get(trust_of(actor="ann"), uri)).data == b"hello"
 
 
-async def test_from_then_on_whoever_reads_the_record_in_full_may_have_it(bucket: Artifacts, memory: Memory) -> None:
+async def test_a_referenced_artifact_is_visible_to_callers_who_read_the_record_in_full(bucket: Artifacts, memory: Memory) -> None:
     uri = await put(bucket, memory.trust, b"hello")
     await remember(memory, uri, scope="project:a", sensitivity=Sensitivity.MEDIUM)
     for scopes, ceiling in ((None, Sensitivity.HYPER), ({"project:a"}, Sensitivity.MEDIUM)):
@@ -250,7 +250,7 @@ async def test_from_then_on_whoever_reads_the_record_in_full_may_have_it(bucket:
         ("reader", {"project:b"}, Sensitivity.HYPER),
         ("reader", set(), Sensitivity.HYPER),
         ("reader", None, Sensitivity.LOW),  # sees the record redacted
-        ("tester", {"project:a"}, Sensitivity.LOW),  # who uploaded it: the record decides now
+        ("tester", {"project:a"}, Sensitivity.LOW),  # the uploader, whose access now depends on the record
     ):
         with pytest.raises(RecordNotFound):
             await bucket.get(trust_of(actor=actor, scopes=scopes, ceiling=ceiling), uri)
@@ -258,7 +258,7 @@ async def test_from_then_on_whoever_reads_the_record_in_full_may_have_it(bucket:
         await bucket.get(trust_of(tenant="globex"), uri)
 
 
-async def test_one_record_in_sight_is_enough(bucket: Artifacts, memory: Memory) -> None:
+async def test_one_visible_record_is_enough_to_read_an_artifact(bucket: Artifacts, memory: Memory) -> None:
     uri = await put(bucket, memory.trust, b"hello")
     await remember(memory, uri, sensitivity=Sensitivity.HIGH)
     public = await remember(memory, uri, sensitivity=Sensitivity.PUBLIC)
@@ -269,8 +269,8 @@ async def test_one_record_in_sight_is_enough(bucket: Artifacts, memory: Memory) 
         await bucket.get(reader, uri)
 
 
-async def test_sending_bytes_that_others_hide_here_tells_nothing(bucket: Artifacts, memory: Memory) -> None:
-    """The second uploader's answers are those it would get if it were the first, to the last header."""
+async def test_uploading_bytes_of_a_hidden_artifact_does_not_reveal_it(bucket: Artifacts, memory: Memory) -> None:
+    """The second uploader gets the same answers as a first uploader, including the media type."""
     ann, bob = trust_of(actor="ann"), trust_of(actor="bob", ceiling=Sensitivity.LOW)
     await put(bucket, ann, b"hello", media_type="application/x-secret")
     await remember(memory, uri_of(hashlib.sha256(b"hello").digest()), trust=ann, sensitivity=Sensitivity.HYPER)
@@ -284,12 +284,12 @@ async def test_sending_bytes_that_others_hide_here_tells_nothing(bucket: Artifac
         await bucket.get(bob, uploaded.uri)
     await bucket.put(bob, stream(b"hello"))
     memory.clock.forward(GRACE)
-    with pytest.raises(RecordNotFound):  # as if it had been collected
+    with pytest.raises(RecordNotFound):  # as after the removal of an unreferenced artifact
         await bucket.get(bob, uploaded.uri)
 
 
-async def test_a_mention_does_not_open_an_artifact_to_wider_readers(bucket: Artifacts, memory: Memory) -> None:
-    """An entity of another scope stands in for what is captured; its readers are not the capture's."""
+async def test_a_capture_that_resolves_to_a_wider_entity_cannot_reference_an_artifact(bucket: Artifacts, memory: Memory) -> None:
+    """The capture resolves to an entity of another scope, whose readers are not those of the capture."""
     entity = {"kind": "entity", "canonical_name": "Acme"}
     await memory.remember(SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY)
     uri = await put(bucket, memory.trust, b"hello")
@@ -304,7 +304,7 @@ async def test_a_mention_does_not_open_an_artifact_to_wider_readers(bucket: Arti
     assert await one(memory, "SELECT count(*) FROM artifact_reference") == 0
 
 
-# What a capture names.
+# References in a capture.
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,7 @@ async def test_a_mention_does_not_open_an_artifact_to_wider_readers(bucket: Arti
         ),
     ],
 )
-async def test_a_capture_links_the_artifacts_it_names(
+async def test_a_capture_references_the_artifacts_it_names(
     bucket: Artifacts,
     memory: Memory,
     kind: SourceKind,
@@ -354,23 +354,23 @@ async def test_a_capture_links_the_artifacts_it_names(
     data = b"hello"
     uri = uri_of(hashlib.sha256(data).digest())
 
-    def said(value: Any) -> Any:
+    def with_uri(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: said(item) for key, item in value.items()}
+            return {key: with_uri(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [said(item) for item in value]
+            return [with_uri(item) for item in value]
         return uri if value == "URI" else value
 
     with pytest.raises(InvalidInput, match="PUT /artifacts") as caught:
-        await memory.remember(kind, said(content), context=said(context))
+        await memory.remember(kind, with_uri(content), context=with_uri(context))
     assert caught.value.path == path
     assert await one(memory, "SELECT count(*) FROM record") == 0
     await put(bucket, memory.trust, data)
-    record = (await memory.remember(kind, said(content), context=said(context))).primary.id
+    record = (await memory.remember(kind, with_uri(content), context=with_uri(context))).primary.id
     assert await one(memory, "SELECT array_agg(record) FROM artifact_reference") == [record]
 
 
-async def test_a_string_of_another_form_stays_a_word(memory: Memory) -> None:
+async def test_a_string_that_is_not_an_artifact_uri_is_kept_as_text(memory: Memory) -> None:
     words = ("sha256:abc", "md5:" + "0" * 64, "report.pdf", "x sha256:" + "0" * 64)
     record = (await memory.remember(SourceKind.EVENT, event(*words), context={"artifacts": list(words)})).primary
     assert record.payload is not None
@@ -397,10 +397,10 @@ async def test_a_batch_names_the_item_whose_artifact_is_missing(memory: Memory) 
     assert caught.value.path == ["items", "1", "content", "artifacts", "0"]
 
 
-# How long it stays.
+# Removal.
 
 
-async def test_an_artifact_goes_with_its_last_owner(artifacts: Artifacts, memory: Memory, objects: ObjectStore) -> None:
+async def test_an_artifact_is_removed_with_its_last_owner(artifacts: Artifacts, memory: Memory, objects: ObjectStore) -> None:
     uri = await put(artifacts, memory.trust, b"hello")
     records = [await remember(memory, uri) for _ in range(2)]
     tenant = (await memory.directory.resolve(memory.trust)).tenant
@@ -409,36 +409,36 @@ async def test_an_artifact_goes_with_its_last_owner(artifacts: Artifacts, memory
     assert await erase(memory, records[1]) == [digest]
     with pytest.raises(RecordNotFound):
         await artifacts.get(memory.trust, uri)
-    assert len(keys(objects)) == 1  # as after a crash between the commit and the removal
+    assert len(object_keys(objects)) == 1  # as after a crash between the commit and the removal
     assert await artifacts.remove_released(tenant, [digest]) == 1
     assert await artifacts.remove_released(tenant, [digest]) == 0
-    assert keys(objects) == []
+    assert object_keys(objects) == []
     assert await one(memory, "SELECT count(*) FROM artifact_removal") == 0
 
 
-async def test_a_crash_after_the_commit_leaves_bytes_only_until_the_next_pass(
+async def test_objects_left_by_a_crash_after_the_commit_are_removed_by_the_next_pass(
     artifacts: Artifacts, memory: Memory, objects: ObjectStore
 ) -> None:
     uri = await put(artifacts, memory.trust, b"hello")
     assert len(await erase(memory, await remember(memory, uri))) == 1
-    house = server_of(memory, artifacts=artifacts)
-    assert (await house.run_once())["objects_removed"] == 1
-    assert keys(objects) == []
+    server = server_of(memory, artifacts=artifacts)
+    assert (await server.run_once())["objects_removed"] == 1
+    assert object_keys(objects) == []
 
 
-async def test_a_crash_between_object_and_row_is_repaired(
+async def test_a_crash_between_deleting_the_object_and_the_row_is_repaired(
     artifacts: Artifacts, memory: Memory, objects: ObjectStore
 ) -> None:
-    """Either of them may have gone first: what is gone already is no error, and the rest follows."""
+    """An object that is already deleted is no error; the rows are deleted."""
     await put(artifacts, memory.trust, b"hello")
     memory.clock.forward(GRACE)
-    obstore.delete(objects, keys(objects))
+    obstore.delete(objects, object_keys(objects))
     assert await artifacts.remove_unneeded() == 1
     for table in ("artifact", "artifact_removal", "artifact_upload"):
         assert await one(memory, f"SELECT count(*) FROM {table}") == 0  # noqa: S608
 
 
-async def test_a_crash_before_the_upload_was_complete_is_repaired(memory: Memory, objects: ObjectStore) -> None:
+async def test_an_object_left_by_an_incomplete_upload_is_removed(memory: Memory, objects: ObjectStore) -> None:
     class Dying(Blobs):
         async def put(self, key: str, data: bytes) -> None:
             await super().put(key, data)
@@ -447,20 +447,20 @@ async def test_a_crash_before_the_upload_was_complete_is_repaired(memory: Memory
     dying = Artifacts(memory.database, memory.directory, memory.clock, Dying(objects))
     with pytest.raises(KeyboardInterrupt):
         await dying.put(memory.trust, stream(b"hello"))
-    assert len(keys(objects)) == 1
-    artifacts = on(memory, objects)
-    assert await artifacts.remove_unneeded() == 0  # it may still be under way
+    assert len(object_keys(objects)) == 1
+    artifacts = artifacts_on(memory, objects)
+    assert await artifacts.remove_unneeded() == 0  # the upload may still be in progress
     memory.clock.forward(GRACE)
     assert await artifacts.remove_unneeded() == 1
-    assert keys(objects) == []
+    assert object_keys(objects) == []
 
 
-async def test_what_a_writer_left_half_written_goes_too(memory: Memory, tmp_path: Path) -> None:
+async def test_a_partly_written_file_is_removed(memory: Memory, tmp_path: Path) -> None:
     root = tmp_path / "objects"
-    artifacts = on(memory, LocalStore(root, mkdir=True))
+    artifacts = artifacts_on(memory, LocalStore(root, mkdir=True))
     uri = await put(artifacts, memory.trust, b"hello")
     (file,) = [path for path in root.rglob("*") if path.is_file()]
-    file.rename(file.with_name(file.name + "#1"))  # as the store calls it until it is complete
+    file.rename(file.with_name(file.name + "#1"))  # the store's name for an incomplete file
     with pytest.raises(ArtifactDamaged):
         await artifacts.get(memory.trust, uri)
     memory.clock.forward(GRACE)
@@ -468,7 +468,7 @@ async def test_what_a_writer_left_half_written_goes_too(memory: Memory, tmp_path
     assert [path for path in root.rglob("*") if path.is_file()] == []
 
 
-async def test_an_upload_that_nothing_names_goes_after_a_day(
+async def test_an_unreferenced_upload_is_removed_after_a_day(
     artifacts: Artifacts, memory: Memory, objects: ObjectStore
 ) -> None:
     uri = await put(artifacts, memory.trust, b"hello")
@@ -484,10 +484,10 @@ async def test_an_upload_that_nothing_names_goes_after_a_day(
     memory.clock.forward(100 * GRACE)
     assert await artifacts.remove_unneeded() == 0
     assert (await artifacts.get(memory.trust, kept)).data == b"kept"
-    assert len(keys(objects)) == 1
+    assert len(object_keys(objects)) == 1
 
 
-async def test_a_record_that_goes_without_release_leaves_garbage_that_is_found(
+async def test_an_artifact_of_a_record_deleted_without_release_is_removed(
     artifacts: Artifacts, memory: Memory, objects: ObjectStore
 ) -> None:
     uri = await put(artifacts, memory.trust, b"hello")
@@ -497,35 +497,35 @@ async def test_a_record_that_goes_without_release_leaves_garbage_that_is_found(
     await one(memory, "WITH gone AS (DELETE FROM record RETURNING id) SELECT count(*) FROM gone")
     memory.clock.forward(GRACE)
     assert await artifacts.remove_unneeded() == 1
-    assert keys(objects) == []
+    assert object_keys(objects) == []
 
 
-async def test_a_removal_that_fails_is_tried_again_later(memory: Memory, objects: ObjectStore) -> None:
+async def test_a_failed_removal_is_retried_later(memory: Memory, objects: ObjectStore) -> None:
     class Stuck(Blobs):
         async def remove(self, key: str) -> None:
             raise StoreUnavailable
 
-    uri = await put(on(memory, objects), memory.trust, b"hello")
+    uri = await put(artifacts_on(memory, objects), memory.trust, b"hello")
     memory.clock.forward(GRACE)
     stuck = Artifacts(memory.database, memory.directory, memory.clock, Stuck(objects))
     assert await stuck.remove_unneeded() == 0
     with pytest.raises(RecordNotFound):
         await stuck.get(memory.trust, uri)
-    working = on(memory, objects)
+    working = artifacts_on(memory, objects)
     assert await working.remove_unneeded() == 0
     memory.clock.forward(timedelta(hours=1))
     assert await working.remove_unneeded() == 1
-    assert keys(objects) == []
+    assert object_keys(objects) == []
 
 
-@pytest.mark.parametrize("way", ["erase", "collect"])
-async def test_a_capture_while_the_last_owner_goes_loses_nothing(
+@pytest.mark.parametrize("way", ["erase", "remove_unneeded"])
+async def test_a_capture_during_removal_of_the_last_owner_never_references_a_missing_artifact(
     artifacts: Artifacts, memory: Memory, objects: ObjectStore, way: str
 ) -> None:
-    """Either the capture links the artifact and it stays, or it is refused: never a reference to what is gone."""
+    """Either the capture references the artifact, which is kept, or the capture is refused."""
     tenant = (await memory.directory.resolve(memory.trust)).tenant
 
-    async def go(record: UUID) -> None:
+    async def remove_owner(record: UUID) -> None:
         if way == "erase":
             await artifacts.remove_released(tenant, await erase(memory, record))
         else:
@@ -538,8 +538,8 @@ async def test_a_capture_while_the_last_owner_goes_loses_nothing(
         uri = await put(artifacts, memory.trust, data)
         owner = await remember(memory, uri)
         memory.clock.forward(2 * GRACE)
-        captured, gone = await asyncio.gather(remember(memory, uri), go(owner), return_exceptions=True)
-        assert gone is None, gone
+        captured, removed = await asyncio.gather(remember(memory, uri), remove_owner(owner), return_exceptions=True)
+        assert removed is None, removed
         if isinstance(captured, UUID):
             assert (await artifacts.get(memory.trust, uri)).data == data
             await erase(memory, captured)
@@ -548,19 +548,19 @@ async def test_a_capture_while_the_last_owner_goes_loses_nothing(
             with pytest.raises(RecordNotFound):
                 await artifacts.get(memory.trust, uri)
         await artifacts.remove_unneeded()
-        assert keys(objects) == []
+        assert object_keys(objects) == []
 
 
-async def test_a_collector_that_looked_before_the_capture_committed_sees_its_reference(
+async def test_an_erasure_that_started_before_a_capture_committed_sees_its_reference(
     artifacts: Artifacts, memory: Memory
 ) -> None:
-    """The capture holds the artifact; the collector passes it by, and an eraser waits and then finds it needed."""
+    """The capture locks the artifact, so the erasure waits and then finds the new reference."""
     uri = await put(artifacts, memory.trust, b"hello")
     record = await remember(memory, uri)
     again = await remember(memory)
     async with memory.database.engine.begin() as connection:
         await connection.exec_driver_sql("SELECT 1 FROM artifact FOR KEY SHARE")
-        eraser = asyncio.create_task(erase(memory, record))
+        erasure = asyncio.create_task(erase(memory, record))
 
         async def waits() -> bool:
             async with memory.database.engine.begin() as watcher:
@@ -576,11 +576,11 @@ async def test_a_collector_that_looked_before_the_capture_committed_sees_its_ref
         await connection.exec_driver_sql(
             f"INSERT INTO artifact_reference SELECT tenant, sha256, '{again}' FROM artifact"  # noqa: S608
         )
-    assert await eraser == []
+    assert await erasure == []
     assert (await artifacts.get(memory.trust, uri)).data == b"hello"
 
 
-async def test_uploads_of_the_same_bytes_at_once_all_succeed(
+async def test_concurrent_uploads_of_the_same_bytes_all_succeed(
     artifacts: Artifacts, memory: Memory, objects: ObjectStore
 ) -> None:
     trusts = [replace(memory.trust, actor=f"actor {number % 3}") for number in range(9)]
@@ -589,12 +589,12 @@ async def test_uploads_of_the_same_bytes_at_once_all_succeed(
     for trust in trusts:
         assert (await artifacts.get(trust, uris[0])).data == b"hello"
     await artifacts.remove_unneeded()
-    assert len(keys(objects)) == 1
+    assert len(object_keys(objects)) == 1
 
 
-async def test_tenants_share_no_object(artifacts: Artifacts, memory: Memory, objects: ObjectStore) -> None:
+async def test_tenants_do_not_share_objects(artifacts: Artifacts, memory: Memory, objects: ObjectStore) -> None:
     for tenant in ("acme", "globex"):
         await put(artifacts, trust_of(tenant=tenant), b"hello")
-    roots = {key.split("/")[0] for key in keys(objects)}
+    roots = {key.split("/")[0] for key in object_keys(objects)}
     assert len(roots) == 2
     assert roots == {str(number) for number in await one(memory, "SELECT array_agg(id) FROM tenant")}

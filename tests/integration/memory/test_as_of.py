@@ -102,7 +102,7 @@ async def write_something(memory: Memory, dice: random.Random) -> list[UUID]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_decision_9_each_past_instant_reads_as_the_present_did_then(memory: Memory, seed: int) -> None:
+async def test_each_past_instant_reads_as_the_present_did_then(memory: Memory, seed: int) -> None:
     """Equal in every field, salience included, and so are its relations; what came later did not exist."""
     dice = random.Random(seed)
     ids: dict[UUID, None] = {}
@@ -136,7 +136,7 @@ async def test_decision_9_each_past_instant_reads_as_the_present_did_then(memory
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_spec_6_retrieval_as_of_then_answers_as_it_did_then(memory: Memory, seed: int) -> None:
+async def test_retrieval_as_of_then_answers_as_it_did_then(memory: Memory, seed: int) -> None:
     """Same nodes, in the same order, with the same scores, hops, edges and reasons."""
     dice = random.Random(seed)
     seen: list[tuple[datetime, str, Retrieved]] = []
@@ -160,7 +160,7 @@ async def test_spec_6_retrieval_as_of_then_answers_as_it_did_then(memory: Memory
         assert (after.roots, after.reached, after.selection) == (before.roots, before.reached, before.selection)
 
 
-async def test_decision_9_an_answer_about_an_instant_never_changes_however_many_write(memory: Memory) -> None:
+async def test_an_answer_about_an_instant_never_changes_however_many_write(memory: Memory) -> None:
     """Asked in the middle of concurrent writes, and again when all is over: the same."""
     clock = SystemClock()
     capture = Capture(memory.database, memory.directory, clock, Policy())
@@ -194,7 +194,7 @@ async def test_decision_9_an_answer_about_an_instant_never_changes_however_many_
         assert await seen_at(at) == answer
 
 
-async def test_spec_6_facts_answer_by_what_held_then(memory: Memory) -> None:
+async def test_facts_answer_by_what_held_then(memory: Memory) -> None:
     """Superseded since, not yet known, expired since, not yet valid: each as of its own time."""
     await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
     day = memory.clock.now()
@@ -213,7 +213,7 @@ async def test_spec_6_facts_answer_by_what_held_then(memory: Memory) -> None:
     assert await facts(memory.clock.now()) == {"Alice lives in Basel"}
 
 
-async def test_spec_6_words_that_were_replaced_are_found_as_of_then_only(memory: Memory) -> None:
+async def test_words_that_were_replaced_are_found_as_of_then_only(memory: Memory) -> None:
     state: dict[str, Any] = {"thread_id": "t", "state": "planning"}
     await memory.remember(SourceKind.WORKING_STATE, state | {"context_summary": "repairing the espresso machine"})
     then = memory.clock.now()
@@ -226,7 +226,7 @@ async def test_spec_6_words_that_were_replaced_are_found_as_of_then_only(memory:
     assert all(node.why.words == 0.0 for node in fence.nodes)
 
 
-async def test_spec_6_a_large_tenants_past_is_searched_by_rare_words_and_conjunctions(
+async def test_a_large_tenants_past_is_searched_by_rare_words_and_conjunctions(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = {"thread_id": "t", "state": "planning", "context_summary": "common word number17 of the past"}
@@ -237,7 +237,7 @@ async def test_spec_6_a_large_tenants_past_is_searched_by_rare_words_and_conjunc
     await memory.remember(SourceKind.WORKING_STATE, state | {"context_summary": "nothing"}, scope="project:a")
     monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_TENANT", 10)
     monkeypatch.setattr("stratagraph.store.search.word_search.BUDGET", 20)
-    monkeypatch.setattr("stratagraph.store.search.word_search.NARROW_SCOPES", 5)
+    monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_SCOPES", 5)
     server = server_of(memory)
     assert (await server.run_once())["records_counted"] == 41
     rare = await ask(memory, "common word number17 again", root_limit=3, max_hops=0, as_of=then)
@@ -245,14 +245,14 @@ async def test_spec_6_a_large_tenants_past_is_searched_by_rare_words_and_conjunc
     assert changed.primary.id in rare.roots
     common = await ask(memory, "common word", root_limit=3, max_hops=0, as_of=then)
     assert [node.why.words > 0 for node in common.nodes] == [True] * 3
-    monkeypatch.setattr("stratagraph.store.search.word_search.NARROW_SCOPES", 50)
+    monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_SCOPES", 50)
     narrow = trust_of(scopes={"project:a"})
     everything = await ask(memory, "number17", trust=narrow, max_hops=0, as_of=then)
     assert {node.record.id for node in everything.nodes if node.why.words} >= {changed.primary.id}
     assert all(node.record.scope == "project:a" for node in everything.nodes)
 
 
-async def test_spec_4_an_episode_is_as_long_as_it_was_and_open_as_it_was(memory: Memory) -> None:
+async def test_an_episode_is_as_long_as_it_was_and_open_as_it_was(memory: Memory) -> None:
     await memory.turn("first", thread="t")
     one = memory.clock.now()
     await memory.turn("second", thread="t")
@@ -270,7 +270,7 @@ async def test_spec_4_an_episode_is_as_long_as_it_was_and_open_as_it_was(memory:
     assert await memory.lookup.record(memory.trust, episode, as_of=one - RESOLUTION) is None
 
 
-async def test_decision_15_there_are_no_redacted_heads_in_the_past(memory: Memory) -> None:
+async def test_there_are_no_redacted_heads_in_the_past(memory: Memory) -> None:
     for level in (Sensitivity.LOW, Sensitivity.MEDIUM):
         await memory.turn(f"the merger is {level.label}", sensitivity=level, context={"mentions": [{"name": "Merger"}]})
     low = trust_of(ceiling=Sensitivity.LOW)
@@ -285,7 +285,7 @@ async def test_decision_15_there_are_no_redacted_heads_in_the_past(memory: Memor
     assert (await memory.lookup.history(low, hidden)).versions == ()
 
 
-async def test_spec_3_other_scopes_and_tenants_have_no_past_either(memory: Memory) -> None:
+async def test_other_scopes_and_tenants_have_no_past_either(memory: Memory) -> None:
     kept = await memory.turn("the secret recipe", scope="project:a")
     at = memory.clock.now()
     for stranger in (trust_of(scopes={"project:b"}), trust_of(tenant="globex")):
@@ -296,7 +296,7 @@ async def test_spec_3_other_scopes_and_tenants_have_no_past_either(memory: Memor
         assert await memory.lookup.past_relations(stranger, [moment]) == {moment: []}
 
 
-async def test_spec_6_limits_and_minimum_salience_hold_in_the_past(memory: Memory) -> None:
+async def test_limits_and_minimum_salience_hold_in_the_past(memory: Memory) -> None:
     for number in range(12):
         await memory.observe("Alice", "likes", f"thing number {number}")
     at = memory.clock.now()
@@ -319,7 +319,7 @@ async def test_spec_6_limits_and_minimum_salience_hold_in_the_past(memory: Memor
     )
 
 
-async def test_spec_6_a_past_retrieval_is_logged_like_any_other_and_can_be_rendered(memory: Memory) -> None:
+async def test_a_past_retrieval_is_logged_like_any_other_and_can_be_rendered(memory: Memory) -> None:
     kept = await memory.turn("hello there")
     at = memory.clock.now()
     memory.clock.forward(DAY)
@@ -360,7 +360,7 @@ class Whole(MirrorFreshness):
         return Freshness(whole=True, generation=1, snapshot=1, changes=0, seconds=0.0)
 
 
-async def test_spec_7_the_mirror_is_not_asked_about_the_past(memory: Memory) -> None:
+async def test_the_mirror_is_not_asked_about_the_past(memory: Memory) -> None:
     engines = Engines(mirror=Untouchable(), freshness=Whole(memory.database, "neo4j"), preference="neo4j")
     retrieve = Retrieve(memory.database, memory.directory, memory.clock, engines)
     await memory.observe("Alice", "works_at", "Acme")

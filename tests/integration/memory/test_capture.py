@@ -62,7 +62,7 @@ async def test_the_same_fact_again_reinforces_it_and_adds_evidence(memory: Memor
     assert len(again.primary.provenance["sources"]) == 2
 
 
-async def test_decision_5_one_and_one_point_zero_are_the_same_object(memory: Memory) -> None:
+async def test_one_and_one_point_zero_are_the_same_object(memory: Memory) -> None:
     first = await memory.observe("pool", "size", 1)
     again = await memory.observe("pool", "size", 1.0)
     assert again.primary.id == first.primary.id
@@ -80,7 +80,7 @@ async def test_a_replacing_observation_supersedes_what_it_contradicts(memory: Me
     assert before.payload["revision"]["status"] == "retracted"
 
 
-async def test_decision_7_without_a_policy_facts_of_one_subject_stand_beside_each_other(memory: Memory) -> None:
+async def test_without_a_policy_facts_of_one_subject_stand_beside_each_other(memory: Memory) -> None:
     await memory.observe("Alice", "speaks", "German")
     french = await memory.observe("Alice", "speaks", "French")
     assert french.primary.state is RecordState.ACTIVE
@@ -97,7 +97,7 @@ async def test_a_contesting_observation_leaves_both_in_doubt(memory: Memory) -> 
     assert "contested_by" in predicates(new)
 
 
-async def test_decision_7_a_fork_needs_conditions_that_exclude_each_other(memory: Memory) -> None:
+async def test_a_fork_needs_conditions_that_exclude_each_other(memory: Memory) -> None:
     await memory.observe("Alice", "prefers", "Go", conditions={"project": "backend"}, revision_policy="fork")
     fork = await memory.observe(
         "Alice", "prefers", "Python", conditions={"project": ["data", "ml"]}, revision_policy="fork"
@@ -110,7 +110,7 @@ async def test_decision_7_a_fork_needs_conditions_that_exclude_each_other(memory
     assert await everything(memory) == before
 
 
-async def test_decision_7_facts_with_separate_times_do_not_conflict(memory: Memory) -> None:
+async def test_facts_with_separate_times_do_not_conflict(memory: Memory) -> None:
     for start, end, city in (("2020", "2022", "Bern"), ("2022", "2024", "Basel")):
         kept = await memory.observe(
             "Alice",
@@ -127,7 +127,7 @@ async def test_evidence_must_name_its_source(memory: Memory) -> None:
         await memory.observe("Alice", "is", "tall", evidence=[{"note": "somebody said so"}])
 
 
-async def test_decision_21_captures_of_a_thread_join_one_episode_in_order(memory: Memory) -> None:
+async def test_captures_of_a_thread_join_one_episode_in_order(memory: Memory) -> None:
     first = await memory.turn("please look at the build", thread="t1")
     second = await memory.remember(
         SourceKind.TOOL_OUTPUT,
@@ -154,7 +154,7 @@ async def test_decision_21_captures_of_a_thread_join_one_episode_in_order(memory
     ]
 
 
-async def test_decision_21_an_outcome_closes_the_episode_and_the_next_capture_opens_one_that_follows(
+async def test_an_outcome_closes_the_episode_and_the_next_capture_opens_one_that_follows(
     memory: Memory,
 ) -> None:
     first = await memory.turn("fix the build", thread="t1")
@@ -171,7 +171,7 @@ async def test_decision_21_an_outcome_closes_the_episode_and_the_next_capture_op
     assert ("follows", reopened.id, episode.id) in {(e.predicate, e.source, e.target) for e in later.edges}
 
 
-async def test_decision_21_an_outcome_can_come_after_silence_has_closed_the_episode(memory: Memory) -> None:
+async def test_an_outcome_can_come_after_silence_has_closed_the_episode(memory: Memory) -> None:
     await memory.turn("fix the build", thread="t1")
     memory.clock.forward(timedelta(minutes=31))
     server = server_of(memory)
@@ -181,7 +181,7 @@ async def test_decision_21_an_outcome_can_come_after_silence_has_closed_the_epis
     assert decided.primary.payload["outcome"] == "failure"
 
 
-async def test_decision_21_silence_closes_at_thirty_minutes_and_not_before(memory: Memory) -> None:
+async def test_silence_closes_at_thirty_minutes_and_not_before(memory: Memory) -> None:
     await memory.turn("hello", thread="t1")
     server = server_of(memory)
     memory.clock.forward(timedelta(minutes=29, seconds=59))
@@ -191,7 +191,7 @@ async def test_decision_21_silence_closes_at_thirty_minutes_and_not_before(memor
     assert (await server.run_once())["episodes_closed"] == 0
 
 
-async def test_decision_21_a_capture_after_silence_closes_the_old_episode_itself(memory: Memory) -> None:
+async def test_a_capture_after_silence_closes_the_old_episode_itself(memory: Memory) -> None:
     first = await memory.turn("hello", thread="t1")
     memory.clock.forward(timedelta(hours=2))
     later = await memory.turn("hello again", thread="t1")
@@ -206,7 +206,7 @@ async def test_an_outcome_without_an_episode_says_what_to_do(memory: Memory) -> 
         await memory.remember(SourceKind.OUTCOME, {"thread_id": "nobody", "outcome_status": "success"})
 
 
-async def test_decision_21_appending_costs_the_same_however_long_the_episode_is(memory: Memory) -> None:
+async def test_appending_costs_the_same_however_long_the_episode_is(memory: Memory) -> None:
     costs = []
     for number in range(60):
         before = memory.database.statements
@@ -215,14 +215,14 @@ async def test_decision_21_appending_costs_the_same_however_long_the_episode_is(
     assert set(costs[2:]) == {costs[2]}
 
 
-async def test_decision_21_threads_of_other_scopes_do_not_meet(memory: Memory) -> None:
+async def test_threads_of_other_scopes_do_not_meet(memory: Memory) -> None:
     one = await memory.turn("hello", thread="t", scope="project:a")
     other = await memory.turn("hello", thread="t", scope="project:b")
     episodes = {next(edge.target for edge in kept.edges if edge.predicate == "part_of") for kept in (one, other)}
     assert len(episodes) == 2
 
 
-async def test_decision_21_a_working_state_is_one_record_updated_in_place(memory: Memory) -> None:
+async def test_a_working_state_is_one_record_updated_in_place(memory: Memory) -> None:
     first = await memory.remember(SourceKind.WORKING_STATE, {"thread_id": "t1", "state": "planning"})
     second = await memory.remember(
         SourceKind.WORKING_STATE, {"thread_id": "t1", "state": "executing", "next_actions": ["run tests"]}
@@ -276,7 +276,7 @@ async def test_a_cycle_in_a_plan_is_refused_and_leaves_nothing(memory: Memory) -
     assert await everything(memory) == before
 
 
-async def test_decision_14_entities_are_found_by_identifier_then_name_then_unscoped(memory: Memory) -> None:
+async def test_entities_are_found_by_identifier_then_name_then_unscoped(memory: Memory) -> None:
     ann = {"name": "Ann", "type": "Person", "identifiers": [{"namespace": "email", "value": "ann@x.org"}]}
     first = await memory.turn("hi", context={"mentions": [ann]})
     renamed = await memory.turn("hi", context={"mentions": [{**ann, "name": "Ann Other"}]})
@@ -286,7 +286,7 @@ async def test_decision_14_entities_are_found_by_identifier_then_name_then_unsco
     assert len(targets) == 1
 
 
-async def test_decision_14_an_entity_of_a_higher_sensitivity_is_not_met_by_a_lower_capture(memory: Memory) -> None:
+async def test_an_entity_of_a_higher_sensitivity_is_not_met_by_a_lower_capture(memory: Memory) -> None:
     secret = await memory.observe("Nightjar", "is", "a project", sensitivity=Sensitivity.HIGH)
     open_ = await memory.observe("Nightjar", "is", "a bird", sensitivity=Sensitivity.LOW)
     subjects = {edge.target for kept in (secret, open_) for edge in kept.edges if edge.predicate == "subject_entity"}
@@ -348,7 +348,7 @@ async def test_many_callers_naming_a_new_entity_make_one(memory: Memory) -> None
         assert len(await memory.lookup.entities(memory.trust, name, scope=None, first=20)) == 1
 
 
-async def test_decision_21_many_callers_on_one_thread_share_its_episode(memory: Memory) -> None:
+async def test_many_callers_on_one_thread_share_its_episode(memory: Memory) -> None:
     requests = [
         CaptureRequest(
             source="s", source_kind=SourceKind.AGENT_TURN, content={"role": "u", "text": str(n), "thread_id": "busy"}
@@ -406,7 +406,7 @@ async def test_a_batch_is_read_in_order_outcomes_and_all(memory: Memory) -> None
         (SourceKind.EVENT, {"thread_id": ""}, ["content", "thread_id"]),
     ],
 )
-async def test_decision_20_bad_content_names_the_field_and_leaves_nothing(
+async def test_bad_content_names_the_field_and_leaves_nothing(
     memory: Memory, kind: SourceKind, content: dict[str, Any], path: list[str]
 ) -> None:
     before = await everything(memory)
@@ -417,7 +417,7 @@ async def test_decision_20_bad_content_names_the_field_and_leaves_nothing(
     assert await everything(memory) == before
 
 
-async def test_decision_14_writing_needs_write_access_and_stays_within_the_credential(memory: Memory) -> None:
+async def test_writing_needs_write_access_and_stays_within_the_credential(memory: Memory) -> None:
     reader = trust_of(access=Access.READ)
     with pytest.raises(Forbidden):
         await memory.turn("hello", trust=reader)
@@ -444,7 +444,7 @@ async def test_the_feed_names_every_row_that_was_written(memory: Memory) -> None
         assert missing.scalar_one() == 0
 
 
-async def test_decision_4_record_times_are_the_commit_and_the_callers(memory: Memory) -> None:
+async def test_record_times_are_the_commit_and_the_callers(memory: Memory) -> None:
     long_ago = NOON - timedelta(days=400)
     kept = await memory.turn("it was a long time ago", timestamp=long_ago)
     assert kept.primary.occurred_at == long_ago

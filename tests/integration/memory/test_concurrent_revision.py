@@ -91,7 +91,7 @@ async def test_sixteen_clients_superseding_and_merging_the_same_fifty_facts(memo
     assert replaced == {id_ for id_, (state, _) in states.items() if state == 3}
 
 
-async def test_decision_7_racing_forks_with_overlapping_conditions_leave_one(memory: Memory, database_url: str) -> None:
+async def test_racing_forks_with_overlapping_conditions_leave_one(memory: Memory, database_url: str) -> None:
     prod = await memory.observe("api", "port", 80, conditions={"env": "prod"}, revision_policy="fork")
 
     async def race(revision: Revision, port: int) -> bool:

@@ -220,7 +220,7 @@ async def test_a_fact_is_erased_with_its_history_its_derivations_and_every_trace
     assert await rows(memory, "SELECT 1 FROM retrieval WHERE :id = ANY (roots || nodes)", id=fact) == []
 
 
-async def test_decision_19_a_tombstone_blocks_the_old_source_and_not_a_newer_one(house: House) -> None:
+async def test_a_tombstone_blocks_the_old_source_and_not_a_newer_one(house: House) -> None:
     memory = house.memory
     told = await memory.observe("Alice", "likes", "tea")
     old = memory.clock.now()
@@ -557,7 +557,7 @@ async def test_erasing_twice_finds_nothing_and_with_the_key_the_same_receipt(hou
     ],
     ids=["reader", "redacted", "other scope", "other tenant"],
 )
-async def test_decision_13_a_caller_without_the_right_changes_nothing(
+async def test_a_caller_without_the_right_changes_nothing(
     house: House, trust: Trust, error: type[StratagraphError]
 ) -> None:
     memory = house.memory
@@ -579,7 +579,7 @@ async def test_decision_13_a_caller_without_the_right_changes_nothing(
     ],
     ids=["no admin", "lower ceiling", "other scopes"],
 )
-async def test_decision_13_entity_scope_and_tenant_need_the_highest_rights(house: House, trust: Trust) -> None:
+async def test_entity_scope_and_tenant_need_the_highest_rights(house: House, trust: Trust) -> None:
     memory = house.memory
     await memory.observe("Alice", "likes", "tea", scope="project:a")
     alice = await entity_named(memory, "Alice")

@@ -331,7 +331,7 @@ class Histories(RuleBasedStateMachine):
     async def _observed(self) -> dict[str, Any]:
         site = self.world.sites[0]
         later = self.world.clock.now() + LATE
-        while await reevaluate_due(site.database, site.directory, now=later, batch=100):
+        while (await reevaluate_due(site.database, site.directory, now=later, batch=100)).due:
             pass
         async with site.database.engine.begin() as connection:
             found: dict[str, Any] = {}

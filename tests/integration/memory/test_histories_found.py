@@ -116,7 +116,7 @@ async def test_what_rested_on_a_contested_fact_holds_again_once_a_merge_settles_
     assert await state(memory, rests.id) is RecordState.ACTIVE
 
 
-async def test_decision_7_a_contested_fact_does_not_come_back_beside_one_that_holds_at_the_same_time(
+async def test_a_contested_fact_does_not_come_back_beside_one_that_holds_at_the_same_time(
     memory: Memory,
 ) -> None:
     """One condition set says nothing, the other names a key: the exclusion constraint cannot see that they overlap."""
@@ -129,7 +129,7 @@ async def test_decision_7_a_contested_fact_does_not_come_back_beside_one_that_ho
     assert await state(memory, general.id) is RecordState.CONTESTED
 
 
-async def test_decision_7_new_support_does_not_bring_a_fact_back_beside_one_that_holds_at_the_same_time(
+async def test_new_support_does_not_bring_a_fact_back_beside_one_that_holds_at_the_same_time(
     memory: Memory,
 ) -> None:
     source = (await memory.observe("b", "p", 1)).primary
@@ -150,7 +150,7 @@ async def test_a_fact_named_as_its_own_evidence(memory: Memory) -> None:
     assert [edge for edge in edges if edge.source == edge.target] == []
 
 
-async def test_decision_4_what_holds_again_changes_later_than_it_did_before(memory: Memory) -> None:
+async def test_what_holds_again_changes_later_than_it_did_before(memory: Memory) -> None:
     a = (await memory.observe("a", "p", 1)).primary
     b = (await memory.observe("b", "p", 1, evidence=on(a.id))).primary
     far = memory.clock.now()
@@ -266,7 +266,7 @@ async def test_what_rests_only_on_something_deleted_is_in_doubt_from_the_start(m
     assert await state(memory, late.id) is RecordState.CONTESTED
 
 
-async def test_decision_7_a_slot_becomes_single_valued_only_when_all_its_facts_have_room(memory: Memory) -> None:
+async def test_a_slot_becomes_single_valued_only_when_all_its_facts_have_room(memory: Memory) -> None:
     """Two facts that overlap were fine while the slot held many; a policy for a third may not leave them both."""
     one = (await memory.observe("a", "p", 1, conditions={"env": "prod"})).primary
     other = (await memory.observe("a", "p", 2, conditions={"region": "eu"})).primary
@@ -323,7 +323,7 @@ async def test_deleting_queues_what_one_transaction_has_no_room_for(
     derived = [(await memory.observe(f"b{number}", "p", 1, evidence=on(source.id))).primary for number in range(3)]
     await revise(memory, Delete(record_id=source.id, rationale="never said"))
     later = memory.clock.now() + timedelta(seconds=1)
-    while await reevaluate_due(memory.database, memory.directory, now=later, batch=100):
+    while (await reevaluate_due(memory.database, memory.directory, now=later, batch=100)).due:
         pass
     assert {await state(memory, one.id) for one in derived} == {RecordState.CONTESTED}
 

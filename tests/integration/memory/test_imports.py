@@ -12,7 +12,8 @@ import pytest
 from fix_memory import Memory
 
 from stratagraph.memory.imports.git_history import import_history, open_repository
-from stratagraph.memory.imports.traces import count_lines, import_traces
+from stratagraph.memory.imports.trace_files import count_lines
+from stratagraph.memory.imports.traces import import_traces
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType
 from stratagraph.store.model.errors import InvalidInput

@@ -40,7 +40,7 @@ async def test_a_rule_sets_what_a_record_becomes(memory: Memory, tmp_path: Path)
     assert (await ruled_memory.observe("Alice", "likes", "tea")).primary.sensitivity is Sensitivity.LOW
 
 
-async def test_decision_14_a_record_lifted_above_its_writer_is_stored_and_shown_redacted(
+async def test_a_record_lifted_above_its_writer_is_stored_and_shown_redacted(
     memory: Memory, tmp_path: Path
 ) -> None:
     ruled_memory = ruled(
@@ -57,7 +57,7 @@ async def test_decision_14_a_record_lifted_above_its_writer_is_stored_and_shown_
     assert whole.text == "user: the launch code is 0000"
 
 
-async def test_decision_14_a_fact_repeated_by_a_writer_below_it_is_added_to_and_shown_redacted(
+async def test_a_fact_repeated_by_a_writer_below_it_is_added_to_and_shown_redacted(
     memory: Memory, tmp_path: Path
 ) -> None:
     ruled_memory = ruled(

@@ -85,7 +85,7 @@ async def whole(memory: Memory, memory_type: MemoryType, content: dict[str, Any]
     return await memory.remember(SourceKind.OBSERVATION, content, proposed_type=memory_type, **more)
 
 
-async def test_spec_5_a_superseded_fact_leaves_the_current_truth_and_stays_as_history(memory: Memory) -> None:
+async def test_a_superseded_fact_leaves_the_current_truth_and_stays_as_history(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     done = await supersede(memory, old.id, fact("Beta"))
     assert done.record.id != old.id
@@ -104,14 +104,14 @@ async def test_spec_5_a_superseded_fact_leaves_the_current_truth_and_stays_as_hi
     assert [source["ref"] for source in found.provenance["sources"]] == ["ticket-7"]
 
 
-async def test_spec_5_a_new_fact_needs_evidence(memory: Memory) -> None:
+async def test_a_new_fact_needs_evidence(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     with pytest.raises(EvidenceRequired):
         await supersede(memory, old.id, fact("Beta"), evidence=())
     assert (await read(memory, old.id)).state is RecordState.ACTIVE
 
 
-async def test_spec_5_a_stale_expected_version_is_refused_with_the_current_one(memory: Memory) -> None:
+async def test_a_stale_expected_version_is_refused_with_the_current_one(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     await memory.revision.revise(memory.trust, Contest(record_id=old.id, evidence=EVIDENCE, rationale="doubt"))
     with pytest.raises(VersionConflict) as caught:
@@ -121,7 +121,7 @@ async def test_spec_5_a_stale_expected_version_is_refused_with_the_current_one(m
 
 
 @pytest.mark.parametrize("kind", ["supersede", "fork", "contest", "resolve_contest", "retract", "merge"])
-async def test_spec_5_every_revision_of_an_episode_is_refused(memory: Memory, kind: str) -> None:
+async def test_every_revision_of_an_episode_is_refused(memory: Memory, kind: str) -> None:
     """EPISODIC_IMMUTABLE is said before EVIDENCE_REQUIRED."""
     turn = (await memory.turn("hello")).primary
     other = (await memory.turn("again")).primary
@@ -137,7 +137,7 @@ async def test_spec_5_every_revision_of_an_episode_is_refused(memory: Memory, ki
         await memory.revision.revise(memory.trust, request)
 
 
-async def test_spec_5_what_is_no_longer_current_is_not_revised_again(memory: Memory) -> None:
+async def test_what_is_no_longer_current_is_not_revised_again(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     await supersede(memory, old.id, fact("Beta"))
     with pytest.raises(VersionConflict, match="already superseded"):
@@ -146,7 +146,7 @@ async def test_spec_5_what_is_no_longer_current_is_not_revised_again(memory: Mem
         await memory.revision.revise(memory.trust, Reinforce(record_id=old.id, rationale="still useful"))
 
 
-async def test_decision_6_superseding_by_a_fact_that_is_held_already_joins_the_two(memory: Memory) -> None:
+async def test_superseding_by_a_fact_that_is_held_already_joins_the_two(memory: Memory) -> None:
     one = (await memory.observe("Alice", "works_at", "Acme")).primary
     held = (await memory.observe("Alice", "works_at", "Beta")).primary
     done = await supersede(memory, one.id, fact("Beta"))
@@ -154,7 +154,7 @@ async def test_decision_6_superseding_by_a_fact_that_is_held_already_joins_the_t
     assert (await read(memory, one.id)).state is RecordState.SUPERSEDED
 
 
-async def test_decision_6_a_single_valued_slot_has_room_for_one(memory: Memory) -> None:
+async def test_a_single_valued_slot_has_room_for_one(memory: Memory) -> None:
     wrong = (await memory.observe("Bob", "works_at", "Acme")).primary
     await memory.observe("Alice", "works_at", "Beta", revision_policy="replace")
     with pytest.raises(ConditionsOverlap):
@@ -162,7 +162,7 @@ async def test_decision_6_a_single_valued_slot_has_room_for_one(memory: Memory) 
     assert (await read(memory, wrong.id)).state is RecordState.ACTIVE
 
 
-async def test_decision_7_forks_prove_that_their_conditions_exclude_each_other(memory: Memory) -> None:
+async def test_forks_prove_that_their_conditions_exclude_each_other(memory: Memory) -> None:
     prod = (await memory.observe("api", "port", 80, conditions={"env": "prod"}, revision_policy="fork")).primary
     payload = fact(8080, subject="api", predicate="port")
     done = await memory.revision.revise(
@@ -186,7 +186,7 @@ async def test_decision_7_forks_prove_that_their_conditions_exclude_each_other(m
             )
 
 
-async def test_spec_5_a_contest_marks_both_and_resolving_it_decides(memory: Memory) -> None:
+async def test_a_contest_marks_both_and_resolving_it_decides(memory: Memory) -> None:
     one = (await memory.observe("Alice", "works_at", "Acme")).primary
     other = (await memory.observe("Alice", "works_at", "Beta")).primary
     await memory.revision.revise(
@@ -201,7 +201,7 @@ async def test_spec_5_a_contest_marks_both_and_resolving_it_decides(memory: Memo
     assert (await read(memory, one.id)).state is RecordState.SUPERSEDED
 
 
-async def test_spec_5_a_contest_by_evidence_leaves_a_trace_and_can_be_upheld(memory: Memory) -> None:
+async def test_a_contest_by_evidence_leaves_a_trace_and_can_be_upheld(memory: Memory) -> None:
     one = (await memory.observe("Alice", "works_at", "Acme")).primary
     with pytest.raises(EvidenceRequired):
         await memory.revision.revise(memory.trust, Contest(record_id=one.id, rationale="I doubt it"))
@@ -216,7 +216,7 @@ async def test_spec_5_a_contest_by_evidence_leaves_a_trace_and_can_be_upheld(mem
         await memory.revision.revise(memory.trust, ResolveContest(record_id=one.id, rationale="again"))
 
 
-async def test_spec_5_a_contest_that_nobody_wins_retracts_all(memory: Memory) -> None:
+async def test_a_contest_that_nobody_wins_retracts_all(memory: Memory) -> None:
     one = (await memory.observe("Alice", "works_at", "Acme")).primary
     other = (await memory.observe("Alice", "works_at", "Beta")).primary
     await memory.revision.revise(
@@ -227,7 +227,7 @@ async def test_spec_5_a_contest_that_nobody_wins_retracts_all(memory: Memory) ->
     assert (await read(memory, other.id)).state is RecordState.RETRACTED
 
 
-async def test_spec_5_retracting_one_side_ends_the_doubt_about_the_other(memory: Memory) -> None:
+async def test_retracting_one_side_ends_the_doubt_about_the_other(memory: Memory) -> None:
     one = (await memory.observe("Alice", "works_at", "Acme")).primary
     other = (await memory.observe("Alice", "works_at", "Beta")).primary
     await memory.revision.revise(
@@ -237,7 +237,7 @@ async def test_spec_5_retracting_one_side_ends_the_doubt_about_the_other(memory:
     assert (await read(memory, other.id)).state is RecordState.ACTIVE
 
 
-async def test_spec_5_retracting_contests_what_has_nothing_left_to_rest_on(memory: Memory) -> None:
+async def test_retracting_contests_what_has_nothing_left_to_rest_on(memory: Memory) -> None:
     one = (await memory.observe("Alice", "prefers", "vim")).primary
     two = (await memory.observe("Bob", "prefers", "vim")).primary
     both = (await derived(memory, "vim", one.id, two.id)).primary
@@ -265,21 +265,21 @@ async def test_spec_5_retracting_contests_what_has_nothing_left_to_rest_on(memor
     assert (await read(memory, further.id)).state is RecordState.ACTIVE
 
 
-async def test_spec_5_a_fact_that_replaces_another_re_evaluates_what_rested_on_it(memory: Memory) -> None:
+async def test_a_fact_that_replaces_another_re_evaluates_what_rested_on_it(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme", revision_policy="replace")).primary
     rests = (await derived(memory, "Acme badge", old.id)).primary
     await memory.observe("Alice", "works_at", "Beta", revision_policy="replace")
     assert (await read(memory, rests.id)).state is RecordState.CONTESTED
 
 
-async def test_spec_5_what_is_derived_from_something_withdrawn_is_in_doubt_from_the_start(memory: Memory) -> None:
+async def test_what_is_derived_from_something_withdrawn_is_in_doubt_from_the_start(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     await memory.revision.revise(memory.trust, Retract(record_id=old.id, rationale="wrong"))
     late = (await derived(memory, "Acme badge", old.id)).primary
     assert (await read(memory, late.id)).state is RecordState.CONTESTED
 
 
-async def test_spec_5_merging_facts_keeps_all_sources_and_all_that_rested_on_them(memory: Memory) -> None:
+async def test_merging_facts_keeps_all_sources_and_all_that_rested_on_them(memory: Memory) -> None:
     one = (await memory.observe("Alice", "works_at", "Acme", evidence=[{"kind": "human", "ref": "a"}])).primary
     two = (await memory.observe("Alice", "works_at", "ACME Inc", evidence=[{"kind": "human", "ref": "b"}])).primary
     rests = (await derived(memory, "badge", two.id)).primary
@@ -295,7 +295,7 @@ async def test_spec_5_merging_facts_keeps_all_sources_and_all_that_rested_on_the
     assert (await read(memory, rests.id)).state is RecordState.CONTESTED
 
 
-async def test_spec_5_merged_entities_share_names_identifiers_and_relations(memory: Memory) -> None:
+async def test_merged_entities_share_names_identifiers_and_relations(memory: Memory) -> None:
     one = (await whole(memory, MemoryType.ENTITY, {"canonical_name": "PostgreSQL"})).primary
     two = (
         await whole(
@@ -320,7 +320,7 @@ async def test_spec_5_merged_entities_share_names_identifiers_and_relations(memo
     assert one.id in {edge.target for edge in again.edges}
 
 
-async def test_spec_5_merged_skills_add_up_their_statistics(memory: Memory) -> None:
+async def test_merged_skills_add_up_their_statistics(memory: Memory) -> None:
     one = (await whole(memory, MemoryType.COMPETENCE, SKILL)).primary
     two = (
         await whole(
@@ -340,7 +340,7 @@ async def test_spec_5_merged_skills_add_up_their_statistics(memory: Memory) -> N
     assert done.record.payload["version"] == "2"
 
 
-async def test_spec_3_merging_two_levels_takes_the_higher_and_scopes_are_never_mixed(memory: Memory) -> None:
+async def test_merging_two_levels_takes_the_higher_and_scopes_are_never_mixed(memory: Memory) -> None:
     low = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.LOW)).primary
     high = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.MEDIUM)).primary
     assert low.id != high.id
@@ -353,7 +353,7 @@ async def test_spec_3_merging_two_levels_takes_the_higher_and_scopes_are_never_m
         )
 
 
-async def test_decision_22_each_version_of_a_skill_is_a_record_and_an_entity_changes_in_place(memory: Memory) -> None:
+async def test_each_version_of_a_skill_is_a_record_and_an_entity_changes_in_place(memory: Memory) -> None:
     skill = (await whole(memory, MemoryType.COMPETENCE, SKILL)).primary
     done = await supersede(memory, skill.id, SKILL | {"recipe": [{"step": "build"}, {"step": "test"}]})
     assert done.record.id != skill.id
@@ -366,7 +366,7 @@ async def test_decision_22_each_version_of_a_skill_is_a_record_and_an_entity_cha
     assert (done.record.id, done.record.version) == (entity.id, 2)
 
 
-async def test_spec_5_a_skill_is_forked_for_cases_to_which_it_does_not_apply(memory: Memory) -> None:
+async def test_a_skill_is_forked_for_cases_to_which_it_does_not_apply(memory: Memory) -> None:
     skill = (await whole(memory, MemoryType.COMPETENCE, SKILL)).primary
     payload = SKILL | {"recipe": [{"step": "ask"}]}
     with pytest.raises(ConditionsOverlap):
@@ -381,7 +381,7 @@ async def test_spec_5_a_skill_is_forked_for_cases_to_which_it_does_not_apply(mem
     assert (await read(memory, skill.id)).state is RecordState.ACTIVE
 
 
-async def test_decision_3_salience_events_never_move_the_version(memory: Memory) -> None:
+async def test_salience_events_never_move_the_version(memory: Memory) -> None:
     record = (await memory.observe("Alice", "works_at", "Acme")).primary
     await memory.revision.revise(memory.trust, Penalize(record_id=record.id, amount=0.4, rationale="misled us"))
     after = await read(memory, record.id)
@@ -401,7 +401,7 @@ async def test_decision_3_salience_events_never_move_the_version(memory: Memory)
             await memory.revision.revise(memory.trust, Penalize(record_id=record.id, amount=amount, rationale="x"))
 
 
-async def test_decision_13_revising_needs_the_record_in_full_sight_and_write_access(memory: Memory) -> None:
+async def test_revising_needs_the_record_in_full_sight_and_write_access(memory: Memory) -> None:
     record = (await memory.observe("Alice", "earns", 1, sensitivity=Sensitivity.HIGH, scope="project:x")).primary
     cases: list[tuple[Any, type[StratagraphError]]] = [
         (trust_of(ceiling=Sensitivity.MEDIUM), Forbidden),
@@ -447,7 +447,7 @@ async def test_bad_input_names_its_field(memory: Memory, request_: Any, field: s
     assert caught.value.path[0] == field
 
 
-async def test_spec_2_deleting_leaves_a_tombstone_and_the_audit_log(memory: Memory) -> None:
+async def test_deleting_leaves_a_tombstone_and_the_audit_log(memory: Memory) -> None:
     record = (await memory.observe("Alice", "works_at", "Acme")).primary
     rests = (await derived(memory, "badge", record.id)).primary
     await supersede(memory, record.id, fact("Acme Ltd"))
@@ -476,7 +476,7 @@ async def test_spec_2_deleting_leaves_a_tombstone_and_the_audit_log(memory: Memo
         await memory.revision.revise(memory.trust, Delete(record_id=record.id, rationale="again"))
 
 
-async def test_spec_2_what_is_kept_for_ever_is_not_deleted(memory: Memory) -> None:
+async def test_what_is_kept_for_ever_is_not_deleted(memory: Memory) -> None:
     record = (await memory.observe("Alice", "born", 1990)).primary
     async with memory.database.engine.begin() as connection:
         await connection.execute(text("UPDATE salience SET deletion_policy = 3 WHERE id = :id"), {"id": record.id})
@@ -484,7 +484,7 @@ async def test_spec_2_what_is_kept_for_ever_is_not_deleted(memory: Memory) -> No
         await memory.revision.revise(memory.trust, Delete(record_id=record.id, rationale="try"))
 
 
-async def test_spec_5_consequences_reach_records_that_the_caller_may_not_see(memory: Memory) -> None:
+async def test_consequences_reach_records_that_the_caller_may_not_see(memory: Memory) -> None:
     """And the answer does not tell of them."""
     record = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.LOW)).primary
     hidden = (
@@ -504,7 +504,7 @@ async def test_spec_5_consequences_reach_records_that_the_caller_may_not_see(mem
     assert (await read(memory, hidden.id)).state is RecordState.CONTESTED
 
 
-async def test_spec_5_what_one_write_has_no_room_for_is_queued_and_worked_off(memory: Memory) -> None:
+async def test_what_one_write_has_no_room_for_is_queued_and_worked_off(memory: Memory) -> None:
     record = (await memory.observe("Alice", "works_at", "Acme")).primary
     evidence = [{"source_type": "observation", "source_id": str(record.id)}]
     count = BUDGET + 30
@@ -524,7 +524,7 @@ async def test_spec_5_what_one_write_has_no_room_for_is_queued_and_worked_off(me
     assert len(waiting) == 200
     assert {entry.cause for entry in waiting} == {record.id}
     memory.clock.forward(timedelta(seconds=1))
-    while await reevaluate_due(memory.database, memory.directory, now=memory.clock.now(), batch=100):
+    while (await reevaluate_due(memory.database, memory.directory, now=memory.clock.now(), batch=100)).due:
         pass
     async with memory.database.engine.begin() as connection:
         rows = await connection.execute(text("SELECT state, count(*) FROM record WHERE type = 4 GROUP BY state"))

@@ -29,7 +29,7 @@ async def one(memory: Memory, statement: str, **parameters: Any) -> Any:
         return (await connection.execute(text(statement), parameters)).scalar_one()
 
 
-async def test_decision_8_the_payload_s_status_follows_the_state_of_the_record(memory: Memory) -> None:
+async def test_the_payload_s_status_follows_the_state_of_the_record(memory: Memory) -> None:
     """The column decides; what a caller says of it in a payload is not kept."""
     record = (
         await memory.remember(
@@ -52,7 +52,7 @@ async def test_decision_8_the_payload_s_status_follows_the_state_of_the_record(m
     assert await status() == (4, "retracted")
 
 
-async def test_decision_8_superseded_and_retracted_records_leave_every_search(memory: Memory) -> None:
+async def test_superseded_and_retracted_records_leave_every_search(memory: Memory) -> None:
     gone = (await memory.observe("Alice", "plays", "bassoon")).primary
     await memory.revision.revise(memory.trust, Retract(record_id=gone.id, rationale="wrong"))
     found = await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="bassoon Alice", max_hops=2))
@@ -62,7 +62,7 @@ async def test_decision_8_superseded_and_retracted_records_leave_every_search(me
     assert (kept.state, kept.salience) == (RecordState.RETRACTED, 0.0)
 
 
-async def test_decision_10_a_salience_event_leaves_the_wide_row_alone(memory: Memory) -> None:
+async def test_a_salience_event_leaves_the_wide_row_alone(memory: Memory) -> None:
     record = (await memory.observe("Alice", "likes", "tea")).primary
     where = "SELECT ctid::text || ' ' || xmin::text FROM record WHERE id = :id"
     before = await one(memory, where, id=record.id)
@@ -91,7 +91,7 @@ _RECORD = MemoryRecord(
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0.001, 1))
-def test_decision_12_no_loss_of_salience_takes_more_than_its_share(
+def test_no_loss_of_salience_takes_more_than_its_share(
     fresh: float, faded: float, confidence: float, words: float
 ) -> None:
     why = Why(words=words)
@@ -102,7 +102,7 @@ def test_decision_12_no_loss_of_salience_takes_more_than_its_share(
     assert worst >= 0.7 * best - 1e-12
 
 
-async def test_decision_18_term_numbers_are_keyed_by_the_tenant(memory: Memory) -> None:
+async def test_term_numbers_are_keyed_by_the_tenant(memory: Memory) -> None:
     """So the same word is another number for another tenant, and a dump tells no words."""
     keys = []
     for name in ("acme", "rival"):
@@ -116,7 +116,7 @@ async def test_decision_18_term_numbers_are_keyed_by_the_tenant(memory: Memory) 
         assert await one(memory, "SELECT count(*) FROM record WHERE :n = ANY(terms) AND type = 4", n=number) == 1
 
 
-async def test_decision_20_an_internal_failure_keeps_the_input_and_says_where(memory: Memory) -> None:
+async def test_an_internal_failure_keeps_the_input_and_says_where(memory: Memory) -> None:
     async with memory.database.engine.begin() as connection:
         await connection.execute(text("ALTER TABLE record ADD CONSTRAINT refused CHECK (name <> 'poison')"))
     with pytest.raises(StoreUnavailable) as caught:
@@ -130,7 +130,7 @@ async def test_decision_20_an_internal_failure_keeps_the_input_and_says_where(me
     assert await one(memory, "SELECT count(*) FROM candidate") == 1
 
 
-async def test_decision_20_an_observation_is_its_own_evidence_unless_it_names_some(memory: Memory) -> None:
+async def test_an_observation_is_its_own_evidence_unless_it_names_some(memory: Memory) -> None:
     plain = await memory.observe("Alice", "likes", "tea")
     assert plain.primary.provenance is not None
     assert [source["ref"] for source in plain.primary.provenance["sources"]] == [f"candidate:{plain.candidate}"]
@@ -141,7 +141,7 @@ async def test_decision_20_an_observation_is_its_own_evidence_unless_it_names_so
     assert [source["ref"] for source in told.primary.provenance["sources"]] == [str(plain.primary.id)]
 
 
-async def test_spec_3_derived_knowledge_is_as_sensitive_as_its_sources_and_stays_in_their_scope(
+async def test_derived_knowledge_is_as_sensitive_as_its_sources_and_stays_in_their_scope(
     memory: Memory,
 ) -> None:
     secret = (await memory.observe("Alice", "earns", 1, sensitivity=Sensitivity.HIGH)).primary
@@ -161,7 +161,7 @@ async def test_spec_3_derived_knowledge_is_as_sensitive_as_its_sources_and_stays
     assert (await derive(elsewhere.id, scope="project:x")).scope == "project:x"
 
 
-async def test_spec_3_what_a_record_refers_to_is_told_by_its_edges_only(memory: Memory) -> None:
+async def test_what_a_record_refers_to_is_told_by_its_edges_only(memory: Memory) -> None:
     """An edge shows to who may see both ends; an id inside the record would show to whoever sees one."""
     secret = (
         await memory.remember(SourceKind.EVENT, {"event_kind": "raise", "ref": "hr#1"}, sensitivity=Sensitivity.HYPER)
@@ -174,7 +174,7 @@ async def test_spec_3_what_a_record_refers_to_is_told_by_its_edges_only(memory: 
     assert await memory.lookup.relations(low, [note.primary.id]) == {note.primary.id: []}
 
 
-async def test_spec_5_each_revision_is_one_transaction(memory: Memory) -> None:
+async def test_each_revision_is_one_transaction(memory: Memory) -> None:
     """What fails at its last statement leaves nothing of what came before."""
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     count = "SELECT count(*) FROM record"

@@ -65,7 +65,7 @@ def in_sql(connection: psycopg.Connection[Any], cases: list[tuple[Salience, date
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seeds, st.lists(st.timedeltas(timedelta(0), timedelta(days=4_000)), min_size=10, max_size=10), st.floats(0, 1))
-def test_spec_2_sql_and_python_agree_for_all_curves(
+def test_sql_and_python_agree_for_all_curves(
     database_url: str, drawn: list[tuple[Salience, timedelta]], shifts: list[timedelta], s: float
 ) -> None:
     cases = [
@@ -83,7 +83,7 @@ def test_spec_2_sql_and_python_agree_for_all_curves(
         assert abs(value - salience.at(at)) <= TOLERANCE, (salience, at)
 
 
-def test_spec_2_sql_and_python_agree_at_the_edges(database_url: str) -> None:
+def test_sql_and_python_agree_at_the_edges(database_url: str) -> None:
     """Where doubles underflow, and one microsecond to either side of the start and of the maximum age."""
     tick = timedelta(microseconds=1)
     decays = [
@@ -110,7 +110,7 @@ def test_spec_2_sql_and_python_agree_at_the_edges(database_url: str) -> None:
     ] == []
 
 
-def test_spec_2_every_registered_curve_has_its_sql_half(database_url: str) -> None:
+def test_every_registered_curve_has_its_sql_half(database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
         made = {
             row[0]: row[1]
@@ -126,7 +126,7 @@ def test_spec_2_every_registered_curve_has_its_sql_half(database_url: str) -> No
             assert abs(row[0] - curve.retained(7_200.0, 3_600.0, {})) <= TOLERANCE
 
 
-def test_spec_2_a_curve_that_is_not_registered_has_no_value(database_url: str) -> None:
+def test_a_curve_that_is_not_registered_has_no_value(database_url: str) -> None:
     salience = Salience(s=1.0, t0=T0, created_at=T0, decay=Decay(curve=Curve.CUSTOM, params={"name": "unheard_of"}))
     with psycopg.connect(database_url) as connection:
         assert in_sql(connection, [(salience, T0)]) == [None]

@@ -22,15 +22,17 @@ from stratagraph.service.cli import (
     sync,
     token,
 )
-from stratagraph.service.cli.output import explain
+from stratagraph.service.cli.output import print_error
 from stratagraph.store.model.errors import StratagraphError
 
 app = typer.Typer(
     name="stratagraph",
     help=(
-        "Memory for LLM agents: typed, revisable, decaying, trust-aware. Postgres is the truth, Neo4j the map,"
-        " GraphQL the door.\n\nStart with `stratagraph serve`, then in another terminal `stratagraph import git .`"
-        ' and `stratagraph ask "…"`. Settings are environment variables named STRATAGRAPH_…; the README lists them.'
+        "Stratagraph stores the memory of LLM agents: typed records that can be revised, lose salience over time and"
+        " are filtered by the caller's trust. Postgres stores them, Neo4j mirrors their graph, and the API is GraphQL."
+        "\n\nStart with `stratagraph serve`. Then, in another terminal, `stratagraph import git .` and"
+        ' `stratagraph ask "what changed?"`. Settings are environment variables named STRATAGRAPH_…; the README lists'
+        " them."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -55,11 +57,11 @@ app.add_typer(artifact.app, name="artifact")
 
 
 def main() -> None:
-    """Errors that say what to do are printed as such; a stack trace means a defect of ours."""
+    """Run the command. A StratagraphError is printed without a stack trace and exits 1; Ctrl-C exits 130."""
     try:
         app()
     except StratagraphError as error:
-        explain(error)
+        print_error(error)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

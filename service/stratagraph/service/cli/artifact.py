@@ -1,4 +1,4 @@
-"""`stratagraph artifact`: large bytes in and out."""
+"""`stratagraph artifact`: store files as artifacts, and read them back."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from stratagraph.memory.artifacts import Fetched, Uploaded
+from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.artifacts.objects import uri_of
@@ -21,32 +22,34 @@ from stratagraph.store.model.trust import SINGLE_USER, Trust
 
 CHUNK_BYTES = 1 << 20
 app = typer.Typer(
-    help="Keep files by their content, and get them back. A capture that names the printed sha256:… keeps its artifact;"
-    " one that nothing names goes a day after it was put here.",
+    help="Store a file under the SHA-256 hash of its content, and read it back. To keep an artifact, name the printed"
+    " sha256:… in a capture's context.artifacts: one that no record refers to is deleted a day after the upload."
+    "\n\nExample: stratagraph artifact put report.pdf",
     no_args_is_help=True,
 )
-Tenant = Annotated[str, typer.Option(help="Whose memories.")]
-Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
 @app.command()
 def put(
-    file: Annotated[Path, typer.Argument(help="What to keep.")],
-    media_type: Annotated[str | None, typer.Option(help="Default: by the file's name.")] = None,
+    file: Annotated[Path, typer.Argument(help="The file to store.")],
+    media_type: Annotated[
+        str | None, typer.Option(help="Media type, such as text/plain. Default: guessed from the file's name.")
+    ] = None,
     actor: Annotated[
-        str, typer.Option(help="Who is to refer to it: the name of an API key, or the single user.")
+        str,
+        typer.Option(help="Actor who may refer to it in a capture: the name of an API key. Default: the single user."),
     ] = SINGLE_USER.actor,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """Keep a file's bytes and print the name to refer to them by."""
-    said = media_type or mimetypes.guess_type(file.name)[0]
+    """Store a file and print its sha256:… URI."""
+    guessed = media_type or mimetypes.guess_type(file.name)[0]
 
     async def work(runtime: Runtime) -> Uploaded:
-        return await runtime.artifacts.put(_operator(tenant, actor), _chunks(file), media_type=said)
+        return await runtime.artifacts.put(_operator(tenant, actor), _chunks(file), media_type=guessed)
 
     if not file.is_file():
-        raise InvalidInput(f"{file} is not a file that can be read", path=["file"])
+        raise InvalidInput(f"FILE: {file} does not exist or is not a file", path=["file"])
     uploaded = with_runtime(work)
     if json:
         print_json(
@@ -54,7 +57,7 @@ def put(
                 "sha256": uploaded.sha256.hex(),
                 "uri": uploaded.uri,
                 "size_bytes": uploaded.size_bytes,
-                "media_type": said,
+                "media_type": guessed,
                 "is_new": uploaded.is_new,
             }
         )
@@ -64,12 +67,12 @@ def put(
 
 @app.command()
 def get(
-    uri: Annotated[str, typer.Argument(help="sha256:… as it was printed.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the bytes.")],
+    uri: Annotated[str, typer.Argument(help="The sha256:… URI that `artifact put` printed.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """Write an artifact's bytes to a file, once they are seen to be what was kept."""
+    """Write an artifact's bytes to a file, after checking their hash."""
 
     async def work(runtime: Runtime) -> Fetched:
         return await runtime.artifacts.get(_operator(tenant, SINGLE_USER.actor), uri)
@@ -91,7 +94,7 @@ def get(
 
 
 def _operator(tenant: str, actor: str) -> Trust:
-    """Whoever may run this command beside the database may read all of it."""
+    """The trust of a command: full access to the tenant, since it runs with access to the database."""
     return replace(SINGLE_USER, tenant=tenant, actor=actor)
 
 
@@ -102,7 +105,7 @@ async def _chunks(file: Path) -> AsyncIterator[bytes]:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all."""
+    """Write the file, so that an error leaves no partial file."""
     try:
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:

@@ -1,4 +1,4 @@
-"""`stratagraph ask`: a question in words, the answer as a tree."""
+"""`stratagraph ask`: retrieve records for a question in plain words, and print them as a tree."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.tree import Tree
 
 from stratagraph.memory.retrieve.answer import Node, Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.past import instant
 from stratagraph.service.runtime import Runtime
@@ -21,22 +22,31 @@ from stratagraph.store.model.predicates import inverse
 from stratagraph.store.model.records import Relation
 from stratagraph.store.model.trust import SINGLE_USER
 
-NEIGHBOURS = 6  # shown below a root; the rest is counted
+NEIGHBOURS = 6  # printed below a root; the others are only counted
 
 
 def ask(
     question: Annotated[str, typer.Argument(help="The task or question, in plain words.")],
-    limit: Annotated[int, typer.Option(help="How many memories at the root, 1 to 100.")] = 5,
-    hops: Annotated[int, typer.Option(help="How far around them, 0 to 6.")] = 1,
+    limit: Annotated[int, typer.Option(help="Number of records that answer the question, 1 to 100.")] = 5,
+    hops: Annotated[int, typer.Option(help="Relations to follow from each of them, 0 to 6.")] = 1,
     type_: Annotated[
         list[str] | None,
-        typer.Option("--type", help="Only these: episodic, working, entity, semantic, competence, plan_graph."),
+        typer.Option(
+            "--type",
+            help="Only this type: episodic, working, entity, semantic, competence or plan_graph. Repeat for more.",
+        ),
     ] = None,
-    as_of: Annotated[str | None, typer.Option(help="As it was then, such as 2026-11-21T12:00:00Z.")] = None,
-    tenant: Annotated[str, typer.Option(help="Whose memories.")] = "default",
-    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_of: Annotated[
+        str | None,
+        typer.Option(help="Answer from the records as they were at this instant, such as 2026-11-21T12:00:00Z."),
+    ] = None,
+    tenant: Tenant = "default",
+    json: Json = False,
 ) -> None:
-    """Ask memory. Prints the best memories as a tree with what connects them."""
+    """Print the records that answer a question, best first, with the records connected to each.
+
+    Example: stratagraph ask "which plans deploy the login service?" --type plan_graph
+    """
     request = RetrieveRequest(
         task_descriptor=question,
         memory_types=tuple(MemoryType.parse(name, path=["--type"]) for name in type_ or ()),
@@ -61,7 +71,7 @@ def _as_tree(question: str, found: Retrieved) -> Tree:
     tree = Tree(f"[bold]{escape(question)}[/]")
     nodes = {node.record.id: node for node in found.nodes}
     if not found.roots:
-        tree.add("nothing is remembered about this")
+        tree.add("no record answers this question")
     for root in found.roots:
         branch = tree.add(_line(nodes[root], score=True))
         around = [edge for edge in found.edges if root in (edge.source, edge.target)]
@@ -73,9 +83,9 @@ def _as_tree(question: str, found: Retrieved) -> Tree:
             branch.add(Text(f"and {len(around) - NEIGHBOURS} more", style="dim"))
     notes = []
     if found.reached:
-        notes.append(f"cut off by the limit of {', '.join(found.reached)}")
+        notes.append(f"limited by {', '.join(found.reached)}")
     if found.fallback:
-        notes.append(f"walked in SQL: {found.fallback}")
+        notes.append(f"answered in SQL: {found.fallback}")
     if notes:
         tree.add(Text("; ".join(notes), style="dim"))
     return tree
@@ -83,11 +93,11 @@ def _as_tree(question: str, found: Retrieved) -> Tree:
 
 def _line(node: Node, *, score: bool) -> Text:
     record = node.record
-    said = Text.assemble((f"{record.type.label} ", "cyan"), record.name or "(redacted)")
-    said.append(f"  {record.occurred_at:%Y-%m-%d}", style="dim")
+    text = Text.assemble((f"{record.type.label} ", "cyan"), record.name or "(redacted)")
+    text.append(f"  {record.occurred_at:%Y-%m-%d}", style="dim")
     if score:
-        said.append(f"  {node.score:.2f}", style="dim")
-    return said
+        text.append(f"  {node.score:.2f}", style="dim")
+    return text
 
 
 def _as_json(found: Retrieved) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""`stratagraph audit`: whether what was done is still told as it was."""
+"""`stratagraph audit verify`: check that the audit log was not changed afterwards."""
 
 from __future__ import annotations
 
@@ -10,27 +10,31 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from stratagraph.service.cli.options import Json
 from stratagraph.service.cli.output import errors, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.audit.faults import Verification
 from stratagraph.store.audit.verification import estimate_entries, verify_chains
 from stratagraph.store.model.ids import parse_id
 
-app = typer.Typer(help="The audit: who did what to which record, linked by hashes.", no_args_is_help=True)
+_HELP = "The audit log records who changed which record, when and why; hashes link its entries into one chain a record."
+app = typer.Typer(help=_HELP, no_args_is_help=True)
 
 
-@app.callback()
+@app.callback(help=_HELP)
 def audit() -> None:
-    """The audit: who did what to which record, linked by hashes."""
+    """Keep `verify` a subcommand: Typer would merge the only command of a group into the group."""
 
 
 @app.command()
 def verify(
-    tenant: Annotated[str | None, typer.Option(help="Just this tenant's.")] = None,
-    record: Annotated[str | None, typer.Option(help="Just this record's; it may be deleted long ago.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="For programs; no progress bar.")] = False,
+    tenant: Annotated[str | None, typer.Option(help="Check only this tenant's chains.")] = None,
+    record: Annotated[
+        str | None, typer.Option(help="Check only this record's chain, by id; also for a deleted record.")
+    ] = None,
+    json: Json = False,
 ) -> None:
-    """Walk the chains and compute every link again. Exits 0 only when all is whole, 1 when something is not."""
+    """Recompute the hashes of all audit entries. Exits 0 if all are whole, 1 if an entry was changed or deleted."""
     id_ = parse_id(record, path=["--record"]) if record is not None else None
 
     async def work(runtime: Runtime) -> Verification:
@@ -58,7 +62,7 @@ async def _with_progress(runtime: Runtime, tenant: str | None, record: UUID | No
             record=record,
             advance=lambda entries: progress.advance(task, entries),
         )
-        progress.update(task, total=found.entries)  # it was an estimate
+        progress.update(task, total=found.entries)  # replaces the estimate
     return found
 
 
@@ -79,7 +83,7 @@ def _as_json(found: Verification) -> dict[str, object]:
 
 def _show(found: Verification) -> None:
     if found.problems:
-        table = Table("tenant", "record", "entry", "what is wrong")
+        table = Table("tenant", "record", "entry", "fault")
         for problem in found.problems:
             table.add_row(problem.tenant, str(problem.record), str(problem.seq), problem.fault.phrase)
         people.print(table)
@@ -87,7 +91,7 @@ def _show(found: Verification) -> None:
             people.print(f"… and {found.faults - len(found.problems)} more.")
     people.print(
         f"{found.chains} chains with {found.entries} entries; {found.notes} rationales compared,"
-        f" {found.notes_erased} erased, {found.notes_unopened} sealed by a key that is not here.",
+        f" {found.notes_erased} erased, {found.notes_unopened} encrypted with a missing key.",
         highlight=False,
     )
     people.print("Whole." if found.whole else f"[bold red]Not whole[/]: {found.faults} faults.", highlight=False)

@@ -1,4 +1,4 @@
-"""`stratagraph erase`: the right to be forgotten, with a look at what will go and a receipt of what went."""
+"""`stratagraph erase`: erase records for good, after a preview, and print the receipt."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from stratagraph.memory.erase.request import Erase, ErasureResult
+from stratagraph.service.cli.options import Tenant
 from stratagraph.service.cli.output import errors, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.erasure.receipts import ErasureKind, Receipt
@@ -20,66 +21,69 @@ from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.trust import SINGLE_USER
 
 app = typer.Typer(
-    help="Let something go for good, with every trace of it; nothing brings it back. docs/erasing.md says what goes and"
-    " what stays. A scope or a tenant goes in batches: interrupted, the same command goes on.",
+    help="Erase a record, an entity, a scope or a tenant with all its traces. This cannot be undone. The command first"
+    " shows how many records it will erase and asks for confirmation. A scope or a tenant is erased in batches; after"
+    " an interruption, run the same command again to continue. docs/erasing.md lists what is erased and what remains."
+    "\n\nExample: stratagraph erase scope project:x --why 'ticket 12'",
     no_args_is_help=True,
 )
-Why = Annotated[str, typer.Option("--why", help="The reason; kept in the receipt, so it must not tell what goes.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-Tenant = Annotated[str, typer.Option(help="Whose memories.")]
-Json = Annotated[bool, typer.Option("--json", help="For programs; needs --yes.")]
+Why = Annotated[
+    str, typer.Option("--why", help="The reason. The receipt stores it, so it must not repeat what is erased.")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Erase without asking for confirmation.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the receipt as one JSON document; requires --yes.")]
 
 
 @app.command()
 def record(
-    id: Annotated[str, typer.Argument(help="The record's id.")],  # noqa: A002 - what it is
+    id: Annotated[str, typer.Argument(help="Id of the record, a UUID.")],  # noqa: A002 - the argument's name in the help
     why: Why,
     yes: Yes = False,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """A record, with what was derived from it alone; an episode with all that happened in it."""
+    """Erase a record and the records derived from it alone; for an episode, also the records of its events."""
     _erase(Erase(record_id=parse_id(id, path=["ID"]), rationale=why), tenant, yes, json)
 
 
 @app.command()
 def entity(
-    id: Annotated[str, typer.Argument(help="The entity's id.")],  # noqa: A002 - what it is
+    id: Annotated[str, typer.Argument(help="Id of the entity, a UUID.")],  # noqa: A002 - the argument's name in the help
     why: Why,
     yes: Yes = False,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """An entity, with all records that are linked to it."""
+    """Erase an entity and all records linked to it."""
     _erase(Erase(entity_id=parse_id(id, path=["ID"]), rationale=why), tenant, yes, json)
 
 
 @app.command()
 def scope(
-    name: Annotated[str, typer.Argument(help="Just this scope; '' for what has none.")],
+    name: Annotated[str, typer.Argument(help="Exact name of the scope, such as project:x; '' for unscoped records.")],
     why: Why,
     yes: Yes = False,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """All records of a scope."""
+    """Erase all records of a scope."""
     _erase(Erase(scope=name, rationale=why), tenant, yes, json)
 
 
 @app.command("tenant")
 def tenant_(
-    name: Annotated[str, typer.Argument(help="Whose memories, keys and credentials go.")],
+    name: Annotated[str, typer.Argument(help="Name of the tenant whose records, keys and credentials are erased.")],
     why: Why,
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """All of a tenant: first its keys, so that copies elsewhere are noise; then everything it has."""
+    """Erase a tenant: first its keys, so that encrypted copies in backups are unreadable, then all its data."""
     _erase(Erase(tenant=name, rationale=why), name, yes, json)
 
 
 @app.command()
 def receipts(json: Json = False) -> None:
-    """The newest hundred receipts, those of erased tenants too."""
+    """List the newest 100 receipts of erasures, including those of erased tenants."""
 
     async def work(runtime: Runtime) -> list[Receipt]:
         return await runtime.erasure.receipts()
@@ -97,7 +101,7 @@ def receipts(json: Json = False) -> None:
 
 def _erase(request: Erase, tenant: str, yes: bool, json: bool) -> None:
     if json and not yes:
-        raise InvalidInput("--json: nobody can be asked; add --yes", path=["--yes"])
+        raise InvalidInput("--json cannot ask for confirmation; add --yes", path=["--yes"])
     request.check()
     trust = replace(SINGLE_USER, tenant=tenant)
 
@@ -106,9 +110,9 @@ def _erase(request: Erase, tenant: str, yes: bool, json: bool) -> None:
 
     found = with_runtime(look)
     if not json:
-        people.print(f"Erasing this {request.kind.label} takes {_records(found)} records:", _counts(found))
+        people.print(f"Erasing this {request.kind.label} erases {_records(found)} records:", _counts(found))
     if not yes:
-        typer.confirm("Nothing brings them back. Erase them?", abort=True)
+        typer.confirm("This cannot be undone. Erase them?", abort=True)
 
     async def work(runtime: Runtime) -> ErasureResult:
         return await _with_progress(
@@ -123,9 +127,9 @@ def _erase(request: Erase, tenant: str, yes: bool, json: bool) -> None:
         return
     people.print(f"Erased. Receipt {receipt.id}:", _counts(receipt.counts))
     for id_ in receipt.elsewhere:
-        people.print(f"  still names it: {id_}", highlight=False)
+        people.print(f"  record {id_} still mentions the name", highlight=False)
     if not receipt.elsewhere_complete:
-        people.print("  there may be more records that name it")
+        people.print("  More records may mention the name; the search stopped at its limit.")
 
 
 async def _with_progress(

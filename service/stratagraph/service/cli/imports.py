@@ -1,4 +1,4 @@
-"""`stratagraph import`: what already happened becomes memory."""
+"""`stratagraph import`: make records from git repositories and agent conversations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from rich.table import Table
 from stratagraph.memory.capture.request import Retention
 from stratagraph.memory.imports.git_history import import_history, open_repository
 from stratagraph.memory.imports.progress import Advance, ImportSummary
-from stratagraph.memory.imports.traces import count_lines, import_traces
+from stratagraph.memory.imports.trace_files import count_lines
+from stratagraph.memory.imports.traces import import_traces
+from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import errors, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import DeletionPolicy
@@ -23,27 +25,28 @@ from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import SINGLE_USER, Trust
 
 app = typer.Typer(
-    help="Bring in what already happened. An import may be interrupted and run again: nothing is stored twice. What it"
-    " brings is kept until deleted, with a half-life of 30 days, unless the options say otherwise.",
+    help="Import a git history or agent conversations. After an interruption, run the same command again: it stores no"
+    " record twice. Imported records have a half-life of 30 days and are never pruned; the options change both."
+    "\n\nExample: stratagraph import git . --scope project:x",
     no_args_is_help=True,
 )
-Tenant = Annotated[str, typer.Option(help="Whose memories.")]
-Scope = Annotated[str | None, typer.Option(help="Scope of what is imported, such as project:x. Default: unscoped.")]
-HalfLife = Annotated[float, typer.Option(help="Days until its salience has halved.")]
-Prune = Annotated[bool, typer.Option("--auto-prune", help="Let it go by itself once its salience has decayed.")]
-Json = Annotated[bool, typer.Option("--json", help="For programs; no progress bar.")]
+Scope = Annotated[str | None, typer.Option(help="Scope of the imported records, such as project:x. Default: unscoped.")]
+HalfLife = Annotated[float, typer.Option(help="Days in which the salience halves, above 0 and below 100000.")]
+Prune = Annotated[
+    bool, typer.Option("--auto-prune", help="Let the service prune the records once their salience has decayed.")
+]
 
 
 @app.command()
 def git(
-    path: Annotated[Path, typer.Argument(help="Any git repository.")],
+    path: Annotated[Path, typer.Argument(help="Directory of a git repository.")],
     scope: Scope = None,
     tenant: Tenant = "default",
     half_life_days: HalfLife = 30,
     auto_prune: Prune = False,
     json: Json = False,
 ) -> None:
-    """A repository's history: commits as episodes that follow each other; authors, files and issues as entities."""
+    """Import a git history: each commit becomes an episode, and its author, files and issues become entities."""
     retention = _retention(half_life_days, auto_prune)
 
     async def work(runtime: Runtime) -> ImportSummary:
@@ -62,13 +65,16 @@ def git(
 @app.command()
 def traces(
     file: Annotated[
-        Path, typer.Argument(help="JSON lines: {messages: [{role, content, tool_calls?, tool_call_id?}]}.")
+        Path,
+        typer.Argument(
+            help="JSON lines, one conversation each: {messages: [{role, content, tool_calls?, tool_call_id?}]}."
+        ),
     ],
     outcome_field: Annotated[
         str | None,
         typer.Option(
-            help="The field that tells how it ended: success, failure, partial, a boolean, or 0 to 1."
-            " Default: outcome, reward or success, whichever is there."
+            help="Field with the outcome: success, failure, partial, a boolean, or a number from 0 to 1."
+            " Default: the first of outcome, reward and success that is present."
         ),
     ] = None,
     scope: Scope = None,
@@ -77,7 +83,7 @@ def traces(
     auto_prune: Prune = False,
     json: Json = False,
 ) -> None:
-    """Agent conversations in the chat-completions form: closed episodes with tool graph and outcome."""
+    """Import agent conversations (chat completions): each becomes a closed episode with its tool graph and outcome."""
     retention = _retention(half_life_days, auto_prune)
 
     async def work(runtime: Runtime) -> ImportSummary:
@@ -100,13 +106,15 @@ def traces(
 
 
 def _importer(tenant: str) -> Trust:
-    """Whoever may run this command beside the database may write all of it."""
+    """The trust of an import: full access to the tenant, since the command runs with access to the database."""
     return replace(SINGLE_USER, tenant=tenant, actor="import")
 
 
 def _retention(half_life_days: float, auto_prune: bool) -> Retention:
     if not 0 < half_life_days < 100_000:
-        raise InvalidInput("--half-life-days: must be more than 0", path=["--half-life-days"])
+        raise InvalidInput(
+            f"--half-life-days: {half_life_days:g} is not above 0 and below 100000", path=["--half-life-days"]
+        )
     return Retention(
         half_life_s=max(1.0, timedelta(days=half_life_days).total_seconds()),
         deletion_policy=DeletionPolicy.AUTO_PRUNE if auto_prune else DeletionPolicy.MANUAL_ONLY,
@@ -128,10 +136,10 @@ def _show(summary: ImportSummary, items: str, json: bool) -> None:
         return
     table = Table(show_header=False, box=None)
     table.add_row(items, str(summary.items))
-    table.add_row("captured", f"{summary.captured}, {summary.replayed} were there already")
-    made = ", ".join(f"{count} {name}" for name, count in sorted(summary.records.items())) or "none"
-    table.add_row("new records", made)
+    table.add_row("captured", f"{summary.captured}; {summary.replayed} had been imported before")
+    new = ", ".join(f"{count} {name}" for name, count in sorted(summary.records.items())) or "none"
+    table.add_row("new records", new)
     table.add_row("relations", str(summary.edges))
     for reason, count in summary.skipped.items():
-        table.add_row("left out", f"{count} {reason}")
+        table.add_row("skipped", f"{count} {reason}")
     people.print(table)

@@ -39,20 +39,16 @@ def list_(json: Json = False) -> None:
     if json:
         print_json(found)
         return
-    table = Table("job", "every", "last run", "took", "result", "next run", "runs", "failed", "set aside")
+    table = Table(Column("job", no_wrap=True), "every", "last run", "result", "next run")
     for one in found:
-        last = f"{one['finished_at']:%Y-%m-%d %H:%M:%S}" if one["finished_at"] else "never"
         result = one["error"] or ", ".join(f"{name} {count}" for name, count in one["result"].items() if count) or "–"
+        aside = f"; {one['set_aside']} set aside" if one["set_aside"] else ""
         table.add_row(
             one["name"],
             f"{one['interval_s']:g} s",
-            last,
-            f"{one['took_s']:.2f} s" if one["took_s"] is not None else "–",
-            result,
-            f"running on {one['owner']}" if one["is_running"] else f"{one['next_run_at']:%Y-%m-%d %H:%M:%S}",
-            str(one["runs"]),
-            str(one["failed_runs"]),
-            str(one["set_aside"]),
+            f"{one['finished_at']:%m-%d %H:%M:%S}" if one["finished_at"] else "never",
+            result + aside,
+            "running" if one["is_running"] else f"{one['next_run_at']:%m-%d %H:%M:%S}",
         )
     people.print(table)
 

@@ -1,4 +1,4 @@
-"""`stratagraph keys`: the keys that encryption at rest uses."""
+"""`stratagraph keys`: make a master key, list the keys of encryption at rest, rotate them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from stratagraph.service.cli.options import Json
 from stratagraph.service.cli.output import errors, people, print_json, with_runtime
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime, open_runtime
@@ -24,23 +25,23 @@ from stratagraph.store.model.errors import InvalidInput, Misconfigured
 from stratagraph.store.records.key_rotation import KeyUse, Rotated, Rotation
 
 app = typer.Typer(
-    help="Encryption at rest: make a master key, see which keys are in use, rotate them. docs/encryption.md explains.",
+    help="Make a master key, list the keys that encrypt records at rest, and rotate them. docs/encryption.md explains"
+    " the keys.",
     no_args_is_help=True,
 )
 _HOOK = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 KINDS = ("records", "history", "notes", "candidates", "artifacts")
-Json = Annotated[bool, typer.Option("--json", help="For programs; no progress bar.")]
 
 
 @app.command()
 def generate() -> None:
-    """Print a new master key, for STRATAGRAPH_MASTER_KEY or a file. Keep it apart from the database and its backups."""
+    """Print a new master key for STRATAGRAPH_MASTER_KEY or a key file. Store it apart from the database's backups."""
     typer.echo(new_master_key())
 
 
 @app.command("list")
 def list_(json: Json = False) -> None:
-    """List every tenant's data keys: their age, the master key that wraps them, and how much each seals."""
+    """List the data keys of each tenant: age, the master key that wraps each, and the rows that each encrypts."""
 
     async def work(runtime: Runtime) -> list[KeyUse]:
         return await _rotation(runtime).list_keys()
@@ -58,29 +59,31 @@ def list_(json: Json = False) -> None:
             f"{(now - use.created_at).days} days",
             use.wrapped_by,
             *(str(use.rows.get(kind, 0)) for kind in KINDS),
-            "newest" if use.newest else "old; `stratagraph keys rotate` goes on",
+            "newest" if use.newest else "old; `stratagraph keys rotate` replaces it",
         )
     people.print(table)
     if not uses:
-        people.print("Nothing is encrypted yet: a tenant's first key is made with its first sensitive memory.")
+        people.print("No keys yet: a tenant's first key is made when its first record to be encrypted is stored.")
 
 
 @app.command()
 def rotate(
-    tenant: Annotated[str | None, typer.Option(help="Just this tenant's data keys. Default: every tenant's.")] = None,
+    tenant: Annotated[
+        str | None, typer.Option(help="Rotate only this tenant's data keys. Default: those of all tenants.")
+    ] = None,
     master_from: Annotated[
         str | None,
         typer.Option(
-            help="Exchange the master key instead: the file with the previous one, or its module:factory. The current"
-            " settings give the new one. STRATAGRAPH_PREVIOUS_MASTER_KEY does the same."
+            help="Exchange the master key instead: the file of the previous one, or its module:factory. The settings"
+            " give the new one. Setting STRATAGRAPH_PREVIOUS_MASTER_KEY has the same effect."
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make a new data key for each tenant and seal everything with it; services go on meanwhile.
+    """Make a new data key for each tenant and encrypt its rows with it. Services may run during the rotation.
 
-    May be interrupted and run again: it goes on where it was. What is not encrypted yet, though its sensitivity asks
-    for it, is encrypted too. Exchanging the master key leaves the data keys as they are and wraps them anew.
+    After an interruption, run the command again to continue. Rows that the settings want encrypted, but that are not,
+    are encrypted too. Exchanging the master key keeps the data keys and wraps them with the new master key.
     """
     settings = Settings.load()
     set_up_logs(settings.log_level if settings.log_level != "info" else "warning")
@@ -88,8 +91,8 @@ def rotate(
     exchange = previous is not None or settings.previous_master_key is not None
     if exchange and tenant is not None:
         raise InvalidInput(
-            "--tenant: the master key is one for all tenants; leave --tenant out to exchange it, or unset"
-            " STRATAGRAPH_PREVIOUS_MASTER_KEY to rotate data keys",
+            "--tenant: all tenants share one master key. Leave --tenant out to exchange it, or unset"
+            " STRATAGRAPH_PREVIOUS_MASTER_KEY to rotate the tenant's data keys",
             path=["--tenant"],
         )
 
@@ -102,27 +105,30 @@ def rotate(
         if json:
             print_json({"rewrapped": done})
         else:
-            people.print(f"{done} keys are wrapped by the new master key now; the previous one is not needed any more.")
+            people.print(f"{done} keys are now wrapped by the new master key. The previous one is no longer needed.")
         return
     if json:
         print_json([asdict(rotated) for rotated in done])
         return
     for rotated in done:
-        went = "went on with" if rotated.continued else "made"
+        started = "continued with" if rotated.continued else "made"
         people.print(
-            f"{rotated.tenant}: {went} key {rotated.key}, sealed {rotated.resealed} rows, dropped {rotated.dropped} old"
-            " keys",
+            f"{rotated.tenant}: {started} key {rotated.key}, encrypted {rotated.resealed} rows, deleted"
+            f" {rotated.dropped} old keys",
             highlight=False,
         )
     if not done:
-        people.print("Nothing is encrypted, so there is no key to rotate.")
+        people.print("There is no key to rotate, since no row is encrypted.")
 
 
 async def _rotate(runtime: Runtime, name: str | None, *, quiet: bool) -> list[Rotated]:
     rotation = _rotation(runtime)
     tenants = await rotation.tenants(name)
     if name is not None and not tenants:
-        raise InvalidInput(f"--tenant: there is no tenant {name!r}", path=["--tenant"])
+        raise InvalidInput(
+            f"--tenant: there is no tenant {name!r}; `stratagraph keys list` prints the names of those with keys",
+            path=["--tenant"],
+        )
     if runtime.directory.vault.master is None:
         raise _no_master_key()
     waiting = [(tenant, await rotation.count_rows_to_seal(tenant)) for tenant in tenants]
@@ -162,4 +168,4 @@ def _progress(quiet: bool) -> Progress:
 
 
 def _no_master_key() -> Misconfigured:
-    return Misconfigured("There is no master key: set STRATAGRAPH_MASTER_KEY (`stratagraph keys generate` makes one).")
+    return Misconfigured("No master key is set. Set STRATAGRAPH_MASTER_KEY; `stratagraph keys generate` makes one.")

@@ -1,7 +1,4 @@
-"""`stratagraph neo4j start|stop|status`: a Neo4j for the graph mirror, on this machine, without Docker.
-
-`kit` writes what people take along into Neo4j Browser.
-"""
+"""`stratagraph neo4j`: run a local Neo4j for the mirror without Docker; write the kit for Neo4j Browser."""
 
 from __future__ import annotations
 
@@ -20,47 +17,49 @@ from stratagraph.store.model.errors import StratagraphError
 if TYPE_CHECKING:
     from stratagraph.service.local_neo4j import LocalNeo4j, LocalServer
 
-NOT_RUNNING = 3  # as `systemctl status` says it
-CONFIGURED_ANSWERS_S = 5
+NOT_RUNNING = 3  # the exit code of `systemctl status` for a stopped service
+CONFIGURED_TIMEOUT_S = 5
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help=(
-        "A Neo4j on this machine for the graph mirror, without Docker.\n\n"
-        "`start` gets Neo4j Community with Maven (about 120 MB, once per version) and starts it in the background: "
-        "on loopback only, on free ports, without authentication, with 512 MB of heap. It keeps running until "
-        "`stop`. Its data lie in neo4j/ under STRATAGRAPH_DATA_DIR (by default .stratagraph in the current "
-        "folder) and survive a stop; the ports may change.\n\n"
-        "It needs a JDK 17 or newer and Maven. Java 17 to 21 runs Neo4j 5.26; the first start takes the newest "
-        "line that your Java runs, and later ones stay with the line that has the data, unless --version asks for "
-        "another. To use a server you have, set STRATAGRAPH_NEO4J_URI (and STRATAGRAPH_NEO4J_USER, "
-        "STRATAGRAPH_NEO4J_PASSWORD) instead; in containers, `docker compose up neo4j`.\n\n"
-        "Example: stratagraph neo4j start --browser, then open the page it prints and press Connect; "
-        "stratagraph neo4j kit gives you colours and saved queries for it."
+        "Run a Neo4j for the mirror on this machine, without Docker.\n\n"
+        "`start` downloads Neo4j Community with Maven (about 120 MB, once per version) and starts it in the "
+        "background: on loopback only, on free ports, without authentication, with 512 MB of heap. It runs until "
+        "`stop`. Its data are in neo4j/ under STRATAGRAPH_DATA_DIR (by default .stratagraph in the current folder) "
+        "and survive a stop; the ports may change.\n\n"
+        "It needs Maven and a JDK 17 or newer; Neo4j 5.26 runs on Java 17 to 21, Neo4j 2026 on Java 21 or newer. "
+        "The first start takes the newest line that your Java runs. Later starts take the line of the data, unless "
+        "--version names another. To use a server of your own, set STRATAGRAPH_NEO4J_URI (and "
+        "STRATAGRAPH_NEO4J_USER, STRATAGRAPH_NEO4J_PASSWORD) instead; in containers, `docker compose up neo4j`.\n\n"
+        "Example: run `stratagraph neo4j start --browser`, open the page that it prints and press Connect. "
+        "`stratagraph neo4j kit` writes colours and saved queries for that page."
     ),
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object: running, bolt, browser, version, pid.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object with running, bolt, browser, version and pid.")
+]
 
 
 @app.command()
 def start(
     browser: Annotated[
-        bool, typer.Option("--browser", help="Serve Neo4j Browser too; a server without it is restarted.")
+        bool, typer.Option("--browser", help="Serve Neo4j Browser too. Restarts a server that runs without it.")
     ] = False,
     version: Annotated[
         str | None,
         typer.Option(
             "--version",
             metavar="X",
-            help="A 5.26.x or 2026.x; by default the line that has the data, at first the newest your Java runs.",
+            help="Version to run, 5.26.x or 2026.x. Default: the line of the data, or the newest that your Java runs.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Start the server, or report the one that runs, once it answers."""
-    with _errors_told():
+    """Start the server and print its addresses once it answers; if it is running, only print them."""
+    with _errors_reported():
         settings = Settings.load()
         if settings.neo4j_uri is not None:
             running = _configured_runs(settings.neo4j_uri, settings)
@@ -79,22 +78,22 @@ def start(
 
 @app.command()
 def stop(as_json: AsJson = False) -> None:
-    """Stop the server; its data stay. Fine to call when none runs."""
-    with _errors_told():
+    """Stop the server and keep its data. Exits 0 also when none is running."""
+    with _errors_reported():
         settings = Settings.load()
         stopped = _local(settings).stop()
         if as_json:
             _print_json(running=False)
         elif stopped:
-            typer.echo("Neo4j has stopped; its data stay.")
+            typer.echo("Neo4j has stopped; its data remain.")
         else:
             typer.echo("No local Neo4j was running.")
 
 
 @app.command()
 def status(as_json: AsJson = False) -> None:
-    """Say which server is used; exit code 3 if it does not run."""
-    with _errors_told():
+    """Print which server is used and whether it is running. Exits 3 if it is not."""
+    with _errors_reported():
         settings = Settings.load()
         if settings.neo4j_uri is not None:
             running = _configured_runs(settings.neo4j_uri, settings)
@@ -115,30 +114,32 @@ def status(as_json: AsJson = False) -> None:
 @app.command()
 def kit(
     to: Annotated[
-        Path, typer.Option("--to", metavar="DIR", help="The folder; what is there of it is replaced.")
+        Path, typer.Option("--to", metavar="DIR", help="Folder to write; existing files of the kit are replaced.")
     ] = Path("neo4j-kit"),
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object: style, queries (one file for all), folder, roles.")
+        bool, typer.Option("--json", help="Print one JSON object with the paths style, queries, folder and roles.")
     ] = False,
 ) -> None:
     """Write a style sheet and saved queries for Neo4j Browser, and role statements for Enterprise.
 
-    They are made for Neo4j Browser 5, whichever server it looks at. Needs no database.
+    The files are for Neo4j Browser 5, with any server. The command needs no database.
     """
     from stratagraph.graph_sync.browser import BUNDLE_FOLDER, saved_queries, write_kit
 
-    with _errors_told():
+    with _errors_reported():
         style, queries, folder, roles = write_kit(to)
     if as_json:
         written = {"style": str(style), "queries": str(queries), "folder": str(folder), "roles": str(roles)}
         typer.echo(json.dumps(written))
         return
     saved = saved_queries()
-    typer.echo("Open Neo4j Browser, connect, and drag these two files onto its page, one after the other:")
+    typer.echo("Open Neo4j Browser, connect, and drag these two files onto its page, one at a time:")
     typer.echo(f"  {style}  colours and captions")
-    typer.echo(f"  {queries}  {len(saved)} saved queries; see the star at the left, folder {BUNDLE_FOLDER}")
+    typer.echo(
+        f"  {queries}  {len(saved)} saved queries; they appear under the star at the left, folder {BUNDLE_FOLDER}"
+    )
     typer.echo(f'Then run "{saved[0].title}".')
-    typer.echo(f"The queries one by one are in {folder}; {roles} is for Neo4j Enterprise.")
+    typer.echo(f"{folder} has each query in a file of its own; {roles} is for Neo4j Enterprise.")
 
 
 def _local(settings: Settings) -> LocalNeo4j:
@@ -154,32 +155,32 @@ def _configured_runs(uri: str, settings: Settings) -> bool:
     if settings.neo4j_user is not None:
         password = settings.neo4j_password.get_secret_value() if settings.neo4j_password is not None else ""
         auth = (settings.neo4j_user, password)
-    return answers(uri, auth=auth, within_s=CONFIGURED_ANSWERS_S)
+    return answers(uri, auth=auth, within_s=CONFIGURED_TIMEOUT_S)
 
 
 def _print_local(server: LocalServer, as_json: bool) -> None:
     if as_json:
         _print_json(running=True, bolt=server.bolt, browser=server.browser, version=server.version, pid=server.pid)
         return
-    typer.echo(f"Neo4j {server.version} runs (process {server.pid}).")
+    typer.echo(f"Neo4j {server.version} is running (process {server.pid}).")
     typer.echo(f"  Bolt     {server.bolt}")
     if server.browser is not None:
         typer.echo(f"  Browser  {server.browser}  (connect with: No authentication)")
     else:
-        typer.echo("  Browser  off; to have it: stratagraph neo4j start --browser")
+        typer.echo("  Browser  off; to turn it on: stratagraph neo4j start --browser")
     typer.echo(f"  Files    {server.home}")
 
 
-def _print_configured(uri: str, running: bool, as_json: bool, then: str | None = None) -> None:
+def _print_configured(uri: str, running: bool, as_json: bool, note: str | None = None) -> None:
     if as_json:
         _print_json(running=running, bolt=uri)
         return
-    told = f"; {then}" if then else ""
-    typer.echo(f"STRATAGRAPH_NEO4J_URI is set, so the server at {uri} is used{told}.")
+    suffix = f"; {note}" if note else ""
+    typer.echo(f"STRATAGRAPH_NEO4J_URI is set, so the server at {uri} is used{suffix}.")
     if not running:
         typer.echo(
             "It does not answer. Check the address, STRATAGRAPH_NEO4J_USER and STRATAGRAPH_NEO4J_PASSWORD, "
-            "or unset STRATAGRAPH_NEO4J_URI to use a local one."
+            "or unset STRATAGRAPH_NEO4J_URI to use a local server."
         )
 
 
@@ -195,7 +196,7 @@ def _print_json(
 
 
 @contextmanager
-def _errors_told() -> Iterator[None]:
+def _errors_reported() -> Iterator[None]:
     try:
         yield
     except StratagraphError as e:

@@ -1,4 +1,4 @@
-"""What the commands share: where people read, where programs read, and how an error is told."""
+"""Output and set-up that all commands share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import orjson
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime, open_runtime
@@ -18,20 +19,21 @@ from stratagraph.store.model.errors import StratagraphError
 people = Console(stderr=False)
 errors = Console(stderr=True)
 T = TypeVar("T")
-ID_WIDTH = 36  # an id is of no use when it is cut
+ID_WIDTH = 36  # characters of a UUID; an id must not be cut off
 
 
-def explain(error: StratagraphError) -> None:
-    errors.print(f"[bold red]{error.code.lower().replace('_', ' ')}[/]: {_plain(error.message)}", highlight=False)
+def print_error(error: StratagraphError) -> None:
+    """Print the error's code and message to standard error."""
+    errors.print(f"[bold red]{error.code.lower().replace('_', ' ')}[/]: {escape(error.message)}", highlight=False)
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output, and nothing else."""
+    """Print one JSON document to standard output."""
     typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode())
 
 
 def with_runtime(work: Callable[[Runtime], Awaitable[T]]) -> T:
-    """Run `work` on the database of the settings: that of the running service, or one started for the occasion."""
+    """Run `work` and return its result; start the embedded Postgres for it unless a service already runs it."""
     settings = Settings.load()
     set_up_logs(settings.log_level if settings.log_level != "info" else "warning")
 
@@ -40,7 +42,3 @@ def with_runtime(work: Callable[[Runtime], Awaitable[T]]) -> T:
             return await work(runtime)
 
     return asyncio.run(run())
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", "\\[")

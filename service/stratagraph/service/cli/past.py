@@ -1,4 +1,4 @@
-"""`stratagraph history` and `stratagraph forget-preview`: what was, and what will be gone."""
+"""`stratagraph history`: a record's versions. `stratagraph forget-preview`: the records to be pruned next."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from stratagraph.memory.forgetting import Preview
 from stratagraph.memory.lookup import History
+from stratagraph.service.cli.options import Json, RecordId, Tenant
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.show import as_json, line
 from stratagraph.service.runtime import Runtime
@@ -23,20 +24,22 @@ from stratagraph.store.model.trust import SINGLE_USER
 
 
 def instant(text: str, name: str) -> datetime:
-    """An RFC 3339 instant; without an offset it is UTC."""
+    """Parse an RFC 3339 instant, in UTC where it has no offset. Raises InvalidInput, which names the option `name`."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidInput(f"{name}: {text!r} is no instant; write 2026-11-21T12:00:00Z", path=[name]) from None
+        raise InvalidInput(
+            f"{name}: {text!r} is not an instant; write one such as 2026-11-21T12:00:00Z", path=[name]
+        ) from None
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 def history(
-    record: Annotated[str, typer.Argument(metavar="RECORD_ID", help="The record's id.")],
-    tenant: Annotated[str, typer.Option(help="Whose memories.")] = "default",
-    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    record: RecordId,
+    tenant: Tenant = "default",
+    json: Json = False,
 ) -> None:
-    """What a record was, version by version, and who did what to it, why."""
+    """Print a record's newest 100 versions, and its audit log: who changed it, when and why."""
     id_ = parse_id(record, path=["RECORD_ID"])
 
     async def work(runtime: Runtime) -> tuple[History, list[AuditEntry]]:
@@ -82,12 +85,12 @@ def history(
 
 
 def forget_preview(
-    days: Annotated[float, typer.Option(help="How far ahead.")] = 30.0,
-    first: Annotated[int, typer.Option(help="How many are listed, 1 to 100.")] = 20,
-    tenant: Annotated[str, typer.Option(help="Whose memories.")] = "default",
-    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    days: Annotated[float, typer.Option(help="Days from now to look ahead.")] = 30.0,
+    first: Annotated[int, typer.Option(help="Number of records to list, 1 to 100.")] = 20,
+    tenant: Tenant = "default",
+    json: Json = False,
 ) -> None:
-    """What will have been forgotten by then, if nothing happens meanwhile. Changes nothing."""
+    """List the records that will be pruned within --days, unless they are used or changed before. Changes nothing."""
 
     async def work(runtime: Runtime) -> Preview:
         until = datetime.now(UTC) + timedelta(days=days, seconds=1)
@@ -102,8 +105,8 @@ def forget_preview(
             }
         )
         return
-    people.print(f"{found.total} records will have faded within {days:g} days.")
+    people.print(f"{found.total} records will be pruned within {days:g} days.")
     for item in found.items:
         people.print(Text(f"{item.due_at:%Y-%m-%d %H:%M} ", style="dim"), line(item.record), soft_wrap=True)
     if found.has_next:
-        people.print("and more", style="dim")
+        people.print("More records follow; list up to 100 with --first.", style="dim")

@@ -1,4 +1,4 @@
-"""`stratagraph revise`: changing what is remembered, with a reason and a trace."""
+"""`stratagraph revise`: change records, with a reason that the audit log keeps."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from stratagraph.memory.revise.request import (
 )
 from stratagraph.memory.revise.service import Revised
 from stratagraph.memory.revision_impact import RevisionImpact
+from stratagraph.service.cli.options import Json, RecordId, Tenant
 from stratagraph.service.cli.output import people, print_json, with_runtime
-from stratagraph.service.cli.show import as_json, line, revised_json, tell
+from stratagraph.service.cli.show import as_json, line, print_revised, revised_json
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.errors import InvalidInput
@@ -34,26 +35,24 @@ from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.trust import SINGLE_USER
 
 app = typer.Typer(
-    help="Change what is remembered. Every change takes a reason (--why), is one transaction, and stays in the audit"
-    " log. `stratagraph ask` and `stratagraph history` show the ids.",
+    help="Change a record. Each command requires a reason (--why), runs in one transaction and writes to the audit log."
+    " `stratagraph ask --json` prints the ids of records; docs/revising.md explains each change."
+    "\n\nExample: stratagraph revise retract RECORD_ID --why 'she left in May'",
     no_args_is_help=True,
 )
 
-Id = Annotated[str, typer.Argument(metavar="RECORD_ID", help="The record's id.")]
-Why = Annotated[str, typer.Option("--why", help="The reason; kept in the audit log.")]
+Why = Annotated[str, typer.Option("--why", help="The reason; the audit log stores it.")]
 Version = Annotated[
-    int | None, typer.Option("--expected-version", help="Refuse where the record's version is another by now.")
+    int | None, typer.Option("--expected-version", help="Refuse the change unless the record has this version.")
 ]
 Evidence = Annotated[
     list[str] | None,
-    typer.Option("--evidence", help="A source as KIND:REF, such as human:ticket-7; may be repeated."),
+    typer.Option("--evidence", help="A source as KIND:REF, such as human:ticket-7. Repeat the option for more."),
 ]
 Payload = Annotated[str, typer.Option("--payload", help="The new payload: JSON, @FILE, or - for standard input.")]
-Tenant = Annotated[str, typer.Option(help="Whose memories.")]
-Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
-def _do(request: Revise, tenant: str, json: bool) -> None:
+def _revise(request: Revise, tenant: str, json: bool) -> None:
     async def work(runtime: Runtime) -> Revised:
         return await runtime.revision.revise(replace(SINGLE_USER, tenant=tenant), request)
 
@@ -61,7 +60,7 @@ def _do(request: Revise, tenant: str, json: bool) -> None:
     if json:
         print_json(revised_json(revised))
     else:
-        tell(revised)
+        print_revised(revised)
 
 
 def _id(text: str, name: str = "RECORD_ID") -> Any:
@@ -69,14 +68,14 @@ def _id(text: str, name: str = "RECORD_ID") -> Any:
 
 
 def _object(text: str, name: str) -> dict[str, Any]:
-    """A JSON object, from the command line, a file or standard input."""
+    """Parse a JSON object given as text, as @FILE, or as - for standard input. `name` is the option, for errors."""
     try:
         raw = sys.stdin.read() if text == "-" else Path(text[1:]).read_text() if text.startswith("@") else text
         value = orjson.loads(raw)
     except OSError as error:
         raise InvalidInput(f"{name}: {text[1:]} cannot be read: {error.strerror}", path=[name]) from error
     except orjson.JSONDecodeError as error:
-        raise InvalidInput(f"{name}: is not JSON: {error}", path=[name]) from error
+        raise InvalidInput(f"{name}: not valid JSON: {error}", path=[name]) from error
     if not isinstance(value, dict):
         raise InvalidInput(f"{name}: must be a JSON object", path=[name])
     return value
@@ -94,7 +93,7 @@ def _sources(given: list[str] | None) -> tuple[dict[str, Any], ...]:
 
 @app.command()
 def supersede(
-    record: Id,
+    record: RecordId,
     payload: Payload,
     why: Why,
     evidence: Evidence = None,
@@ -102,8 +101,8 @@ def supersede(
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """A new payload takes the record's place. A fact needs --evidence."""
-    _do(
+    """Replace a record by a new one with --payload; the old one becomes superseded. A fact needs --evidence."""
+    _revise(
         Supersede(
             record_id=_id(record),
             payload=_object(payload, "--payload"),
@@ -118,17 +117,17 @@ def supersede(
 
 @app.command()
 def fork(
-    record: Id,
+    record: RecordId,
     payload: Payload,
-    conditions: Annotated[str, typer.Option(help='When the variant holds: JSON such as {"env": "dev"}.')],
+    conditions: Annotated[str, typer.Option(help='When the variant holds: a JSON object such as {"env": "dev"}.')],
     why: Why,
     evidence: Evidence = None,
     expected_version: Version = None,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """A variant beside the record, for conditions under which the record does not hold."""
-    _do(
+    """Add a variant of a record that holds under --conditions, under which the record itself does not hold."""
+    _revise(
         Fork(
             record_id=_id(record),
             payload=_object(payload, "--payload"),
@@ -144,16 +143,16 @@ def fork(
 
 @app.command()
 def contest(
-    record: Id,
+    record: RecordId,
     why: Why,
-    by: Annotated[str | None, typer.Option(help="The id of a record that says otherwise.")] = None,
+    by: Annotated[str | None, typer.Option(help="Id of a record that contradicts this one.")] = None,
     evidence: Evidence = None,
     expected_version: Version = None,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """The record is in doubt, because of another record (--by) or of --evidence."""
-    _do(
+    """Mark a record as contested, because of another record (--by) or of --evidence."""
+    _revise(
         Contest(
             record_id=_id(record),
             contesting_id=_id(by, "--by") if by is not None else None,
@@ -168,15 +167,17 @@ def contest(
 
 @app.command()
 def resolve(
-    record: Id,
+    record: RecordId,
     why: Why,
-    winner: Annotated[str | None, typer.Option(help="Which holds. Left out: none, and all are retracted.")] = None,
+    winner: Annotated[
+        str | None, typer.Option(help="Id of the record that holds. Without it, none holds and all are retracted.")
+    ] = None,
     expected_version: Version = None,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """The doubt about a record is over."""
-    _do(
+    """End the dispute about a contested record: --winner becomes active, the others are retracted."""
+    _revise(
         ResolveContest(
             record_id=_id(record),
             winner_id=_id(winner, "--winner") if winner is not None else None,
@@ -190,24 +191,31 @@ def resolve(
 
 @app.command()
 def retract(
-    record: Id, why: Why, expected_version: Version = None, tenant: Tenant = "default", json: Json = False
+    record: RecordId, why: Why, expected_version: Version = None, tenant: Tenant = "default", json: Json = False
 ) -> None:
-    """The record was wrong, and nothing takes its place. `revise impact` shows beforehand what rests on it."""
-    _do(Retract(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
+    """Mark a record as wrong, without a replacement. `revise impact` lists the records derived from it."""
+    _revise(Retract(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
 
 
 @app.command()
 def merge(
-    records: Annotated[list[str], typer.Argument(metavar="RECORD_ID...", help="Two to fifty ids; the first leads.")],
+    records: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RECORD_ID...", help="Ids of 2 to 50 records. The most sensitive one leads; of several, the first."
+        ),
+    ],
     why: Why,
-    payload: Annotated[str | None, typer.Option(help="What they say together: JSON, @FILE or -.")] = None,
+    payload: Annotated[
+        str | None, typer.Option(help="Payload of the merged record: JSON, @FILE, or - for standard input.")
+    ] = None,
     expected_version: Version = None,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """Records that say the same become one."""
+    """Merge records with the same content into one."""
     ids = [_id(record) for record in records]
-    _do(
+    _revise(
         Merge(
             record_id=ids[0],
             others=tuple(ids[1:]),
@@ -222,49 +230,53 @@ def merge(
 
 @app.command()
 def delete(
-    record: Id, why: Why, expected_version: Version = None, tenant: Tenant = "default", json: Json = False
+    record: RecordId, why: Why, expected_version: Version = None, tenant: Tenant = "default", json: Json = False
 ) -> None:
-    """The record goes, with its history; a tombstone and its audit log stay."""
-    _do(Delete(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
+    """Delete a record with its history; a tombstone and the audit log remain."""
+    _revise(Delete(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
 
 
 @app.command()
 def reinforce(
-    record: Id, why: Why, expected_version: Version = None, tenant: Tenant = "default", json: Json = False
+    record: RecordId, why: Why, expected_version: Version = None, tenant: Tenant = "default", json: Json = False
 ) -> None:
-    """The record matters more."""
-    _do(Reinforce(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
+    """Raise a record's salience."""
+    _revise(Reinforce(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
 
 
 @app.command()
 def penalize(
-    record: Id,
-    amount: Annotated[float, typer.Argument(help="By how much salience falls, at least 0.")],
+    record: RecordId,
+    amount: Annotated[float, typer.Argument(help="Amount to subtract from the salience, at least 0.")],
     why: Why,
     expected_version: Version = None,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """The record matters less, but never less than its floor."""
-    _do(Penalize(record_id=_id(record), amount=amount, rationale=why, expected_version=expected_version), tenant, json)
+    """Lower a record's salience, but not below its floor."""
+    _revise(
+        Penalize(record_id=_id(record), amount=amount, rationale=why, expected_version=expected_version), tenant, json
+    )
 
 
 @app.command()
 def pin(
-    record: Id,
+    record: RecordId,
     why: Why,
-    off: Annotated[bool, typer.Option("--off", help="Let it decay again, from the value it has.")] = False,
+    off: Annotated[
+        bool, typer.Option("--off", help="End the pin: the salience decays again from its present value.")
+    ] = False,
     expected_version: Version = None,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """The record keeps the salience it has."""
-    _do(Pin(record_id=_id(record), pinned=not off, rationale=why, expected_version=expected_version), tenant, json)
+    """Keep a record's salience at its present value, without decay."""
+    _revise(Pin(record_id=_id(record), pinned=not off, rationale=why, expected_version=expected_version), tenant, json)
 
 
 @app.command()
-def impact(record: Id, tenant: Tenant = "default", json: Json = False) -> None:
-    """What retracting or correcting a record would do to all that was derived from it. Changes nothing."""
+def impact(record: RecordId, tenant: Tenant = "default", json: Json = False) -> None:
+    """List the records derived from a record, and whether each would become contested without it. Changes nothing."""
     id_ = _id(record)
 
     async def work(runtime: Runtime) -> tuple[list[RevisionImpact], bool]:
@@ -283,14 +295,14 @@ def impact(record: Id, tenant: Tenant = "default", json: Json = False) -> None:
         )
         return
     if not found:
-        people.print("Nothing was derived from it.")
+        people.print("No record was derived from it.")
     for one in found:
-        said = (
-            "[yellow]would be contested[/]: nothing else holds it"
+        verdict = (
+            "[yellow]would be contested[/]: no other source supports it"
             if one.becomes is not RecordState.ACTIVE
-            else f"[green]would stay[/]: {one.sources_left} other sources hold it"
+            else f"[green]would stay[/]: {one.sources_left} other sources support it"
         )
-        people.print(said)
+        people.print(verdict)
         people.print("  ", line(one.record), sep="", soft_wrap=True)
     if more:
-        people.print("There are more than were looked at.", style="dim")
+        people.print("More records were derived from it than this command examines.", style="dim")

@@ -17,13 +17,14 @@ from stratagraph.store.model.errors import InvalidInput
 
 def serve(
     only: Annotated[
-        list[str] | None, typer.Option(help="Run just this part: api, sync or jobs. May be given more than once.")
+        list[str] | None,
+        typer.Option(help="Run only this part: api, sync (the mirror worker) or jobs. Repeat the option for more."),
     ] = None,
 ) -> None:
-    """Run the service: GraphQL API, mirror worker and background jobs, until it is told to stop.
+    """Run the GraphQL API, the mirror worker and the background jobs until SIGTERM or Ctrl-C.
 
-    Without STRATAGRAPH_DATABASE_URL it brings its own Postgres, in STRATAGRAPH_DATA_DIR (.stratagraph). Neo4j is used
-    when STRATAGRAPH_NEO4J_URI is set or a local one runs (`stratagraph neo4j start`).
+    Without STRATAGRAPH_DATABASE_URL, the service starts its own Postgres in STRATAGRAPH_DATA_DIR (.stratagraph). It
+    mirrors into Neo4j when STRATAGRAPH_NEO4J_URI is set or a local server runs (`stratagraph neo4j start`).
     """
     from stratagraph.service.serving import serve as run_service
 
@@ -33,7 +34,7 @@ def serve(
 
 
 def schema() -> None:
-    """Print the GraphQL schema."""
+    """Print the GraphQL schema in schema definition language."""
     from stratagraph.graphql.schema import sdl
 
     typer.echo(sdl(), nl=False)
@@ -44,25 +45,26 @@ def _parts(only: list[str] | None) -> tuple[Part, ...]:
         return PARTS
     for name in only:
         if name not in PARTS:
-            raise InvalidInput(f"--only: {name!r} is none of {', '.join(PARTS)}", path=["only"])
+            raise InvalidInput(f"--only: {name!r} is not one of {', '.join(PARTS)}", path=["only"])
     return tuple(part for part in PARTS if part in only)
 
 
 def welcome(runtime: Runtime, url: str | None) -> None:
+    """Print the addresses, databases and callers of a service that is ready, and two commands to try next."""
     settings = runtime.settings
     lines = []
     if url is not None:
         lines += [f"GraphQL   {url}/graphql", f"In a browser   {url}/graphiql"]
     store = f"embedded Postgres in {settings.data_dir}" if settings.database_url is None else "STRATAGRAPH_DATABASE_URL"
-    lines.append(f"Truth     {store}")
+    lines.append(f"Records   {store}")
     if runtime.mirror is not None:
         lines.append(f"Mirror    Neo4j at {runtime.mirror.uri}")
     else:
-        lines.append("Mirror    none; `stratagraph neo4j start`, then start this again, to explore in Neo4j Browser")
+        lines.append("Mirror    none; to have one, run `stratagraph neo4j start` and restart this service")
     if settings.is_single_user:
-        lines.append("Callers   single-user mode: whoever reaches this loopback address, without a credential")
+        lines.append("Callers   single-user mode: any caller on this machine, without a credential")
     else:
-        lines.append("Callers   need a key: `stratagraph token create NAME --access write`")
+        lines.append("Callers   need an API key: `stratagraph token create NAME --access write`")
     if url is not None:
         lines += [
             "",

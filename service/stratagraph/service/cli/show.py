@@ -1,4 +1,4 @@
-"""How records and what was done to them are shown by more than one command."""
+"""Print records and revisions, for the commands that show them."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _COLOURS = {
 
 
 def line(record: MemoryRecord) -> Text:
-    """One record in one line: state, kind, name, id."""
-    said = Text.assemble(
+    """Format a record as one line: state, type, name, id, version, salience."""
+    text = Text.assemble(
         (f"{record.state.label:<10}", _COLOURS[record.state]),
         (f" {record.type.label} ", "cyan"),
         record.name or "(redacted)",
     )
-    said.append(f"  {record.id} v{record.version} salience {record.salience:.3f}", style="dim")
-    return said
+    text.append(f"  {record.id} v{record.version} salience {record.salience:.3f}", style="dim")
+    return text
 
 
 def as_json(record: MemoryRecord) -> Mapping[str, object]:
-    """One record for programs."""
+    """Return the JSON form of a record."""
     return {
         "id": record.id,
         "type": record.type.label,
@@ -50,19 +50,24 @@ def as_json(record: MemoryRecord) -> Mapping[str, object]:
     }
 
 
-def tell(revised: Revised) -> None:
-    """What a revision left, for people: the current record first, then all else that changed."""
+def print_revised(revised: Revised) -> None:
+    """Print the result of a revision: the current record first, then the other records that changed."""
     people.print(line(revised.record), soft_wrap=True)
     for record in revised.records:
         if record.id != revised.record.id:
             people.print(Text("  and ", style="dim"), line(record), sep="", soft_wrap=True)
     if revised.queued:
-        people.print(f"  {revised.queued} derived records are still to be looked at; `serve` does that by itself")
+        people.print(
+            f"  {revised.queued} derived records are queued for re-evaluation by the service (`stratagraph serve`)"
+        )
     if revised.replayed:
-        people.print(escape("  (this had been done before, under the same key)"), style="dim")
+        people.print(
+            escape("  (replayed: a request with the same idempotency key had already made this change)"), style="dim"
+        )
 
 
 def revised_json(revised: Revised) -> Mapping[str, object]:
+    """Return the JSON form of a revision's result."""
     return {
         "record": as_json(revised.record),
         "records": [as_json(record) for record in revised.records],

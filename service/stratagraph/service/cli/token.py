@@ -1,4 +1,4 @@
-"""`stratagraph token`: keys for those who call the API."""
+"""`stratagraph token`: make, list and revoke API keys."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 import typer
 from rich.table import Table
 
+from stratagraph.service.cli.options import Json
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import Access, Sensitivity
@@ -17,25 +18,38 @@ from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.trust import Trust
 
 app = typer.Typer(
-    help="Make, list and revoke API keys. A key fixes tenant, actor, access, highest sensitivity and scopes; a request"
-    " can narrow that, never widen it.",
+    help="Make, list and revoke API keys. A key fixes the caller's tenant, actor, access, highest sensitivity and"
+    " scopes. A request can narrow these, but not widen them."
+    "\n\nExample: stratagraph token create billing-agent --access write --scope project:billing",
     no_args_is_help=True,
 )
 
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="For people, and the actor in audit logs: the agent's name.")],
-    access: Annotated[str, typer.Option(help="read, write or admin.")] = "read",
-    max_sensitivity: Annotated[str, typer.Option(help="public, low, medium, high or hyper.")] = "low",
+    name: Annotated[
+        str, typer.Argument(help="Name of the key, such as the agent's name. Audit logs show it as the actor.")
+    ],
+    access: Annotated[
+        str,
+        typer.Option(
+            help="read; write, which can change and erase records; or admin, which can also erase scopes and tenants."
+        ),
+    ] = "read",
+    max_sensitivity: Annotated[
+        str, typer.Option(help="Highest sensitivity that the key may read in full: public, low, medium, high or hyper.")
+    ] = "low",
     scope: Annotated[
-        list[str] | None, typer.Option(help="A scope it may see, such as project:x; may be repeated. '*' for all.")
+        list[str] | None,
+        typer.Option(help="A scope that the key may use, such as project:x. Repeat the option for more; '*' for all."),
     ] = None,
-    tenant: Annotated[str, typer.Option(help="Whose memories; made if new.")] = "default",
-    expires_in_days: Annotated[int | None, typer.Option(help="Default: never.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    tenant: Annotated[str, typer.Option(help="Name of the key's tenant; created if it does not exist.")] = "default",
+    expires_in_days: Annotated[
+        int | None, typer.Option(help="Days until the key expires, at least 1. Default: never.")
+    ] = None,
+    json: Json = False,
 ) -> None:
-    """Make a key and print its token, this once: only a hash of it is kept."""
+    """Make an API key and print its token. The token cannot be printed again, since only its hash is stored."""
     scopes = scope or []
     trust = Trust(
         tenant=tenant,
@@ -45,11 +59,15 @@ def create(
         scopes=None if "*" in scopes else frozenset(scopes),
     )
     if not name.strip() or not tenant.strip() or not all(one.strip() for one in scopes):
-        raise InvalidInput("name, tenant and scopes must not be empty; only a key with --scope '*' writes unscoped")
+        raise InvalidInput(
+            "name, tenant and scopes must not be empty; to write unscoped records, make the key with --scope '*'"
+        )
     if not name.isprintable() or name.startswith("oidc:"):
-        raise InvalidInput("name: must be printable, and oidc: is kept for those who come with a token of theirs")
+        raise InvalidInput(
+            "NAME: must be printable and not begin with oidc:, which is reserved for OpenID Connect callers"
+        )
     if expires_in_days is not None and expires_in_days < 1:
-        raise InvalidInput("--expires-in-days: at least 1", path=["--expires-in-days"])
+        raise InvalidInput(f"--expires-in-days: must be at least 1, not {expires_in_days}", path=["--expires-in-days"])
     expires_at = datetime.now(UTC) + timedelta(days=expires_in_days) if expires_in_days is not None else None
 
     async def work(runtime: Runtime) -> tuple[UUID, str]:
@@ -60,12 +78,12 @@ def create(
         print_json({"id": id_, "token": token, "expires_at": expires_at})
         return
     people.print(f"[bold]{token}[/]", highlight=False, soft_wrap=True)
-    people.print("Send it as [bold]Authorization: Bearer <token>[/]. It is not shown again.", highlight=False)
+    people.print("Send it as [bold]Authorization: Bearer <token>[/]. It cannot be printed again.", highlight=False)
 
 
 @app.command("list")
-def list_(json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
-    """List the keys, without their secrets."""
+def list_(json: Json = False) -> None:
+    """List the API keys, without their tokens."""
 
     async def work(runtime: Runtime) -> list[dict[str, object]]:
         return [
@@ -104,8 +122,8 @@ def list_(json: Annotated[bool, typer.Option("--json", help="For programs.")] = 
 
 
 @app.command()
-def revoke(key: Annotated[str, typer.Argument(help="The key's id, from `stratagraph token list`.")]) -> None:
-    """Make a key worthless from the next request on."""
+def revoke(key: Annotated[str, typer.Argument(help="Id of the key, as `stratagraph token list` prints it.")]) -> None:
+    """Revoke an API key. The next request with it is refused."""
 
     async def work(runtime: Runtime) -> None:
         await runtime.credentials.revoke(parse_id(key, path=["key"]))

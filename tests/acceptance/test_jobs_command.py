@@ -1,0 +1,70 @@
+"""`stratagraph jobs` and the report of the jobs in `health`, on a running service."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import psycopg
+from fix_memory import until
+from fix_service import Client, Service, run_command
+
+CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
+  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
+JOBS = {"close-episodes", "count-words", "log-days", "prune", "reevaluate", "sweep-artifacts", "trim-logs"}
+
+
+async def jobs(service: Service, *arguments: str, status: int = 0) -> Any:
+    code, out, err = await run_command("jobs", *arguments, "--json", env=service.environment)
+    assert code == status, err
+    return json.loads(out) if out else err
+
+
+async def report(client: Client) -> dict[str, Any]:
+    answer = await client.data("{ health { ok checks { name ok detail } } }")
+    found: dict[str, Any] = next(part for part in answer["health"]["checks"] if part["name"] == "jobs")
+    return found
+
+
+async def test_jobs_run_by_themselves_and_are_listed(service: Service, client: Client) -> None:
+    async def all_ran() -> bool:
+        return {one["name"] for one in await jobs(service, "list") if one["runs"]} == JOBS
+
+    await until(all_ran)
+    listed = {one["name"]: one for one in await jobs(service, "list")}
+    assert all(one["error"] is None and one["failures"] == 0 for one in listed.values())
+    assert listed["log-days"]["result"]["days_created"] >= 0
+    assert await report(client) == {"name": "jobs", "ok": True, "detail": "7 jobs run on schedule"}
+    code, out, _ = await run_command("jobs", "list", env={**service.environment, "COLUMNS": "200"})
+    assert code == 0
+    assert "close-episodes" in out
+
+
+async def test_a_row_that_is_set_aside_is_listed_and_reported(
+    service: Service, client: Client, database_url: str
+) -> None:
+    given = {"source": "agent", "sourceKind": "AGENT_TURN", "content": {"role": "user", "text": "a remark"}}
+    made = await client.data(CAPTURE, input=given)
+    id_ = made["captureMemory"]["primaryRecord"]["id"]
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """UPDATE salience SET curve = 3, params = '{"name": "unknown"}', due_at = now() WHERE id = %s""", [id_]
+        )
+    ran = await jobs(service, "run", "prune")
+    assert (ran["result"]["set_aside"], ran["error"]) == (1, None)
+    aside = await jobs(service, "set-aside")
+    assert [(one["job"], one["id"], one["error"], one["attempts"]) for one in aside] == [
+        ("prune", id_, "InvalidInput", 1)
+    ]
+    assert await jobs(service, "set-aside", "--job", "count-words") == []
+    found = await report(client)
+    assert (found["ok"], found["detail"]) == (False, "1 rows are set aside: see `stratagraph jobs set-aside`")
+    code, out, _ = await run_command("jobs", "set-aside", env={**service.environment, "COLUMNS": "200"})
+    assert code == 0
+    assert id_ in out
+
+
+async def test_an_unknown_job_is_refused_with_the_names_there_are(service: Service) -> None:
+    error = await jobs(service, "run", "prnue", status=1)
+    assert "there is no job 'prnue'" in error
+    assert "prune" in error
