@@ -1,4 +1,4 @@
-"""Captures per second, and what they cost over bare SQL that writes the very same rows."""
+"""Measure captures per second, against plain SQL that writes the same rows."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.postgres import tables
 
-LIMIT = 2.5  # times bare SQL
+LIMIT = 2.5  # times the duration of plain SQL
 BATCH = 500  # captures in one transaction
-CHUNK = 1_000  # rows in one bare INSERT
+CHUNK = 1_000  # rows in one plain INSERT
 SCOPES = ("", "team/alpha", "team/beta", "team/gamma")
 TOOLS = ("bash", "read_file", "edit_file", "search", "fetch_page", "run_tests", "sql", "list_files")
 PREDICATES = (
     *("uses", "prefers", "located_in", "owned_by", "depends_on", "version", "status", "deadline", "written_in"),
     *("maintained_by", "contains", "works_on", "reports_to", "runs_on", "replaces", "cost", "opened_by", "role"),
 )
-# In the order in which their foreign keys allow them to be written.
+# In an order that satisfies the foreign keys.
 WRITTEN = (
     *(tables.fact_slot, tables.record, tables.salience, tables.entity_term, tables.episode, tables.episode_event),
     *(tables.relation, tables.audit, tables.audit_note, tables.audit_head, tables.candidate, tables.idempotency),
     tables.sync_log,
 )
-# What the database fills in by itself.
+# Columns that the database fills in.
 DEFAULTED = {("sync_log", "xid"), ("sync_log", "seq"), ("sync_log", "day"), ("candidate", "sequence")}
-# Unique among records or entities, so bare SQL needs others.
+# Unique columns, for which plain SQL needs values of its own.
 KEYS = {"term_key", "thread_key", "fact_key", "handle_key", "call_key", "key_hash"}
 Statement = tuple[sql.Composed | bytes, list[Any] | None]
 Rows = Mapping[Table, Sequence[Mapping[str, Any]]]
 
 
 class Agents:
-    """Several agents at work at once: what they say, what their tools return, what they learn."""
+    """Generates captures of several agents working at the same time: messages, tool results, facts."""
 
     def __init__(self, seed: int, *, active: int) -> None:
         self.wording = Wording(seed)
@@ -65,7 +65,7 @@ class Agents:
         self._subjects = [self.wording.name() for _ in range(3_000)]
 
     def _thread(self) -> tuple[str, str, int]:
-        """A thread with its scope and topic."""
+        """Return a new thread with its scope and topic."""
         pick = self.wording.random
         return f"thread-{next(self._numbers)}", pick.choice(SCOPES), self.wording.some_topic()
 
@@ -76,7 +76,7 @@ class Agents:
         pick = self.wording.random
         place = pick.randrange(len(self._threads))
         thread, scope, topic = self._threads[place]
-        if pick.random() < 0.03:  # the task is done, another begins
+        if pick.random() < 0.03:  # the task ends and another begins
             self._threads[place] = self._thread()
         draw = pick.random()
         content: dict[str, Any]
@@ -113,7 +113,7 @@ class Agents:
 
 @dataclass
 class BareSql:
-    """Writes again what Capture wrote last, under fresh ids and keys, by plain multi-row inserts."""
+    """Writes the rows of the last capture again, with new ids and keys, by plain multi-row inserts."""
 
     connection: psycopg.AsyncConnection[Any]
     numbers: Iterator[int] = field(default_factory=lambda: count(1_000_000_000))
@@ -122,7 +122,7 @@ class BareSql:
     rows: int = 0
 
     async def read_back(self, answers: Sequence[Captured]) -> None:
-        """Fetch all rows of the transaction behind `answers` and make the statements that write their like."""
+        """Fetch all rows of the transaction behind `answers`, and make the statements that write copies of them."""
         # `xmin` holds the low half of the transaction's number.
         written_by = str(int(answers[0].sequence.rpartition(":")[2]) % 2**32)
         rows = {}
@@ -134,7 +134,7 @@ class BareSql:
                 )
                 found = await (await self.connection.execute(statement, [written_by])).fetchall()
                 rows[table] = [dict(zip(columns, row, strict=True)) for row in found]
-        # An episode from before was only counted up; writing it again would need a record again.
+        # Leave out episodes that existed before: the capture only updated them, and a copy would need a record.
         new = {row["id"] for row in rows[tables.record]}
         rows[tables.episode] = [row for row in rows[tables.episode] if row["id"] in new]
         self.rows = sum(map(len, rows.values()))
@@ -145,7 +145,7 @@ class BareSql:
         ]
 
     def _renewed(self, rows: Rows) -> Rows:
-        """The same rows with ids and keys of their own; what refers to older rows still does."""
+        """Copy the rows with new ids and keys. References to older rows stay."""
         salt = token_bytes(8)
         identified = (tables.record, tables.relation, tables.candidate)
         ids = {row["id"]: new_id() for table in identified for row in rows[table]}
@@ -169,7 +169,7 @@ class BareSql:
         await self._execute(self.statements)
 
     def render(self) -> None:
-        """Put the values into the text already now, so that writing costs this process only the sending."""
+        """Render the values into the statements beforehand, so that the timed run only sends them."""
         cursor = psycopg.AsyncClientCursor(self.connection)
         self.rendered = [(cursor.mogrify(statement, values).encode(), None) for statement, values in self.statements]
 
@@ -202,7 +202,7 @@ def _adapted(column: Column[Any], value: Any) -> Any:
 
 @dataclass
 class Clockwork:
-    """Where the time of a Capture goes: our own processor time against waiting, and the waiting by statement."""
+    """The time of a capture: processor time of this process, time waiting, and waiting time by statement."""
 
     wall_s: float = 0.0
     own_s: float = 0.0
@@ -240,7 +240,7 @@ class Clockwork:
 
 
 def _shortened(statement: str) -> str:
-    """`INSERT INTO record`, say; enough to find it again."""
+    """Return the beginning of a statement, such as `INSERT INTO record`, as its name in the figures."""
     lines = [line for line in statement.splitlines() if not line.startswith("--")]
     words = " ".join(lines).split()
     return " ".join(words[:3]) if words[0] == "INSERT" else " ".join(words)[:70]
@@ -333,7 +333,7 @@ async def _single(url: str, *, captures: int, tasks: int) -> dict[str, Any]:
     }
 
 
-def main(quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller batches.")] = False) -> None:
+def main(quick: Annotated[bool, typer.Option("--quick", help="Measure fewer and smaller batches.")] = False) -> None:
     """Measure captures per second: one per transaction, and 500 per transaction.
 
     The batches run in turn with plain multi-row INSERTs of the same rows into the same tables. Bound: a batched

@@ -1,4 +1,4 @@
-"""What the change feed costs a writer: the same transactions with and without their rows of the log."""
+"""Measure the cost of the change feed for writers: the same transactions with and without their rows of the log."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ async def _measure(url: str, *, records: int, seconds: int) -> dict[str, Any]:
 
 
 async def _take_snapshots(feed: Feed) -> None:
-    """As a worker does meanwhile."""
+    """Take snapshots as a worker does during the writes."""
     while True:
         await feed.take_snapshot()
         await asyncio.sleep(0.05)
 
 
 def _script(statement: str, rows: int, records: int) -> str:
-    """For pgbench. Rows in the order of their keys, so that writers wait for each other and never in a circle."""
+    """Return a pgbench script that changes rows in the order of their keys, so that writers never deadlock."""
     return (
         f"\\set first random(0, {records - rows})\n"
         + "BEGIN;\n"
@@ -88,13 +88,13 @@ def _run(url: str, script: str, seconds: int) -> float:
 
 
 def main(
-    records: Annotated[int, typer.Option(help="Records there are.", min=1_000)] = 20_000,
-    seconds: Annotated[int, typer.Option(help="For each run.")] = 10,
-    quick: Annotated[bool, typer.Option("--quick", help="2,000 records, 3 seconds.")] = False,
+    records: Annotated[int, typer.Option(help="Number of records.", min=1_000)] = 20_000,
+    seconds: Annotated[int, typer.Option(help="Duration of each run, seconds.")] = 10,
+    quick: Annotated[bool, typer.Option("--quick", help="Use 2,000 records and 3 seconds.")] = False,
 ) -> None:
-    """Change one row, and twenty, in a transaction, with and without logging them, by eight clients in turn.
+    """Change one row, and twenty rows, in a transaction by eight clients, with and without logging, in turn.
 
-    One JSON document on standard output.
+    Prints one JSON document.
     """
     if quick:
         records, seconds = 2_000, 3

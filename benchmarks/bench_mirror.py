@@ -1,4 +1,4 @@
-"""How quick the mirror follows, against a bare driver that only creates the same rows."""
+"""Measure the mirror worker's throughput, against plain driver calls that only create the same rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from stratagraph.store.feed.changes import Kind
 from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.model.enums import Sensitivity
 
-THROUGHPUT = 0.9  # of the bare driver's rate, at least
+THROUGHPUT = 0.9  # least rate of the worker, as a share of that of the plain driver
 BARE_BATCH = 1_000
 ROUNDS = 5
 _RECORDS = "UNWIND $rows AS row CREATE (n:Mirrored) SET n = row.p SET n:$(row.labels)"
@@ -37,7 +37,7 @@ _EMPTY = "MATCH (n) WHERE NOT n:SyncCheckpoint CALL (n) { DETACH DELETE n } IN T
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Both:
-    """One graph in Postgres, all of it in the log, and a Neo4j to write it to."""
+    """A graph in Postgres, all of it in the log, and a Neo4j to mirror it into."""
 
     filled: Filled
     worker: SyncWorker
@@ -45,7 +45,7 @@ class Both:
     names: dict[tuple[int, int], str]
 
     async def empty(self) -> None:
-        """Nothing is in the mirror, and the whole log is before the worker."""
+        """Empty the mirror, and move the worker to the start of the log."""
         await self.worker.release()
         async with self.filled.neo4j.driver.session() as session:
             await (await session.run(_EMPTY)).consume()
@@ -71,7 +71,7 @@ class Both:
         assert result.applied == sum(len(rows) for rows in self.rows.values()), result
 
     async def create(self) -> None:
-        """What a script would do that only fills: no guard, no checkpoint, no row read."""
+        """Write the rows with the plain driver: no version guard, no checkpoint, no reading from Postgres."""
         nodes = [node(row, generation=1, names_up_to=Sensitivity.LOW) for row in self.rows[Kind.RECORD]]
         async with self.filled.neo4j.driver.session() as session:
             for first in range(0, len(nodes), BARE_BATCH):
@@ -94,7 +94,7 @@ async def both(url: str, bolt: str, records: int) -> AsyncIterator[Both]:
             where=where, mirror=mirror, caller=await where.directory.resolve(trust()), records=records, per_record=2
         )
         worker = SyncWorker(where.database, where.directory, mirror, SyncConfig())
-        await worker.run_once()  # of an empty store: constraints and checkpoints
+        await worker.run_once()  # with an empty store: creates constraints and checkpoints
         with progress() as bars:
             await filled.fill_truth(bars)
         await _log_everything(where)
@@ -111,7 +111,7 @@ async def both(url: str, bolt: str, records: int) -> AsyncIterator[Both]:
 
 
 async def _log_everything(where: Store) -> None:
-    """As if every row had been written by a transaction of twenty rows."""
+    """Fill the log as if transactions of twenty rows had written all rows."""
     for kind, table in ((1, "record"), (2, "relation")):
         async with where.database.engine.begin() as connection:
             await connection.execute(
@@ -141,15 +141,15 @@ async def _throughput(url: str, bolt: str, *, records: int) -> tuple[dict[str, A
 
 
 def main(
-    records: Annotated[int, typer.Option(help="Records, each with two relations.", min=100)] = 20_000,
-    heap: Annotated[str, typer.Option(help="Of Neo4j.")] = "1g",
-    page_cache: Annotated[str, typer.Option(help="Of Neo4j.")] = "512m",
-    quick: Annotated[bool, typer.Option("--quick", help="2,000 records.")] = False,
+    records: Annotated[int, typer.Option(help="Number of records, with two relations each.", min=100)] = 20_000,
+    heap: Annotated[str, typer.Option(help="Heap of Neo4j.")] = "1g",
+    page_cache: Annotated[str, typer.Option(help="Page cache of Neo4j.")] = "512m",
+    quick: Annotated[bool, typer.Option("--quick", help="Use 2,000 records.")] = False,
 ) -> None:
-    """Write the same rows by the worker, from the log, and by a bare driver, from memory, in turn, both warm.
+    """Write the same rows by the worker, from the log, and by the plain driver, from memory, in turn, both warmed up.
 
-    Bound: the worker, which reads log and rows, guards every row by version, and keeps its place, is at least 0.9 times
-    as quick as UNWIND … CREATE. One JSON document on standard output; exit code 1 if the bound is missed.
+    The worker reads log and rows, guards each row by its version, and stores its position. Bound: its rate is at least
+    0.9 times that of UNWIND … CREATE. Prints one JSON document; exits 1 if the bound is missed.
     """
     with server() as url, neo4j_server(heap, page_cache) as bolt:
         figures, bound = asyncio.run(_throughput(url, bolt, records=2_000 if quick else records))

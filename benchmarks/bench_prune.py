@@ -1,4 +1,4 @@
-"""How long a pass of pruning takes when the store grows and what is due stays the same."""
+"""Measure the time of a pruning pass in a small and a large store with the same number of due records."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ async def _measure(url: str, *, sizes: tuple[int, int], due: int, rounds: int) -
                 stores[size] = Filled(where, tenant, size, due)
                 await stores[size].fill(bars)
                 async with await psycopg.AsyncConnection.connect(where.url, autocommit=True) as connection:
-                    await connection.execute("VACUUM (ANALYZE)")  # as autovacuum has done after a while
+                    await connection.execute("VACUUM (ANALYZE)")  # as autovacuum does after a while
         cases = {size: Case(run=filled.prune, prepare=filled.prepare) for size, filled in stores.items()}
         await interleaved(cases, WARM_UP, title="warming up")
         took = await interleaved(cases, rounds, title=f"pruning {due:,}")

@@ -1,4 +1,4 @@
-"""How long it takes to write a whole mirror afresh, and in how much memory."""
+"""Measure the duration and the memory of a rebuild of the mirror."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _peak_mb() -> int:
 
 
 def _neo4j_mb() -> int | None:
-    """What the server's process holds now; None where there is no /proc."""
+    """Return the resident memory of the server's process, MB; None without /proc."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if "stratagraph-bench-neo4j-" in (process / "cmdline").read_text():
@@ -81,15 +81,15 @@ def _neo4j_mb() -> int | None:
 
 
 def main(
-    records: Annotated[int, typer.Option(help="Records.", min=1_000)] = 1_000_000,
-    per_record: Annotated[int, typer.Option(help="Relations of each.")] = 1,
-    heap: Annotated[str, typer.Option(help="Of Neo4j.")] = "2g",
-    page_cache: Annotated[str, typer.Option(help="Of Neo4j.")] = "1g",
-    quick: Annotated[bool, typer.Option("--quick", help="5,000 records.")] = False,
+    records: Annotated[int, typer.Option(help="Number of records.", min=1_000)] = 1_000_000,
+    per_record: Annotated[int, typer.Option(help="Relations from each record.")] = 1,
+    heap: Annotated[str, typer.Option(help="Heap of Neo4j.")] = "2g",
+    page_cache: Annotated[str, typer.Option(help="Page cache of Neo4j.")] = "1g",
+    quick: Annotated[bool, typer.Option("--quick", help="Use 5,000 records.")] = False,
 ) -> None:
-    """Write a mirror afresh, into an empty Neo4j and over a full one, then compare both sides.
+    """Rebuild the mirror in an empty Neo4j and over a full one, then compare both sides.
 
-    One JSON document on standard output.
+    Prints one JSON document.
     """
     with server() as url, neo4j_server(heap, page_cache) as bolt:
         figures = asyncio.run(_measure(url, bolt, records=5_000 if quick else records, per_record=per_record))

@@ -1,4 +1,4 @@
-"""How long retrieval takes as the store grows a hundredfold, and how many statements it needs."""
+"""Measure the time and the statements of a retrieval in stores of 10³ to 10⁵ records."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ from stratagraph.store.search.word_counts import WordCounter
 
 LIMIT = 3.0  # times the p95 of the smallest store
 SIZES, QUICK_SIZES = (1_000, 10_000, 100_000), (100, 1_000, 10_000)
-STATEMENTS = 10  # of a request, and one for each hop
+STATEMENTS = 10  # most statements of a request, besides one for each hop
 LOADED_AT_ONCE = 2_000  # records in one transaction
-SAMPLE = 400  # records that questions are about
+SAMPLE = 400  # records from whose text questions are made
 SCOPES = ("", *(f"team/{number}" for number in range(29)))
 SENSITIVITIES = (Sensitivity.PUBLIC, Sensitivity.LOW, Sensitivity.MEDIUM, Sensitivity.HIGH)
 PREDICATES = ("uses", "prefers", "located_in", "owned_by", "status", "written_in", "runs_on", "works_on")
@@ -62,7 +62,7 @@ CALLERS = {
     "all scopes": trust(),
     "few scopes": trust(scopes=("team/3", "team/11", "team/19"), ceiling=Sensitivity.LOW),
 }
-# The defaults, and about the most that a person would ask for.
+# The defaults, and limits near the most that a person would ask for.
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
     "wide": {"root_limit": 50, "node_limit": 500, "edge_limit": 2_000, "max_hops": 2},
@@ -71,7 +71,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @dataclass
 class Team:
-    """What has been written so far in one scope: who is known there, and the episode that is going on."""
+    """The state of the loader in one scope: the known entities, and the open episode."""
 
     scope: str
     entities: list[NewRecord] = field(default_factory=list)
@@ -181,7 +181,7 @@ class Loader:
             self.sample.append(said)
 
     def _known(self, team: Team) -> NewRecord:
-        """An entity of the team, or of everybody; the early ones are met again and again."""
+        """Pick a known entity of the team or of the common scope, early ones more often, or make a new one."""
         everybody = self._teams[0]
         known = everybody.entities if everybody.entities and self.wording.random.random() < 0.2 else team.entities
         return known[int(len(known) ** self.wording.random.random()) - 1]
@@ -219,7 +219,7 @@ class Loader:
 
 @dataclass
 class Batch:
-    """What one transaction of the loader writes."""
+    """The rows of one transaction of the loader."""
 
     where: Store
     tenant: Tenant
@@ -264,7 +264,7 @@ class Batch:
 
 
 class Asked(NamedTuple):
-    """What one series of requests has in common."""
+    """The parameters of a series of requests."""
 
     variant: str
     question: str
@@ -274,7 +274,7 @@ class Asked(NamedTuple):
 
 @dataclass
 class Asker:
-    """Asks one store, and keeps how many statements each request took."""
+    """Sends requests to one store, and records the number of statements of each."""
 
     where: Store
     retrieve: Retrieve
@@ -282,7 +282,7 @@ class Asker:
     nodes: list[int] = field(default_factory=list)
 
     def asking(self, caller: Trust, requests: Sequence[RetrieveRequest]) -> Callable[[], Awaitable[None]]:
-        """Each call makes the next of the requests."""
+        """Return a function that makes the next request at each call."""
         upcoming = cycle(requests)
 
         async def ask() -> None:
@@ -294,7 +294,7 @@ class Asker:
         return ask
 
     def forget(self) -> None:
-        """Forget what was asked for warming up."""
+        """Discard the figures of the warm-up."""
         self.statements.clear()
         self.nodes.clear()
 
@@ -306,7 +306,7 @@ async def _filled(where: Store, size: int, bars: Progress) -> Loader:
     await loader.load(size, bars)
     await WordCounter(where.database, owner="bench").count_new(loader.now)
     async with await psycopg.AsyncConnection.connect(where.url, autocommit=True) as connection:
-        await connection.execute("VACUUM (ANALYZE)")  # as autovacuum has done after a while
+        await connection.execute("VACUUM (ANALYZE)")  # as autovacuum does after a while
     return loader
 
 
@@ -337,7 +337,7 @@ async def _measure(url: str, *, sizes: Sequence[int], rounds: int) -> tuple[dict
                             cases[Asked(variant, sort, name, size)] = Case(run=asker.asking(caller, requests))
         took: dict[Asked, list[float]] = {}
         for variant in VARIANTS:
-            # In their order sizes come last: what is compared runs right after one another.
+            # Sorted with the size last, so that the cases to compare run one right after another.
             mine = {asked: cases[asked] for asked in sorted(cases) if asked.variant == variant}
             await interleaved(mine, max(5, rounds // 10), title=f"warming up, {variant}")
             for size in sizes:
@@ -369,9 +369,9 @@ def _figures(
         ratio = round(p95[largest] / p95[smallest], 3)
         ratios = {"p50": round(p50[largest] / p50[smallest], 3), "p95": ratio}
         figures[variant] = {"limits": limits, "largest_over_smallest": ratios, "records": by_size}
-        if variant == "default":  # a wide answer has more to hold in a larger store
+        if variant == "default":  # not for "wide": its answers are larger in a larger store
             bounds.append(Bound(name="default: p95 of largest over smallest store", value=ratio, limit=LIMIT))
-        # One statement a hop; a request may need fewer (a hop with nowhere to go), but none needs more.
+        # One statement a hop. A request may need fewer, where a hop finds no relation, but never more.
         most = max(count for size in sizes for count in askers[size, variant].statements)
         allowed = STATEMENTS + limits.get("max_hops", RetrieveRequest(task_descriptor="").max_hops)
         bounds.append(Bound(name=f"{variant}: statements of a request", value=most, limit=allowed))

@@ -1,4 +1,4 @@
-"""How long both engines take to walk a neighbourhood, by hops, and what `STRATAGRAPH_TRAVERSAL=auto` takes."""
+"""Measure the time of a walk by both engines and by `STRATAGRAPH_TRAVERSAL=auto`, for each number of hops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a committed write takes to show in the mirror, at a steady rate of writes."""
+"""Measure the time from a commit until the change is in the mirror, at a steady rate of writes."""
 
 from __future__ import annotations
 
@@ -27,14 +27,13 @@ from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 
 RATES = (100, 500)  # writes a second
-EACH = 125  # of them by one writer: more is more than one connection does
+EACH = 125  # writes a second by one writer; one connection does not do more
 WARM_S = 5.0
 
 
 @dataclass
 class Writer:
-    """Changes its records one after another at a steady rate, in a thread. `newest` is its last commit: key, version,
-    when."""
+    """Changes its records in turn at a steady rate, in a thread. `newest` is its last commit: id, version, time."""
 
     url: str
     tenant: int
@@ -57,7 +56,7 @@ class Writer:
 
 
 def _writers(url: str, tenant: int, records: int, rate: int) -> list[Writer]:
-    """As many as the rate asks for; no two change the same record."""
+    """Return the writers that the rate needs; each has records of its own."""
     many = math.ceil(rate / EACH)
     return [Writer(url, tenant, range(first, records, many), rate / many) for first in range(many)]
 
@@ -86,8 +85,7 @@ def following(url: str, bolt: str) -> Iterator[None]:
 
 
 async def _watched(mirror: Mirror, writers: Sequence[Writer], seconds: float) -> list[float]:
-    """One write after another is waited for, each its writer's newest when its turn comes; the first WARM_S do not
-    count."""
+    """Wait for the newest write of each writer in turn; return the times in ms, without those of the first WARM_S."""
     took: list[float] = []
     version = "MATCH (n:Mirrored {ten: $ten, id: $id}) RETURN n.ver AS ver"
     count_from = time.monotonic() + WARM_S
@@ -99,7 +97,7 @@ async def _watched(mirror: Mirror, writers: Sequence[Writer], seconds: float) ->
             await asyncio.sleep(0.001)
             continue
         id_, wanted, committed = sample
-        while (await mirror.read(version, {"ten": writer.tenant, "id": str(id_)}))[0]["ver"] < wanted:  # noqa: ASYNC110 - Neo4j signals nothing
+        while (await mirror.read(version, {"ten": writer.tenant, "id": str(id_)}))[0]["ver"] < wanted:  # noqa: ASYNC110 - Neo4j sends no event
             await asyncio.sleep(0.001)
         if committed > count_from:
             took.append((time.monotonic() - committed) * 1_000)
@@ -114,7 +112,7 @@ async def _measure(url: str, bolt: str, *, records: int, seconds: float) -> dict
         with progress() as bars:
             await filled.fill_truth(bars)
         worker = SyncWorker(where.database, where.directory, mirror, SyncConfig())
-        await worker.run_once()  # writes everything afresh
+        await worker.run_once()  # rebuilds the mirror
         await worker.release()
         figures: dict[str, Any] = {"records": records}
         with following(where.url, bolt):
@@ -136,15 +134,15 @@ async def _measure(url: str, bolt: str, *, records: int, seconds: float) -> dict
 
 
 def main(
-    records: Annotated[int, typer.Option(help="Records there are.", min=1_000)] = 10_000,
-    seconds: Annotated[float, typer.Option(help="For each rate.")] = 30.0,
-    heap: Annotated[str, typer.Option(help="Of Neo4j.")] = "1g",
-    page_cache: Annotated[str, typer.Option(help="Of Neo4j.")] = "512m",
-    quick: Annotated[bool, typer.Option("--quick", help="2,000 records, 10 seconds.")] = False,
+    records: Annotated[int, typer.Option(help="Number of records.", min=1_000)] = 10_000,
+    seconds: Annotated[float, typer.Option(help="Duration at each rate, seconds.")] = 30.0,
+    heap: Annotated[str, typer.Option(help="Heap of Neo4j.")] = "1g",
+    page_cache: Annotated[str, typer.Option(help="Page cache of Neo4j.")] = "512m",
+    quick: Annotated[bool, typer.Option("--quick", help="Use 2,000 records and 10 seconds.")] = False,
 ) -> None:
-    """Change rows at 100 and 500 writes a second, each its own transaction, and look in Neo4j until they show.
+    """Change rows at 100 and 500 writes a second, each in a transaction of its own, and poll Neo4j for the changes.
 
-    One JSON document on standard output.
+    Prints one JSON document.
     """
     if quick:
         records, seconds = 2_000, 10.0

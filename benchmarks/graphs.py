@@ -31,18 +31,18 @@ PREDICATES = ("uses", "mentions")
 GENERATION = RESOLUTION = 1
 WRITTEN_AT_ONCE = 50_000  # rows in one transaction of Postgres
 
-# A change as the smallest writer makes it, and the same with its row of the log, in one statement each.
+# The smallest change, and the same change with its row of the log, in one statement each.
 BARE_WRITE = "UPDATE record SET row_version = row_version + 1 WHERE tenant = {tenant} AND id = md5(({n})::text)::uuid"
 LOGGED_WRITE = (
-    "WITH written AS ("  # noqa: S608 - all of it is ours
+    "WITH written AS ("  # noqa: S608 - contains no input
     + BARE_WRITE
     + " RETURNING tenant, id, row_version) INSERT INTO sync_log"
     " (shard, tenant, kind, id, version, op)"
     " SELECT get_byte(uuid_send(id), 15) & 15, tenant, 1, id, row_version, 'U' FROM written"
 )
 
-# Targets are skewed by the cube: one record has 1.7 % of 200,000 records' edges, a tenth of the edges lead to hubs of
-# more than are followed. Ids follow from the numbers.
+# Targets are skewed by the cube: among 200,000 records, one has 1.7 % of the edges, and a tenth of the edges lead to
+# hubs with more edges than a walk follows. Ids are computed from the numbers.
 FILL_RECORDS = """
     INSERT INTO record (tenant, id, doc, type, scope, sensitivity, state, confidence, tags, name, text, payload,
       provenance, created_at, occurred_at, updated_at, version, row_version, terms, impacts)
@@ -64,8 +64,10 @@ MIRROR_POSITION = "UNWIND $keys AS k CREATE (:SyncCheckpoint {k: k, gen: $gen, s
 
 @contextmanager
 def neo4j_server(heap: str, page_cache: str, files: Path | None = None) -> Iterator[str]:
-    """A Neo4j of the long-term line in a temporary directory, with a heap as in production. With `files`, it has the
-    graph that `Filled.write_files` wrote there."""
+    """Run a Neo4j of the long-term line in a temporary directory; yield its Bolt address.
+
+    With `files`, import the graph that `Filled.write_files` wrote there.
+    """
     home = Path(tempfile.mkdtemp(prefix="stratagraph-bench-neo4j-"))
     cache = platformdirs.user_cache_path("stratagraph") / "neo4j"
     local = LocalNeo4j(home, cache)
@@ -81,10 +83,10 @@ def neo4j_server(heap: str, page_cache: str, files: Path | None = None) -> Itera
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filled:
-    """The same graph in both stores."""
+    """The same graph in Postgres and Neo4j."""
 
     where: Store
-    mirror: Mirror | None  # None where only the truth is filled
+    mirror: Mirror | None  # None where only Postgres is filled
     caller: Caller
     records: int
     per_record: int
@@ -113,16 +115,16 @@ class Filled:
                 values |= {"first": first, "last": min(rows, first + WRITTEN_AT_ONCE) - 1}
                 named = {name: value for name, value in values.items() if f":{name}" in statement}
                 async with self.where.database.engine.begin() as connection:
-                    # Without the foreign keys' checks: what is written here fits.
+                    # Skips the checks of foreign keys, which these rows satisfy.
                     await connection.execute(text("SET LOCAL session_replication_role = replica"))
                     await connection.execute(text("SELECT setseed(:seed)"), {"seed": first / (2 * rows)})
                     await connection.execute(text(statement), named)
                 bars.update(bar, completed=values["last"] + 1)
         async with await psycopg.AsyncConnection.connect(self.where.url, autocommit=True) as connection:
-            await connection.execute("VACUUM (ANALYZE) record, relation")  # as autovacuum has done after a while
+            await connection.execute("VACUUM (ANALYZE) record, relation")  # as autovacuum does after a while
 
     async def write_files(self, directory: Path, bars: Progress) -> None:
-        """For `neo4j_server`."""
+        """Write the graph to files from which `neo4j_server` can import it."""
         predicates = await self.where.directory.predicates(self.caller.tenant, PREDICATES)
         await write_files(
             self.where.url,
@@ -135,7 +137,7 @@ class Filled:
         )
 
     async def make_mirror(self) -> None:
-        """What a mirror has besides the graph: its indexes, and how far it is."""
+        """Create the mirror's indexes and checkpoints."""
         for line in SCHEMA:
             await self._commit(line)
         await self._commit("CALL db.awaitIndexes(600)")

@@ -1,7 +1,7 @@
-"""What the benchmarks share: a server of their own, fair timing, and one JSON document as the answer.
+"""Server, timing and output of all benchmarks.
 
-Figures from different runs do not compare (other machines, other loads), ratios within one run do. So everything that
-is to be compared runs in turn, in one process, on one server with its production settings.
+Figures of different runs cannot be compared, since machines and loads differ; ratios within one run can. So a benchmark
+runs the cases that it compares in turn, in one process, on one server with production settings.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from stratagraph.store.postgres.partitions import make_days
 from stratagraph.store.postgres.schema import migrate
 
 people = Console(stderr=True)
-structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is the document's
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is for the JSON document
 K = TypeVar("K")
 
 
@@ -56,7 +56,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One of the things compared. `prepare` runs before each timed `run`, outside the clock."""
+    """A case to compare with others. `prepare` runs before each timed `run` and is not timed."""
 
     run: Callable[[], Awaitable[object]]
     prepare: Callable[[], Awaitable[object]] | None = None
@@ -64,7 +64,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """A promise: `value` is at most `limit`."""
+    """A bound that a benchmark checks: `value` must be at most `limit`."""
 
     name: str
     value: float
@@ -77,7 +77,7 @@ class Bound:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """The URL of an embedded Postgres in a temporary directory, gone afterwards."""
+    """Run an embedded Postgres in a temporary directory; yield its URL."""
     directory = Path(tempfile.mkdtemp(prefix="stratagraph-bench-"))
     try:
         with EmbeddedPostgres(directory).running() as url:
@@ -88,19 +88,19 @@ def server() -> Iterator[str]:
 
 @asynccontextmanager
 async def store(server_url: str, name: str) -> AsyncIterator[Store]:
-    """A new database of that name, migrated and opened."""
+    """Create, migrate and open a database of that name."""
     async with await psycopg.AsyncConnection.connect(server_url, autocommit=True) as connection:
         await connection.execute(psycopg.sql.SQL("CREATE DATABASE {}").format(psycopg.sql.Identifier(name)))
     url = urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
     await asyncio.to_thread(migrate, url)
     async with Database(url) as database:
         await make_days(database, datetime.now(UTC).date())
-        vault = Vault(database, LocalMasterKey(bytes(32)))  # some of what is measured is sealed
+        vault = Vault(database, LocalMasterKey(bytes(32)))  # some of the records are encrypted
         yield Store(url=url, database=database, directory=Directory(database, vault))
 
 
 def trust(*, scopes: Sequence[str] | None = None, ceiling: Sensitivity = Sensitivity.HYPER) -> Trust:
-    """An administrator of the benchmark's tenant, of all scopes or of some."""
+    """Return an administrator's trust in the benchmark's tenant, for all scopes or for some."""
     return Trust(
         tenant="bench",
         actor="bench",
@@ -111,7 +111,7 @@ def trust(*, scopes: Sequence[str] | None = None, ceiling: Sensitivity = Sensiti
 
 
 def progress() -> Progress:
-    """Bars for people, on standard error."""
+    """Return progress bars on standard error."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=people)
 
@@ -165,7 +165,7 @@ def machine(server_url: str) -> dict[str, Any]:
 
 
 def report(name: str, figures: Mapping[str, Any], *, bounds: Sequence[Bound], machine: Mapping[str, Any]) -> None:
-    """Print the one JSON document on standard output. Exits with 1 if a bound was missed."""
+    """Print the JSON document; exit 1 if a bound was missed."""
     document = {
         "benchmark": name,
         "machine": machine,

@@ -1,5 +1,7 @@
-"""A graph of Postgres written into a new Neo4j by its own importer: millions of rows in a minute, where statements take
-half an hour."""
+"""Copy a graph from Postgres into a new Neo4j with Neo4j's importer.
+
+It writes millions of rows in a minute; statements take half an hour.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from stratagraph.store.model.enums import Sensitivity
 
 NODES, RELATIONSHIPS, REPORT = "nodes.csv", "relationships.csv", "report.txt"
 PAGE = 5_000  # rows
-HEAP, PAGE_CACHE = "1g", "512m"  # of the importer, which takes more beside the heap
+HEAP, PAGE_CACHE = "1g", "512m"  # of the importer, which uses more memory besides the heap
 NODE = ("ten", "id", "type", "state", "acl", "created_at", "occurred_at", "ver", "gen", "d", "name")
 RELATIONSHIP = ("ten", "id", "w", "created_at", "ver", "gen", "d")
 TYPES = {
@@ -37,7 +39,7 @@ TYPES = {
 async def write_files(
     url: str, tenant: int, predicates: dict[int, str], directory: Path, *, generation: int, total: int, bars: Progress
 ) -> None:
-    """The tenant's records and relations as the mirror would show them, in files for the importer."""
+    """Write the tenant's records and relations, as the mirror has them, to files for the importer."""
     bar = bars.add_task("writing files for Neo4j", total=total)
 
     async def write(name: str, heads: Iterable[str], properties: Iterable[str], statement: LiteralString) -> None:
@@ -56,7 +58,7 @@ async def write_files(
 
 
 def import_files(home: Path, cache: Path, directory: Path) -> None:
-    """Make the data of a server that was never started."""
+    """Import the files as the data of a server that has never been started."""
     version, java = choose_version(LINES[1].version, find_javas())
     jars = server_jars(cache, version, java, people.print)
     conf = write_conf(home, version, browser=False, heap=HEAP, page_cache=PAGE_CACHE)
@@ -74,7 +76,7 @@ def import_files(home: Path, cache: Path, directory: Path) -> None:
 
 
 def _line(row: dict[str, Any], predicates: dict[int, str], generation: int) -> tuple[list[str], dict[str, Any]]:
-    """What leads a line, and the properties."""
+    """Return the leading columns of a line, and the properties."""
     row["digest"] = 0
     if "predicate" in row:
         edge = relation(row, generation=generation)
@@ -88,7 +90,7 @@ def _text(value: object) -> object:
 
 
 async def _pages(url: str, statement: LiteralString, tenant: int) -> AsyncIterator[list[dict[str, Any]]]:
-    """As the owner, who may read for as long as it takes."""
+    """Read with the owner's login, which has no statement timeout."""
     async with (
         await psycopg.AsyncConnection.connect(url, row_factory=dict_row) as connection,
         connection.cursor(name="pages") as cursor,

@@ -1,6 +1,6 @@
-"""Text as varied as what agents write: words by Zipf's law, of a topic, with names and paths among them.
+"""Random text as varied as what agents write: word frequencies by Zipf's law, topics, names and paths.
 
-The words are made up, from syllables, so that any number of them can be had; the same seed gives the same text.
+Words are composed of syllables, so that there can be any number of them. The same seed gives the same text.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from stratagraph.store.model.words import STOP_WORDS
 WORDS = 30_000
 TOPICS = 150
 TOPIC_WORDS = 250
-STOP_SHARE, TOPIC_SHARE = 0.35, 0.25  # of the words of a text; the others are anybody's
+STOP_SHARE, TOPIC_SHARE = 0.35, 0.25  # shares of the words of a text; the others come from the whole vocabulary
 _SYLLABLES = [first + vowel + last for first in "bdfgklmnprstvz" for vowel in "aeiou" for last in ("", "n", "r", "st")]
 _STOP_WORDS = sorted(STOP_WORDS)
 
 
 class Wording:
-    """A vocabulary and a hand that writes with it."""
+    """Writes random text from a vocabulary."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.words = _made_up(WORDS)
-        self._weights = list(accumulate(1 / (rank + 2.7) for rank in range(WORDS)))  # Zipf and Mandelbrot
+        self._weights = list(accumulate(1 / (rank + 2.7) for rank in range(WORDS)))  # the Zipf-Mandelbrot law
         self._topics = [self.random.sample(range(200, WORDS), TOPIC_WORDS) for _ in range(TOPICS)]
         self._topic_weights = list(accumulate(1 / (rank + 2.7) for rank in range(TOPIC_WORDS)))
 
     def text(self, words: int, *, topic: int | None = None) -> str:
-        """So many words, with a path or a ticket now and then."""
+        """Return a text of `words` words, at times with a path or a ticket."""
         chance = self.random.random
         stops = self.random.choices(_STOP_WORDS, k=words)
         common = self.random.choices(self.words, cum_weights=self._weights, k=words)
@@ -53,18 +53,18 @@ class Wording:
         return f"src/{folder}/{name}.py"
 
     def name(self) -> str:
-        """Of a person or a product: one or two capitalised words, from the rarer ones."""
+        """Return the name of a person or a product: one or two capitalised, less frequent words."""
         return " ".join(word.capitalize() for word in self.random.sample(self.words[500:], self.random.choice((1, 2))))
 
     def some_topic(self) -> int:
         return self.random.randrange(TOPICS)
 
     def common_words(self, words: int) -> str:
-        """Of those that most records hold."""
+        """Return a question of the words that most records contain."""
         return " ".join(self.random.sample(self.words[:40], words))
 
     def query_about(self, text: str, words: int) -> str:
-        """A question of which three words in five stand in `text`."""
+        """Return a question with three of five words from `text`."""
         held = [word for word in text.rstrip(".").split() if word not in STOP_WORDS] or [text]
         own = self.random.choices(held, k=round(0.6 * words))
         noise = self.random.choices(self.words, cum_weights=self._weights, k=words - len(own))
@@ -72,7 +72,7 @@ class Wording:
 
 
 def _made_up(count: int) -> list[str]:
-    """Distinct words, the frequent ones short."""
+    """Return distinct words; frequent ones are shorter."""
     hand = random.Random(1)
     found: dict[str, None] = {}
     while len(found) < count:

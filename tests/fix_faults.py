@@ -35,9 +35,7 @@ STARTS_WITHIN_S = 180.0  # on a busy machine
 DIES_WITHIN_S = 30.0
 CAUGHT_UP_WITHIN_S = 300.0
 HEAP, PAGE_CACHE = "384m", "64m"
-PORTS = range(
-    20_000, 32_000
-)  # below the ports that the kernel assigns to clients, which could take the port of a killed part
+PORTS = range(20_000, 32_000)  # below the kernel's range for clients, which could take the port of a killed part
 
 
 class Part(Protocol):
@@ -111,7 +109,7 @@ class OwnNeo4j:
         settings = file.read_text().replace(
             "bolt.listen_address=127.0.0.1:0", f"bolt.listen_address=127.0.0.1:{self._port}"
         )
-        # Otherwise each statement is planned again every 10 s while the graph is small, which takes much processor time.
+        # Otherwise each statement is planned again every 10 s in a small graph, which takes much processor time.
         file.write_text(f"{settings}dbms.cypher.min_replan_interval=1m\n")
         command = [
             *(
@@ -243,7 +241,7 @@ def free_port() -> int:
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """A directory outside pytest's: pytest restricts its own in the next session, which would lock Postgres's account out."""
+    """A directory outside pytest's own, which the next session closes to the account that Postgres runs as."""
     with TemporaryDirectory(prefix="stratagraph-faults-", ignore_cleanup_errors=True) as path:
         yield Path(path)
 

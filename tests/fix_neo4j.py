@@ -40,7 +40,7 @@ def neo4j_cache() -> Path:
 
 @pytest.fixture(scope="session")
 def neo4j_cache_with_jars(neo4j_cache: Path) -> Path:
-    """A cache with the jars of the long-term line, for tests that start servers. Skips or fails as `neo4j_server` does."""
+    """A cache with the jars of the long-term line, to start servers from. Skips or fails as `neo4j_server` does."""
     if os.environ.get("STRATAGRAPH_TEST_NEO4J_URI"):
         pytest.skip("STRATAGRAPH_TEST_NEO4J_URI names a server, so this test, which starts its own, does not run")
     with _skipped_without_neo4j():
@@ -90,7 +90,7 @@ def clean_neo4j(neo4j_server: LocalServer | GivenServer) -> str:
 
 
 def wipe(bolt: str) -> None:
-    """Delete all nodes, and all constraints except those of the mirror, which take longer to create than a test runs."""
+    """Delete all nodes, and all constraints except the mirror's, which take longer to create than a test runs."""
     with neo4j.GraphDatabase.driver(bolt) as driver, driver.session() as session:
         for name in session.run("SHOW CONSTRAINTS YIELD name WHERE NOT name ENDS WITH '_key' RETURN name").value():
             session.run(f"DROP CONSTRAINT {_quoted(name)}").consume()
@@ -101,7 +101,7 @@ def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-class Door:
+class BoltProxy:
     """A proxy in front of Bolt. When shut, it aborts and refuses connections; when stalled, it forwards no bytes."""
 
     def __init__(self, bolt: str) -> None:
@@ -111,10 +111,10 @@ class Door:
         self._moving = asyncio.Event()
         self._moving.set()
         self.open = True
-        self.knocks = 0
+        self.connections = 0
         self.uri = ""
 
-    async def __aenter__(self) -> Door:
+    async def __aenter__(self) -> BoltProxy:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.uri = f"bolt://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self
@@ -137,7 +137,7 @@ class Door:
         self._moving.set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.knocks += 1
+        self.connections += 1
         task = asyncio.current_task()
         assert task is not None
         self._pipes.add(task)

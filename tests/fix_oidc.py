@@ -53,7 +53,7 @@ def signed_by_secret(claims: dict[str, Any], secret: bytes, **header: Any) -> st
 
 @dataclass
 class Issuer:
-    """An issuer. `keys` are its signing and published keys by name; `documents` counts the requests for each document."""
+    """An issuer. `keys` are its published signing keys by name; `documents` counts the requests for each document."""
 
     keys: dict[str, PrivateKey] = field(default_factory=dict)
     extra: list[dict[str, Any]] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """A model of memory in a few dictionaries, after docs/specification.md (Relations, Trust, Capture, Revision).
 
-It takes the same requests as the store and answers with what should have come of them. It knows one tenant, one scope
-and one sensitivity; time is handed in. What it refuses changes nothing.
+It takes the same requests as the store and returns the expected results. It has one tenant, one scope and one
+sensitivity, and takes the time as an argument. A refused request changes nothing.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Impossible(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """The ids that the store assigned: to the record, an additional event, an episode and the candidate of a request."""
+    """The ids that the store assigned for a request: record, additional event, episode, candidate."""
 
     record: UUID
     event: UUID

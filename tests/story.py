@@ -1,7 +1,7 @@
 """A realistic memory: two weeks of a team that runs a login service, written by captures and revisions.
 
-Every memory type, state and predicate that capture and revision make occurs, so that a picture or a saved query of
-any of them has something to show.
+It has every memory type, state and predicate that capture and revision make, so that each picture and saved query
+shows something.
 """
 
 from __future__ import annotations

@@ -350,12 +350,12 @@ async def test_a_key_management_hook_wraps_the_keys(database_url: str, tmp_path:
     with psycopg.connect(database_url) as connection:
         assert connection.execute("SELECT DISTINCT wrapped_by FROM tenant").fetchall() == [("file-kms:one",)]
     text = base64.b64encode(bytes(32)).decode()
-restored = environment(database_url=database_url, data_dir=str(tmp_path), master_key=text)
-    back |= {"PYTHONPATH": str(tmp_path)}
-    status, out, err = await run_command("keys", "rotate", "--master-from", "file_kms:connect", "--json", env=back)
+    restored = environment(database_url=database_url, data_dir=str(tmp_path), master_key=text)
+    restored |= {"PYTHONPATH": str(tmp_path)}
+    status, out, err = await run_command("keys", "rotate", "--master-from", "file_kms:connect", "--json", env=restored)
     assert status == 0, err
     assert json.loads(out) == {"rewrapped": 1}
-    status, out, err = await run_command("ask", "hello", "--json", env=back)
+    status, out, err = await run_command("ask", "hello", "--json", env=restored)
     assert status == 0, err
     assert "hello" in out
 

@@ -78,7 +78,7 @@ async def test_every_kind_of_revision_of_a_fact(client: Client) -> None:
     third = await fact(client, "Delta")
     merged = await revise(client, "merge", recordIds=[second, third], payload=payload("Beta Delta"))
     assert merged["record"]["payload"]["object"] == "Beta Delta"
-deleted = await revise(client, "deleteRecord", recordId=merged["record"]["id"])
+    deleted = await revise(client, "deleteRecord", recordId=merged["record"]["id"])
     assert deleted["__typename"] == "RevisionSuccess"
     again = await revise(client, "deleteRecord", recordId=merged["record"]["id"])
     assert again["__typename"] == "NotFound"
@@ -97,7 +97,7 @@ async def test_fork_refuses_overlap_episodes_are_immutable_and_impact_is_preview
     )
     id_ = event["captureMemory"]["primaryRecord"]["id"]
     assert (await revise(client, "retract", recordId=id_))["__typename"] == "EpisodicImmutable"
-derived = await fact(client, "badge", subject="Team", evidence=[{"kind": "observation", "ref": prod}])
+    derived = await fact(client, "badge", subject="Team", evidence=[{"kind": "observation", "ref": prod}])
     impact = await client.data(
         "query($id: ID!) { revisionImpact(id: $id) { complete records { record { id } becomes sourcesLeft } }"
         " reevaluations { recordId } }",

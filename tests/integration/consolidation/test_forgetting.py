@@ -1,4 +1,4 @@
-"""Forgetting: due records are pruned, records still needed are kept, and tombtombstones block re-creation
+"""Forgetting: due records are pruned, records still needed are kept, and tombstones block re-creation
 (docs/specification.md, Forgetting and erasing).
 """
 
@@ -36,12 +36,12 @@ from stratagraph.store.records.entities import name_key
 from stratagraph.store.records.fact_keys import fact_keys
 from stratagraph.store.records.handles import handle_key
 from stratagraph.store.records.salience_rows import write_salience
-from stratagraph.store.records.tombtombstones import (
+from stratagraph.store.records.tombstones import (
     Cause,
     blocked_derivations,
     derivation_key,
-    insert_tombtombstones,
-    prepare_tombtombstones,
+    insert_tombstones,
+    prepare_tombstones,
 )
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -400,7 +400,7 @@ async def test_a_locked_record_is_skipped_without_waiting(memory: Memory) -> Non
     assert (await prune(memory)).pruned == 1
 
 
-async def test_every_tenant_is_pruned_and_each_has_its_own_tombtombstones(memory: Memory) -> None:
+async def test_every_tenant_is_pruned_and_each_has_its_own_tombstones(memory: Memory) -> None:
     for name in ("acme", "globex", "initech"):
         await memory.turn("a remark", trust=trust_of(tenant=name))
     memory.clock.forward(FADED)
@@ -483,10 +483,10 @@ async def test_a_tombstone_has_a_key_for_named_records_and_no_content(memory: Me
     ]
     tenant = await tenant_of(memory)
     async with memory.database.background(Role.ERASE) as connection:
-        prepared = await prepare_tombtombstones(connection, tenant, [one.primary.id for one in kept])
+        prepared = await prepare_tombstones(connection, tenant, [one.primary.id for one in kept])
         assert {one.id for one in prepared} == {one.primary.id for one in kept}
-        await insert_tombtombstones(connection, tenant, prepared, cause=Cause.DELETED, at=memory.clock.now())
-        await insert_tombtombstones(connection, tenant, prepared, cause=Cause.ERASED, at=memory.clock.now() + HOUR)
+        await insert_tombstones(connection, tenant, prepared, cause=Cause.DELETED, at=memory.clock.now())
+        await insert_tombstones(connection, tenant, prepared, cause=Cause.ERASED, at=memory.clock.now() + HOUR)
     tombstones = {row.type: row for row in await rows(memory, "SELECT * FROM tombstone")}
     scope = tombstones[5].scope
     assert {row.cause for row in tombstones.values()} == {Cause.ERASED}

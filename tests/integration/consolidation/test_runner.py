@@ -1,4 +1,4 @@
-"""Each job runs on its own: a job that fail or hang action not affect the others."""
+"""Each job runs on its own: a job that fails or hangs does not affect the others."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ async def test_a_hanging_job_is_stopped_at_its_deadline_and_delays_no_other(memo
     slow = Probe("slow", config=JobConfig(interval_s=0.05, deadline_s=0.3, longest_pause_s=0.2), action=hang)
     good = Probe("good")
     async with running(memory, slow, good):
-        await good.ran(3)  # while the first run of the other hang
+        await good.ran(3)  # during the first run of the slow job
         await slow.ran(2)  # the second run starts after the deadline ends the first
     assert (await state_of(memory, "slow")).error == "stopped after its deadline of 0.3 s"
 
@@ -161,10 +161,10 @@ async def test_another_server_takes_over_a_job_whose_server_died(memory: Memory)
 
 
 async def test_a_run_during_an_outage_fails_and_names_the_outage(memory: Memory) -> None:
-=>     async def raise_unavailable() => -> None:
+    async def raise_unavailable() -> None:
         raise StoreUnavailable
 
-    job = Probe("away", action=away)
+    job = Probe("away", action=raise_unavailable)
     run = await Runner(memory.database, memory.clock, [job], owner="one").run_once("away")
     assert run is not None
     assert run.error == StoreUnavailable().message

@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 from fix_memory import Memory, until
 from fix_mirror import PLAN, House, capture_every_kind
-from fix_neo4j import Door
+from fix_neo4j import BoltProxy
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
@@ -568,36 +568,36 @@ async def test_a_worker_that_lost_its_lease_stops_and_does_no_harm(house: House)
 @pytest.fixture
 async def guarded(
     memory: Memory, clean_neo4j: str, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[tuple[House, Door]]:
+) -> AsyncIterator[tuple[House, BoltProxy]]:
     monkeypatch.setattr("stratagraph.graph_sync.mirror.WRITE_RETRY_S", 0.2)
     async with (
-        Door(clean_neo4j) as door,
-        Mirror(door.uri, user=None, password=None, database="neo4j") as mirror,
+        BoltProxy(clean_neo4j) as proxy,
+        Mirror(proxy.uri, user=None, password=None, database="neo4j") as mirror,
     ):
-        yield House(memory, mirror), door
+        yield House(memory, mirror), proxy
 
 
 async def test_a_mirror_that_cannot_be_reached_is_unavailable_and_nothing_is_lost(
-    guarded: tuple[House, Door],
+    guarded: tuple[House, BoltProxy],
 ) -> None:
-    house, door = guarded
+    house, proxy = guarded
     await house.sync()
     await house.memory.observe("Alice", "works_at", "Acme")
-    await door.shut()
+    await proxy.shut()
     with pytest.raises(MirrorUnavailable):
         await house.sync()
     reader = await reader_of(house)
     caller = await house.memory.directory.resolve(house.memory.trust)
     with pytest.raises(MirrorUnavailable):
         await reader.edges_of(caller, [UUID(int=1)], fan_out=1, history=False)
-    door.open = True
+    proxy.open = True
     await house.sync()
     assert await house.counts_are_equal()
 
 
 async def test_nobody_listening_is_an_outage_too(memory: Memory) -> None:
-    async with Door("bolt://127.0.0.1:1") as door:
-        uri = door.uri
+    async with BoltProxy("bolt://127.0.0.1:1") as proxy:
+        uri = proxy.uri
     async with Mirror(uri, user=None, password=None, database="neo4j") as mirror:
         with pytest.raises(MirrorUnavailable):
             await mirror.ping()
@@ -610,22 +610,22 @@ def said(logs: Sequence[Mapping[str, Any]], task: str) -> list[str]:
     return [line["event"] for line in logs if line.get("task") == task and line["event"].startswith("mirror is")]
 
 
-async def test_the_worker_survives_an_outage_says_so_once_and_catches_up(guarded: tuple[House, Door]) -> None:
-    house, door = guarded
+async def test_the_worker_survives_an_outage_says_so_once_and_catches_up(guarded: tuple[House, BoltProxy]) -> None:
+    house, proxy = guarded
     with capture_logs() as logs:
         running = asyncio.create_task(house.worker.run())
         await until(house.counts_are_equal)
-        await door.shut()
+        await proxy.shut()
         await house.memory.observe("Alice", "works_at", "Acme")
 
-        knocks = door.knocks
+        connections = proxy.connections
 
         async def tried_for_a_while() -> bool:
-            return door.knocks >= knocks + 8
+            return proxy.connections >= connections + 8
 
         await until(tried_for_a_while)
         assert not running.done()
-        door.open = True
+        proxy.open = True
         async with asyncio.timeout(8):  # below the length of a lease: an outage must not cost one
             await until(house.counts_are_equal)
         await house.memory.observe("Bob", "works_at", "Acme")

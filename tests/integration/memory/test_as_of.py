@@ -1,4 +1,4 @@
-"""The past answers as it would have answered then (SPEC §6 `as_of`, §5; design decision 9)."""
+"""Reads as of a past instant return what they returned then (docs/specification.md, History)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def memory(memory: Memory) -> Memory:
-    """On a clock that is never behind the one by which ids are made."""
+    """A memory whose clock is ahead of the system clock, from which ids are made."""
     memory.clock.at = SystemClock().now() + timedelta(hours=1)
     return memory
 
@@ -47,7 +47,7 @@ async def ask(memory: Memory, task: str, **more: Any) -> Retrieved:
     return await memory.retrieve.retrieve(trust, RetrieveRequest(task_descriptor=task, **more))
 
 
-def names(found: Retrieved) -> list[str | None]:
+def names_of(found: Retrieved) -> list[str | None]:
     return [node.record.name for node in found.nodes]
 
 
@@ -79,10 +79,10 @@ async def past(memory: Memory, ids: list[UUID], at: datetime) -> Known:
     return records, {moment.id: set(relations[moment]) for moment in moments}
 
 
-async def write_something(memory: Memory, dice: random.Random) -> list[UUID]:
-    """One random write; the ids it made or touched."""
-    who, where = dice.choice(PEOPLE), dice.choice(PLACES)
-    match dice.randrange(6):
+async def write_something(memory: Memory, rng: random.Random) -> list[UUID]:
+    """Make one random write; return the ids that it created or changed."""
+    who, where = rng.choice(PEOPLE), rng.choice(PLACES)
+    match rng.randrange(6):
         case 0:
             kept = await memory.observe(who, "lives_in", where, revision_policy="replace")
         case 1:
@@ -90,33 +90,33 @@ async def write_something(memory: Memory, dice: random.Random) -> list[UUID]:
         case 2:
             kept = await memory.observe(who, "likes", where)
         case 3:
-            state = dice.choice(("planning", "executing", "blocked"))
+            state = rng.choice(("planning", "executing", "blocked"))
             kept = await memory.remember(SourceKind.WORKING_STATE, {"thread_id": "work", "state": state})
         case 4:
-            kept = await memory.turn(f"{who} went to {where}", thread=dice.choice(("t1", "t2")))
+            kept = await memory.turn(f"{who} went to {where}", thread=rng.choice(("t1", "t2")))
         case _:
-            thread = f"short {dice.random()}"
+            thread = f"short {rng.random()}"
             await memory.turn(f"{who} comes from {where}", thread=thread)
             kept = await memory.remember(SourceKind.OUTCOME, {"thread_id": thread, "outcome_status": "success"})
     return [kept.primary.id, *(record.id for record in kept.created)]
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_each_past_instant_reads_as_the_present_did_then(memory: Memory, seed: int) -> None:
-    """Equal in every field, salience included, and so are its relations; what came later did not exist."""
-    dice = random.Random(seed)
+async def test_a_past_instant_reads_as_the_present_did_then(memory: Memory, seed: int) -> None:
+    """Records are equal in every field, salience and relations included; later records do not exist."""
+    rng = random.Random(seed)
     ids: dict[UUID, None] = {}
     seen: list[tuple[datetime, Known]] = []
     for number in range(25):
-        ids.update(dict.fromkeys(await write_something(memory, dice)))
-        if number in (5, 15):  # and for certain one that displaces, and two that contest each other
+        ids.update(dict.fromkeys(await write_something(memory, rng)))
+        if number in (5, 15):  # always include a superseding fact and two that contest each other
             await memory.observe("Dora", "lives_in", PLACES[number % 2], revision_policy="replace")
             for where in PLACES[:2]:
                 kept = await memory.observe("Dora", "born_in", f"{where} {number}", revision_policy="contest")
                 ids[kept.primary.id] = None
             kept = await memory.observe("Dora", "lives_in", f"{number}", revision_policy="replace")
             ids[kept.primary.id] = None
-        memory.clock.forward(timedelta(seconds=dice.choice((0.000001, 1, 600, 86_400))))
+        memory.clock.forward(timedelta(seconds=rng.choice((0.000001, 1, 600, 86_400))))
         seen.append((memory.clock.now(), await present(memory, list(ids))))
     memory.clock.forward(DAY)
     for at, (records, relations) in seen:
@@ -128,7 +128,7 @@ async def test_each_past_instant_reads_as_the_present_did_then(memory: Memory, s
         assert {id_: found for id_, found in related.items() if found} == {
             id_: found for id_, found in relations.items() if found
         }
-        one = dice.choice(list(ids))
+        one = rng.choice(list(ids))
         asked = await memory.lookup.record(memory.trust, one, as_of=at)
         assert asked == then.get(one)
     states = {record.state for _, (records, _) in seen for record in records.values()}
@@ -136,14 +136,14 @@ async def test_each_past_instant_reads_as_the_present_did_then(memory: Memory, s
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_retrieval_as_of_then_answers_as_it_did_then(memory: Memory, seed: int) -> None:
-    """Same nodes, in the same order, with the same scores, hops, edges and reasons."""
-    dice = random.Random(seed)
+async def test_a_past_retrieval_returns_the_same_answer_as_it_did_then(memory: Memory, seed: int) -> None:
+    """The nodes, their order, scores, hops, edges and reasons are the same."""
+    rng = random.Random(seed)
     seen: list[tuple[datetime, str, Retrieved]] = []
     for _ in range(20):
-        await write_something(memory, dice)
-        memory.clock.forward(timedelta(seconds=dice.choice((1, 600, 86_400))))
-        task = f"where is {dice.choice(PEOPLE)} living, from {dice.choice(PLACES)}"
+        await write_something(memory, rng)
+        memory.clock.forward(timedelta(seconds=rng.choice((1, 600, 86_400))))
+        task = f"where is {rng.choice(PEOPLE)} living, from {rng.choice(PLACES)}"
         seen.append((memory.clock.now(), task, await ask(memory, task, max_hops=2, node_limit=60)))
     memory.clock.forward(DAY)
     for at, task, before in seen:
@@ -160,8 +160,8 @@ async def test_retrieval_as_of_then_answers_as_it_did_then(memory: Memory, seed:
         assert (after.roots, after.reached, after.selection) == (before.roots, before.reached, before.selection)
 
 
-async def test_an_answer_about_an_instant_never_changes_however_many_write(memory: Memory) -> None:
-    """Asked in the middle of concurrent writes, and again when all is over: the same."""
+async def test_an_answer_about_an_instant_does_not_change_under_concurrent_writes(memory: Memory) -> None:
+    """The answer is the same during concurrent writes and after them."""
     clock = SystemClock()
     capture = Capture(memory.database, memory.directory, clock, Policy())
     live = replace(
@@ -189,13 +189,13 @@ async def test_an_answer_about_an_instant_never_changes_however_many_write(memor
         answers.append((at, await seen_at(at)))
     await asyncio.gather(*writers)
     assert len(answers) > 3
-    assert len({len(answer) for _, answer in answers}) > 2  # it did grow meanwhile
+    assert len({len(answer) for _, answer in answers}) > 2  # the answers did grow during the writes
     for at, answer in answers:
         assert await seen_at(at) == answer
 
 
-async def test_facts_answer_by_what_held_then(memory: Memory) -> None:
-    """Superseded since, not yet known, expired since, not yet valid: each as of its own time."""
+async def test_facts_are_returned_if_they_were_valid_and_current_then(memory: Memory) -> None:
+    """Facts that were superseded later, not yet captured, expired later, or not yet valid."""
     await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
     day = memory.clock.now()
     within = {"mode": "timeboxed", "start": (day + DAY).isoformat(), "end": (day + 2 * DAY).isoformat()}
@@ -205,7 +205,7 @@ async def test_facts_answer_by_what_held_then(memory: Memory) -> None:
 
     async def facts(at: datetime) -> set[str | None]:
         found = await ask(memory, "Alice lives visits", as_of=at, memory_types=(MemoryType.SEMANTIC,), max_hops=0)
-        return set(names(found))
+        return set(names_of(found))
 
     assert await facts(day) == {"Alice lives in Bern"}
     assert await facts(day + DAY + timedelta(hours=1)) == {"Alice lives in Bern", "Alice visits Lugano"}
@@ -213,7 +213,7 @@ async def test_facts_answer_by_what_held_then(memory: Memory) -> None:
     assert await facts(memory.clock.now()) == {"Alice lives in Basel"}
 
 
-async def test_words_that_were_replaced_are_found_as_of_then_only(memory: Memory) -> None:
+async def test_replaced_words_are_found_only_as_of_the_time_before(memory: Memory) -> None:
     state: dict[str, Any] = {"thread_id": "t", "state": "planning"}
     await memory.remember(SourceKind.WORKING_STATE, state | {"context_summary": "repairing the espresso machine"})
     then = memory.clock.now()
@@ -226,7 +226,7 @@ async def test_words_that_were_replaced_are_found_as_of_then_only(memory: Memory
     assert all(node.why.words == 0.0 for node in fence.nodes)
 
 
-async def test_a_large_tenants_past_is_searched_by_rare_words_and_conjunctions(
+async def test_the_past_of_a_large_tenant_is_searched_by_rare_words_and_conjunctions(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = {"thread_id": "t", "state": "planning", "context_summary": "common word number17 of the past"}
@@ -241,7 +241,7 @@ async def test_a_large_tenants_past_is_searched_by_rare_words_and_conjunctions(
     server = server_of(memory)
     assert (await server.run_once())["records_counted"] == 41
     rare = await ask(memory, "common word number17 again", root_limit=3, max_hops=0, as_of=then)
-    assert names(rare)[0] == "user: common word number17 again"
+    assert names_of(rare)[0] == "user: common word number17 again"
     assert changed.primary.id in rare.roots
     common = await ask(memory, "common word", root_limit=3, max_hops=0, as_of=then)
     assert [node.why.words > 0 for node in common.nodes] == [True] * 3
@@ -252,7 +252,7 @@ async def test_a_large_tenants_past_is_searched_by_rare_words_and_conjunctions(
     assert all(node.record.scope == "project:a" for node in everything.nodes)
 
 
-async def test_an_episode_is_as_long_as_it_was_and_open_as_it_was(memory: Memory) -> None:
+async def test_a_past_episode_has_the_events_and_outcome_of_that_instant(memory: Memory) -> None:
     await memory.turn("first", thread="t")
     one = memory.clock.now()
     await memory.turn("second", thread="t")
@@ -270,7 +270,7 @@ async def test_an_episode_is_as_long_as_it_was_and_open_as_it_was(memory: Memory
     assert await memory.lookup.record(memory.trust, episode, as_of=one - RESOLUTION) is None
 
 
-async def test_there_are_no_redacted_heads_in_the_past(memory: Memory) -> None:
+async def test_the_past_has_no_redacted_records(memory: Memory) -> None:
     for level in (Sensitivity.LOW, Sensitivity.MEDIUM):
         await memory.turn(f"the merger is {level.label}", sensitivity=level, context={"mentions": [{"name": "Merger"}]})
     low = trust_of(ceiling=Sensitivity.LOW)
@@ -285,18 +285,18 @@ async def test_there_are_no_redacted_heads_in_the_past(memory: Memory) -> None:
     assert (await memory.lookup.history(low, hidden)).versions == ()
 
 
-async def test_other_scopes_and_tenants_have_no_past_either(memory: Memory) -> None:
+async def test_the_past_of_other_scopes_and_tenants_is_invisible(memory: Memory) -> None:
     kept = await memory.turn("the secret recipe", scope="project:a")
     at = memory.clock.now()
     for stranger in (trust_of(scopes={"project:b"}), trust_of(tenant="globex")):
-        assert names(await ask(memory, "recipe", trust=stranger, as_of=at)) == []
+        assert names_of(await ask(memory, "recipe", trust=stranger, as_of=at)) == []
         assert await memory.lookup.record(stranger, kept.primary.id, as_of=at) is None
         assert (await memory.lookup.history(stranger, kept.primary.id)).versions == ()
         moment = Moment(kept.primary.id, at)
         assert await memory.lookup.past_relations(stranger, [moment]) == {moment: []}
 
 
-async def test_limits_and_minimum_salience_hold_in_the_past(memory: Memory) -> None:
+async def test_limits_and_minimum_salience_apply_to_the_past(memory: Memory) -> None:
     for number in range(12):
         await memory.observe("Alice", "likes", f"thing number {number}")
     at = memory.clock.now()
@@ -313,13 +313,13 @@ async def test_limits_and_minimum_salience_hold_in_the_past(memory: Memory) -> N
     await memory.turn("the old incident")
     memory.clock.forward(timedelta(hours=3))
     faded = memory.clock.now()
-    assert names(await ask(memory, "old incident", min_salience=0.5, as_of=faded - timedelta(hours=2.9)))
+    assert names_of(await ask(memory, "old incident", min_salience=0.5, as_of=faded - timedelta(hours=2.9)))
     assert all(
         node.record.salience >= 0.5 for node in (await ask(memory, "old incident", min_salience=0.5, as_of=faded)).nodes
     )
 
 
-async def test_a_past_retrieval_is_logged_like_any_other_and_can_be_rendered(memory: Memory) -> None:
+async def test_a_past_retrieval_is_logged_and_rendered(memory: Memory) -> None:
     kept = await memory.turn("hello there")
     at = memory.clock.now()
     memory.clock.forward(DAY)
@@ -331,7 +331,7 @@ async def test_a_past_retrieval_is_logged_like_any_other_and_can_be_rendered(mem
     assert (row.id, row.roots, row.at) == (found.id, [kept.primary.id], memory.clock.now())
 
 
-async def test_the_number_of_statements_about_the_past_does_not_depend_on_the_data(memory: Memory) -> None:
+async def test_the_number_of_statements_of_a_past_retrieval_is_constant(memory: Memory) -> None:
     counts = set()
     for number in range(30):
         await memory.observe(f"Person {number % 5}", "likes", f"thing {number}")
@@ -343,38 +343,38 @@ async def test_the_number_of_statements_about_the_past_does_not_depend_on_the_da
     assert counts.pop() <= 14
 
 
-class Untouchable:
-    """A mirror that must not be asked."""
+class ForbiddenMirror:
+    """A mirror that must not be queried."""
 
     def graph_reader(self, least: Freshness) -> GraphReader:
-        raise MirrorUnavailable("it was asked")
+        raise MirrorUnavailable("it was queried")
 
     def explorer(self, least: Freshness, *, deadline_s: float) -> Explorer:
-        raise MirrorUnavailable("it was asked")
+        raise MirrorUnavailable("it was queried")
 
 
-class Whole(MirrorFreshness):
-    """As a mirror that could be asked."""
+class CompleteMirror(MirrorFreshness):
+    """The freshness of a mirror that is complete and could be queried."""
 
     async def of(self, tenant: int) -> Freshness:
         return Freshness(whole=True, generation=1, snapshot=1, changes=0, seconds=0.0)
 
 
-async def test_the_mirror_is_not_asked_about_the_past(memory: Memory) -> None:
-    engines = Engines(mirror=Untouchable(), freshness=Whole(memory.database, "neo4j"), preference="neo4j")
+async def test_the_mirror_is_not_queried_about_the_past(memory: Memory) -> None:
+    engines = Engines(mirror=ForbiddenMirror(), freshness=CompleteMirror(memory.database, "neo4j"), preference="neo4j")
     retrieve = Retrieve(memory.database, memory.directory, memory.clock, engines)
     await memory.observe("Alice", "works_at", "Acme")
     now = await retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="Alice"))
-    assert (now.engine, now.fallback) == ("sql", "it was asked")
+    assert (now.engine, now.fallback) == ("sql", "it was queried")
     asked = RetrieveRequest(task_descriptor="Alice", as_of=memory.clock.now())
     then = await retrieve.retrieve(memory.trust, asked)
     assert (then.engine, then.fallback) == ("sql", "the mirror shows only the present")
     assert {node.record.id for node in then.nodes} == {node.record.id for node in now.nodes}
 
 
-async def test_asking_for_the_future_or_without_an_offset_is_refused(memory: Memory) -> None:
+async def test_an_instant_in_the_future_or_without_an_offset_is_refused(memory: Memory) -> None:
     kept = await memory.turn("hello")
-    for wrong in (memory.clock.now() + RESOLUTION, datetime(2020, 1, 1)):  # noqa: DTZ001 - that is the point
+    for wrong in (memory.clock.now() + RESOLUTION, datetime(2020, 1, 1)):  # noqa: DTZ001 - the test needs a naive time
         for asking in (
             ask(memory, "hello", as_of=wrong),
             memory.lookup.record(memory.trust, kept.primary.id, as_of=wrong),
@@ -383,11 +383,11 @@ async def test_asking_for_the_future_or_without_an_offset_is_refused(memory: Mem
                 await asking
             assert caught.value.path == ["asOf"]
     long_ago = datetime.fromisoformat("0001-01-01T00:00:00+00:00")
-    assert names(await ask(memory, "hello", as_of=long_ago)) == []
+    assert names_of(await ask(memory, "hello", as_of=long_ago)) == []
     assert await memory.lookup.record(memory.trust, kept.primary.id, as_of=long_ago) is None
 
 
-async def test_history_comes_in_pages_and_refuses_what_is_no_cursor(memory: Memory) -> None:
+async def test_history_is_paged_and_refuses_an_invalid_cursor(memory: Memory) -> None:
     state: dict[str, Any] = {"thread_id": "t", "state": "planning"}
     for number in range(7):
         kept = await memory.remember(SourceKind.WORKING_STATE, state | {"context_summary": f"summary {number}"})
@@ -406,8 +406,8 @@ async def test_history_comes_in_pages_and_refuses_what_is_no_cursor(memory: Memo
         assert caught.value.path == list(wrong)
 
 
-async def test_history_outlives_a_change_and_ends_with_the_record_while_the_audit_stays(memory: Memory) -> None:
-    """What is deleted takes its past with it (design decision 9)."""
+async def test_deleting_a_record_deletes_its_history_and_keeps_its_audit_log(memory: Memory) -> None:
+    """docs/specification.md, History: a deleted record has no past."""
     kept = await memory.turn("hello")
     at = memory.clock.now()
     async with memory.database.engine.begin() as connection:

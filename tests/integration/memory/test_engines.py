@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 from fix_graphs import Graph, a_record, a_tenant, everybodys, sparse_relations, write_graph
 from fix_memory import Memory, trust_of, until
-from fix_neo4j import Door
+from fix_neo4j import BoltProxy
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
@@ -38,10 +38,10 @@ PATIENT_S = 30.0  # for tests that do not depend on how long a busy machine take
 
 @dataclass
 class House:
-    """A memory with a graph, its mirror behind a door, and the worker that keeps it, which has a door of its own."""
+    """A memory with a graph, its mirror behind a proxy, and the worker that keeps it, which has a proxy of its own."""
 
     memory: Memory
-    door: Door
+    proxy: BoltProxy
     mirror: Mirror
     direct: Mirror
     worker: SyncWorker
@@ -76,13 +76,13 @@ async def house_with(memory: Memory, bolt: str) -> AsyncIterator[House]:
     records = [everybodys(a_record(luck, tenant, word="beacon" if n < 3 else "rock")) for n in range(40)]
     graph = await write_graph(memory, tenant, records, sparse_relations(luck, [record.id for record in records]))
     async with (
-        Door(bolt) as door,
-        Mirror(door.uri, user=None, password=None, database="neo4j") as mirror,
+        BoltProxy(bolt) as proxy,
+        Mirror(proxy.uri, user=None, password=None, database="neo4j") as mirror,
         Mirror(bolt, user=None, password=None, database="neo4j") as direct,
     ):
         worker = SyncWorker(memory.database, memory.directory, direct, SyncConfig())
         await worker.run_once()
-        yield House(memory, door, mirror, direct, worker, graph)
+        yield House(memory, proxy, mirror, direct, worker, graph)
         await worker.release()
 
 
@@ -169,10 +169,10 @@ async def test_a_mirror_that_is_down_is_knocked_at_once_told_once_and_asked_agai
 ) -> None:
     async with house.engines("neo4j") as engines:
         expected = await house.ask(engines)
-        await house.door.shut()
+        await house.proxy.shut()
         with capture_logs() as logs:
             first = await house.ask(engines)
-            knocks = house.door.knocks
+            connections = house.proxy.connections
             others = await asyncio.gather(*(house.ask(engines) for _ in range(10)))
         assert first.engine == "sql"
         assert first.fallback is not None
@@ -180,9 +180,9 @@ async def test_a_mirror_that_is_down_is_knocked_at_once_told_once_and_asked_agai
         for found in (first, *others):
             assert ids(found) == ids(expected)
         assert {found.fallback for found in others} == {f"the mirror failed a moment ago: {first.fallback}"}
-        assert house.door.knocks == knocks, "the others did not even try"
+        assert house.proxy.connections == connections, "the others did not even try"
         assert [log["event"] for log in logs if "mirror" in log["event"]] == ["mirror does not answer"]
-        house.door.open = True
+        house.proxy.open = True
         monkeypatch.setattr("stratagraph.memory.engines.breaker.REST_S", 0.05)
         engines.breaker.trial_due_at = 0.0  # it has rested
 
@@ -198,7 +198,7 @@ async def test_a_mirror_that_stalls_delays_one_answer_by_no_more_than_the_deadli
     assert DEADLINE_S <= 2.0
     engines = house.engines("neo4j", deadline_s=DEADLINE_S)
     clock = asyncio.get_running_loop().time
-    house.door.stall()
+    house.proxy.stall()
     began = clock()
     found = await house.ask(engines)
     waited_s = clock() - began
@@ -213,18 +213,18 @@ async def test_a_mirror_that_stalls_delays_one_answer_by_no_more_than_the_deadli
     assert again.fallback is not None
     assert again.fallback.startswith("the mirror failed a moment ago")
     assert not asked
-    house.door.go_on()
+    house.proxy.go_on()
 
 
 async def test_auto_asks_sql_and_leaves_the_mirror_alone(house: House) -> None:
-    house.door.stall()
+    house.proxy.stall()
     async with house.engines("auto") as engines:
         for hops in range(1, 7):
             request = RetrieveRequest(task_descriptor="beacon", max_hops=hops, node_limit=1_000, edge_limit=5_000)
             found = await house.ask(engines, request)
             assert (found.engine, found.fallback, found.mirror_lag_seconds) == ("sql", None, 0.0)
-    assert house.door.knocks == 0
-    house.door.go_on()
+    assert house.proxy.connections == 0
+    house.proxy.go_on()
 
 
 @pytest.mark.usefixtures("patient")
@@ -235,35 +235,35 @@ async def test_retrieval_and_graph_questions_share_one_breaker(house: House) -> 
     before = await explore.impact(trust, id_)
     assert before is not None
     assert before.answered_by.engine == "neo4j"
-    await house.door.shut()
+    await house.proxy.shut()
     failed = await house.ask(engines)
-    knocks = house.door.knocks
+    connections = house.proxy.connections
     after = await explore.impact(trust, id_)
     assert after is not None
     assert after.answered_by.fallback == f"the mirror failed a moment ago: {failed.fallback}"
     assert (after.total, after.counts) == (before.total, before.counts)
-    assert house.door.knocks == knocks
+    assert house.proxy.connections == connections
 
 
 async def test_closing_ends_a_trial_that_hangs_and_no_caller_waits_for_it(house: House) -> None:
     async with asyncio.timeout(20):
         async with house.engines("neo4j") as engines:
-            await house.door.shut()
+            await house.proxy.shut()
             assert (await house.ask(engines)).engine == "sql"
-            house.door.open = True
-            house.door.stall()
-            knocks = house.door.knocks
+            house.proxy.open = True
+            house.proxy.stall()
+            connections = house.proxy.connections
             engines.breaker.trial_due_at = 0.0  # it has rested
             found = await house.ask(engines)
             assert found.fallback is not None
             assert found.fallback.startswith("the mirror failed a moment ago")
 
             async def hanging() -> bool:
-                return house.door.knocks > knocks
+                return house.proxy.connections > connections
 
             await until(hanging)
             assert (await house.ask(engines)).engine == "sql"
-    house.door.go_on()
+    house.proxy.go_on()
 
 
 @pytest.mark.usefixtures("patient")

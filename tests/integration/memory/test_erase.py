@@ -1,4 +1,6 @@
-"""The right to be forgotten: what is erased is found nowhere, and nothing else is gone (SPEC §2, decision 19)."""
+"""Erasure of a record, an entity, a scope or a tenant: no trace is left, and nothing else is deleted
+(docs/specification.md, Forgetting and erasing).
+"""
 
 from __future__ import annotations
 
@@ -58,8 +60,8 @@ async def rows(memory: Memory, sql: str, **values: Any) -> list[Any]:
 
 
 @dataclass
-class House:
-    """A memory with artifacts in a directory, and everything that could still hold a text."""
+class Store:
+    """A memory with artifacts in a directory, and a search through everything that is stored."""
 
     memory: Memory
     files: Path
@@ -81,64 +83,63 @@ class House:
     async def run_jobs(self) -> None:
         memory = self.memory
         memory.clock.forward(timedelta(hours=2))
-        keeper = server_of(memory, artifacts=self.artifacts)
-        await keeper.run_once()
+        await server_of(memory, artifacts=self.artifacts).run_once()
 
     async def erase(self, trust: Trust | None = None, **what: Any) -> Receipt:
-        return (await self.erasing(trust, **what)).receipt
+        return (await self.erase_and_return_result(trust, **what)).receipt
 
-    async def erasing(self, trust: Trust | None = None, **what: Any) -> ErasureResult:
+    async def erase_and_return_result(self, trust: Trust | None = None, **what: Any) -> ErasureResult:
         self.memory.clock.forward(timedelta(seconds=1))
         return await self.erasure.erase(trust or self.memory.trust, Erase(**{"rationale": WHY, **what}))
 
-    async def kept(self) -> str:
-        """All that is kept anywhere: every column of every table, a dump, all bytes of artifacts and their names; the
-        sealed as whoever has the keys reads it."""
-        memory, said = self.memory, []
+    async def everything_stored(self) -> str:
+        """Everything that is stored, as one text: every column of every table, a dump, the names and bytes of all
+        artifacts, and the decrypted content of encrypted records.""" 
+        memory, texts = self.memory, []
         for column in await rows(
             memory,
             "SELECT c.relname AS table, a.attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
             " WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace AND a.attnum > 0"
             " AND NOT a.attisdropped",
         ):
-            found = await rows(memory, f'SELECT "{column["name"]}"::text AS said FROM "{column["table"]}"')  # noqa: S608 - from the catalogue
-            said += [row["said"] or "" for row in found]
+            found = await rows(memory, f'SELECT "{column["name"]}"::text AS value FROM "{column["table"]}"')  # noqa: S608 - from the catalogue
+            texts += [row["value"] or "" for row in found]
         dump = await asyncio.create_subprocess_exec(
             str(postgres_binaries() / "pg_dump"), self.url, stdout=asyncio.subprocess.PIPE
         )
         out, _ = await dump.communicate()
         assert dump.returncode == 0
-        said.append(out.decode())
-        said += [
+        texts.append(out.decode())
+        texts += [
             f"{path} {path.read_bytes().decode(errors='replace')}" for path in self.files.rglob("*") if path.is_file()
         ]
-        said += await self.opened()
-        return "\n".join(said)
+        texts += await self.decrypted()
+        return "\n".join(texts)
 
-    async def opened(self) -> list[str]:
-        """What is sealed: found by its own ids, so it counts as long as its blob and its key are there."""
-        memory, said = self.memory, []
+    async def decrypted(self) -> list[str]:
+        """The decrypted content of every record that is stored encrypted."""
+        memory, texts = self.memory, []
         for row in await rows(memory, "SELECT name FROM tenant"):
             trust = trust_of(tenant=row["name"])
             page = await memory.lookup.records(trust, first=100)
-            said += [
+            texts += [
                 f"{record.name} {record.text} {record.payload} {record.provenance}"
                 for record in page.records
                 if record.sensitivity >= HIGH
             ]
-        return said
+        return texts
 
-    async def chain_holds(self) -> bool:
+    async def audit_chain_is_valid(self) -> bool:
         found = await verify_chains(self.memory.database, self.memory.directory.vault)
         return found.whole and found.entries > 0
 
-    async def holds(self, record: UUID) -> bool:
+    async def has(self, record: UUID) -> bool:
         return bool(await rows(self.memory, "SELECT 1 FROM record WHERE id = :id", id=record))
 
 
 @pytest.fixture
-def house(memory: Memory, tmp_path: Path, database_url: str) -> House:
-    return House(memory, tmp_path / "artifacts", database_url)
+def store(memory: Memory, tmp_path: Path, database_url: str) -> Store:
+    return Store(memory, tmp_path / "artifacts", database_url)
 
 
 def source(record: UUID) -> list[dict[str, Any]]:
@@ -146,7 +147,7 @@ def source(record: UUID) -> list[dict[str, Any]]:
 
 
 async def fail_to_capture(memory: Memory, request: CaptureRequest, trust: Trust | None = None) -> None:
-    """What an internal failure leaves: the input, for another try."""
+    """Store a failed candidate, as an internal failure during a capture does."""
     trust = trust or memory.trust
     caller = await memory.directory.resolve(trust)
     async with memory.database.writing(caller.bounds) as connection:
@@ -164,7 +165,7 @@ async def fail_to_capture(memory: Memory, request: CaptureRequest, trust: Trust 
 
 async def rename(memory: Memory, entity: UUID, name: str, **more: Any) -> None:
     payload = {"kind": "entity", "canonical_name": name, "primary_type": "Person", **more}
-    await memory.revision.revise(memory.trust, Supersede(record_id=entity, payload=payload, rationale="said more"))
+    await memory.revision.revise(memory.trust, Supersede(record_id=entity, payload=payload, rationale="more details"))
 
 
 async def entity_named(memory: Memory, name: str, trust: Trust | None = None) -> UUID:
@@ -175,8 +176,8 @@ async def entity_named(memory: Memory, name: str, trust: Trust | None = None) ->
 # By record
 
 
-async def test_a_fact_is_erased_with_its_history_its_derivations_and_every_trace(house: House) -> None:
-    memory = house.memory
+async def test_a_fact_is_erased_with_its_history_and_derived_records(store: Store) -> None:
+    memory = store.memory
     first = await memory.observe(
         "Zorblax", "lives_in", "Quuxville", revision_policy="replace", reason_to_remember="Fnordwhy"
     )
@@ -195,37 +196,37 @@ async def test_a_fact_is_erased_with_its_history_its_derivations_and_every_trace
         ),
     )
     await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="Zorblax Quuxville"))
-    await house.run_jobs()
+    await store.run_jobs()
     markers = ("Zorblax", "Quuxville", "Fnordwhy", "Plughtown", "Xyzzyburg", "Grueflag", str(fact))
-    before = await house.kept()
+    before = await store.everything_stored()
     assert [marker for marker in markers if marker not in before] == []
 
-    receipt = await house.erase(record_id=fact)
+    receipt = await store.erase(record_id=fact)
 
-    assert not any([await house.holds(id_) for id_ in (fact, derived.primary.id, further.primary.id)])
-    after = await house.kept()
+    assert not any([await store.has(id_) for id_ in (fact, derived.primary.id, further.primary.id)])
+    after = await store.everything_stored()
     assert [marker for marker in markers[:-1] if marker in after] == []
     assert receipt.kind is ErasureKind.RECORD
     assert receipt.counts["records.semantic"] == 3
-    assert receipt.counts["records.entity"] == 4  # nothing else names them
+    assert receipt.counts["records.entity"] == 4  # no other record refers to them
     assert receipt.counts["candidates"] >= 4
     assert receipt.counts["history"] >= 1
     assert len(receipt.hashes) == 7
-    await house.run_jobs()
-    later = await house.kept()
+    await store.run_jobs()
+    later = await store.everything_stored()
     assert [marker for marker in markers[:-1] if marker in later] == []
-    assert await house.chain_holds()
-    tombs = await rows(memory, "SELECT cause FROM tombstone")
-    assert {row["cause"] for row in tombs} == {3}
+    assert await store.audit_chain_is_valid()
+    tombstones = await rows(memory, "SELECT cause FROM tombstone")
+    assert {row["cause"] for row in tombstones} == {3}
     assert await rows(memory, "SELECT 1 FROM retrieval WHERE :id = ANY (roots || nodes)", id=fact) == []
 
 
-async def test_a_tombstone_blocks_the_old_source_and_not_a_newer_one(house: House) -> None:
-    memory = house.memory
-    told = await memory.observe("Alice", "likes", "tea")
+async def test_a_tombstone_blocks_derivation_from_older_sources_only(store: Store) -> None:
+    memory = store.memory
+    captured = await memory.observe("Alice", "likes", "tea")
     old = memory.clock.now()
-    (row,) = await rows(memory, "SELECT fact_key, scope FROM record WHERE id = :id", id=told.primary.id)
-    await house.erase(record_id=told.primary.id)
+    (row,) = await rows(memory, "SELECT fact_key, scope FROM record WHERE id = :id", id=captured.primary.id)
+    await store.erase(record_id=captured.primary.id)
     memory.clock.forward(timedelta(hours=1))
     tenant = (await memory.directory.resolve(memory.trust)).tenant
 
@@ -236,8 +237,8 @@ async def test_a_tombstone_blocks_the_old_source_and_not_a_newer_one(house: Hous
     assert (await memory.observe("Alice", "likes", "tea")).primary.state is RecordState.ACTIVE
 
 
-async def test_a_derived_record_with_other_support_loses_only_that_support(house: House) -> None:
-    memory = house.memory
+async def test_a_derived_record_with_other_support_loses_only_that_support(store: Store) -> None:
+    memory = store.memory
     one = await memory.remember(SourceKind.EVENT, {"event_kind": "seen", "ref": "Markerref", "summary": "a Markersaw"})
     other = await memory.turn("a parrot sings")
     fact = await memory.observe(
@@ -250,8 +251,8 @@ async def test_a_derived_record_with_other_support_loses_only_that_support(house
         memory.trust, Contest(record_id=fact.primary.id, evidence=tuple(source(other.primary.id)), rationale="hm")
     )
     for marker in ("Markerref", "Markersaw", "Markerquote", str(one.primary.id)):
-        assert marker in await house.kept()
-    receipt = await house.erase(record_id=one.primary.id)
+        assert marker in await store.everything_stored()
+    receipt = await store.erase(record_id=one.primary.id)
     assert receipt.counts["records.episodic"] == 1
     assert "records.semantic" not in receipt.counts
     left = await memory.lookup.record(memory.trust, fact.primary.id)
@@ -259,57 +260,57 @@ async def test_a_derived_record_with_other_support_loses_only_that_support(house
     assert {item["ref"] for item in (left.provenance or {})["sources"]} == {str(other.primary.id)}
     relations = (await memory.lookup.relations(memory.trust, [left.id]))[left.id]
     assert {r.source for r in relations if r.predicate == "derived_semantic"} == {other.primary.id}
-    after = await house.kept()
+    after = await store.everything_stored()
     assert [marker for marker in ("Markerref", "Markersaw", "Markerquote") if marker in after] == []
-    history = await rows(memory, "SELECT provenance::text || payload::text AS said FROM record_history")
+    history = await rows(memory, "SELECT provenance::text || payload::text AS content FROM record_history")
     assert history
-    assert not any(str(one.primary.id) in row["said"] for row in history)
+    assert not any(str(one.primary.id) in row["content"] for row in history)
 
 
-async def test_records_that_hold_only_each_other_go_with_what_they_came_from(house: House) -> None:
-    memory = house.memory
+async def test_records_that_support_only_each_other_are_erased_with_their_source(store: Store) -> None:
+    memory = store.memory
     root = await memory.turn("a parrot sings")
     one = await memory.observe("parrot", "can", "sing", evidence=source(root.primary.id))
     two = await memory.observe("bird", "can", "sing", evidence=source(one.primary.id))
     await memory.observe("parrot", "can", "sing", evidence=source(two.primary.id))
-    await house.erase(record_id=root.primary.id)
-    assert not await house.holds(one.primary.id)
-    assert not await house.holds(two.primary.id)
+    await store.erase(record_id=root.primary.id)
+    assert not await store.has(one.primary.id)
+    assert not await store.has(two.primary.id)
 
 
-async def test_what_is_left_without_active_support_is_contested_and_kept(house: House) -> None:
-    memory = house.memory
+async def test_a_derived_record_without_active_support_is_kept_as_contested(store: Store) -> None:
+    memory = store.memory
     one, other = await memory.turn("a parrot sings"), await memory.observe("Bob", "saw", "it")
     fact = await memory.observe("parrot", "can", "sing", evidence=[*source(one.primary.id), *source(other.primary.id)])
     await memory.revision.revise(
         memory.trust, Contest(record_id=other.primary.id, evidence=tuple(source(one.primary.id)), rationale="no")
     )
-    await house.erase(record_id=one.primary.id)
+    await store.erase(record_id=one.primary.id)
     left = await memory.lookup.record(memory.trust, fact.primary.id)
     assert left is not None
     assert left.state is RecordState.CONTESTED
 
 
-async def test_neither_policy_nor_pin_protects_from_erasing(house: House) -> None:
-    memory = house.memory
+async def test_neither_deletion_policy_nor_pin_prevents_erasure(store: Store) -> None:
+    memory = store.memory
     fact = (await memory.observe("Alice", "likes", "tea")).primary.id
     await rows(memory, "UPDATE salience SET deletion_policy = 3 RETURNING id")
     await memory.revision.revise(memory.trust, Pin(record_id=fact, pinned=True, rationale="dear"))
     with pytest.raises(StratagraphError, match="cannot be deleted"):
         await memory.revision.revise(memory.trust, Delete(record_id=fact, rationale="no more"))
-    await house.erase(record_id=fact)
-    assert not await house.holds(fact)
+    await store.erase(record_id=fact)
+    assert not await store.has(fact)
 
 
-async def conversation(memory: Memory, thread: str, *said: str, **more: Any) -> list[Captured]:
-    return [await memory.turn(text, thread=thread, **more) for text in said]
+async def conversation(memory: Memory, thread: str, *texts: str, **more: Any) -> list[Captured]:
+    return [await memory.turn(text, thread=thread, **more) for text in texts]
 
 
-@pytest.mark.parametrize("sensitivity", [Sensitivity.LOW, HIGH], ids=["plain", "sealed"])
-async def test_an_erased_member_vanishes_from_its_closed_episode(house: House, sensitivity: Sensitivity) -> None:
-    memory = house.memory
+@pytest.mark.parametrize("sensitivity", [Sensitivity.LOW, HIGH], ids=["plain", "encrypted"])
+async def test_an_erased_member_is_removed_from_its_closed_episode(store: Store, sensitivity: Sensitivity) -> None:
+    memory = store.memory
     more: dict[str, Any] = {"sensitivity": sensitivity}
-    told = await conversation(memory, "t", "Zorblax opens", "the parrot sings", "all is well", **more)
+    captured = await conversation(memory, "t", "Zorblax opens", "the parrot sings", "all is well", **more)
     done = {"thread_id": "t", "outcome_status": "success", "reason": "it sang"}
     episode = (await memory.remember(SourceKind.OUTCOME, done, **more)).primary.id
     before = await memory.lookup.record(memory.trust, episode)
@@ -317,30 +318,30 @@ async def test_an_erased_member_vanishes_from_its_closed_episode(house: House, s
     assert "Zorblax" in (before.text or "")
     asked = RetrieveRequest(task_descriptor="Zorblax", memory_types=(MemoryType.EPISODIC,))
     assert (await memory.retrieve.retrieve(memory.trust, asked)).roots
-    await house.erase(record_id=told[0].primary.id)
+    await store.erase(record_id=captured[0].primary.id)
     left = await memory.lookup.record(memory.trust, episode)
     assert left is not None
     assert (left.text or "").startswith("Episode of t: 2 events, success. It began with: user: the parrot sings")
     payload = left.payload or {}
-    assert [entry["record_id"] for entry in payload["timeline"]] == [str(one.primary.id) for one in told[1:]]
-    assert "Zorblax" not in await house.kept()
+    assert [entry["record_id"] for entry in payload["timeline"]] == [str(one.primary.id) for one in captured[1:]]
+    assert "Zorblax" not in await store.everything_stored()
     (row,) = await rows(memory, "SELECT terms FROM record WHERE id = :id", id=episode)
-    gone = await rows(memory, "SELECT terms FROM record_history WHERE id = :id AND terms <> '{}'", id=episode)
-    assert {tuple(one["terms"]) for one in gone} == {tuple(row["terms"])}
+    history = await rows(memory, "SELECT terms FROM record_history WHERE id = :id AND terms <> '{}'", id=episode)
+    assert {tuple(one["terms"]) for one in history} == {tuple(row["terms"])}
     tenant = (await memory.directory.resolve(memory.trust)).tenant
     assert query_terms(tenant.index_key, "Zorblax")[0] not in row["terms"]
     assert query_terms(tenant.index_key, "parrot")[0] in row["terms"]
     assert (await memory.lookup.audit(memory.trust, [episode]))[episode][-1].rationale == "it sang"
 
 
-async def test_a_thread_goes_on_after_its_last_member_was_erased(house: House) -> None:
-    memory = house.memory
+async def test_a_thread_continues_after_its_last_member_was_erased(store: Store) -> None:
+    memory = store.memory
     one, two = await conversation(memory, "t", "the first", "the second")
-    await house.erase(record_id=two.primary.id)
+    await store.erase(record_id=two.primary.id)
     three = await memory.turn("the third", thread="t")
     followed = {edge.target for edge in three.edges if edge.predicate == "follows"}
     assert followed == {one.primary.id}
-    await house.run_jobs()
+    await store.run_jobs()
     (row,) = await rows(memory, "SELECT id FROM episode")
     left = await memory.lookup.record(memory.trust, row["id"])
     assert left is not None
@@ -348,10 +349,10 @@ async def test_a_thread_goes_on_after_its_last_member_was_erased(house: House) -
     assert len((left.payload or {})["timeline"]) == 2
 
 
-async def test_an_episode_goes_with_its_members_and_its_outcome_s_reason(house: House) -> None:
-    memory = house.memory
-    told = await conversation(memory, "t-Threadmark", "Zorblax opens", "the Quuxparrot sings")
-    uri = await house.put(b"the Blobmarker bytes")
+async def test_an_episode_is_erased_with_its_members_and_the_reason_of_its_outcome(store: Store) -> None:
+    memory = store.memory
+    captured = await conversation(memory, "t-Threadmark", "Zorblax opens", "the Quuxparrot sings")
+    uri = await store.put(b"the Blobmarker bytes")
     tool = await memory.remember(
         SourceKind.TOOL_OUTPUT,
         {
@@ -369,33 +370,33 @@ async def test_an_episode_goes_with_its_members_and_its_outcome_s_reason(house: 
         "Reasonmarker",
         uri.removeprefix("sha256:"),
     )
-    before = await house.kept()
+    before = await store.everything_stored()
     assert [marker for marker in markers if marker not in before and marker != "Blobmarker"] == []
-    assert len([path for path in house.files.rglob("*") if path.is_file()]) == 1
-    receipt = await house.erase(record_id=episode)
+    assert len([path for path in store.files.rglob("*") if path.is_file()]) == 1
+    receipt = await store.erase(record_id=episode)
     assert receipt.counts["artifacts"] == 1
     assert receipt.counts["records.episodic"] == 4
-    assert not any([await house.holds(one.primary.id) for one in (*told, tool)])
-    after = await house.kept()
+    assert not any([await store.has(one.primary.id) for one in (*captured, tool)])
+    after = await store.everything_stored()
     assert [marker for marker in markers if marker in after] == []
-    assert [path for path in house.files.rglob("*") if path.is_file()] == []
-    assert await house.chain_holds()
+    assert [path for path in store.files.rglob("*") if path.is_file()] == []
+    assert await store.audit_chain_is_valid()
 
 
-async def test_an_artifact_that_another_record_refers_to_stays(house: House) -> None:
-    memory = house.memory
-    uri = await house.put(b"shared")
+async def test_an_artifact_referenced_by_another_record_is_kept(store: Store) -> None:
+    memory = store.memory
+    uri = await store.put(b"shared")
     one = await memory.remember(SourceKind.EVENT, {"event_kind": "build", "ref": "a", "artifacts": [uri]})
-    await house.put(b"shared")
+    await store.put(b"shared")
     await memory.remember(SourceKind.EVENT, {"event_kind": "build", "ref": "b", "artifacts": [uri]})
-    receipt = await house.erase(record_id=one.primary.id)
+    receipt = await store.erase(record_id=one.primary.id)
     assert "artifacts" not in receipt.counts
-    assert (await house.artifacts.get(memory.trust, uri)).data == b"shared"
+    assert (await store.artifacts.get(memory.trust, uri)).data == b"shared"
 
 
-async def test_a_failed_capture_of_the_same_goes_and_that_of_another_scope_stays(house: House) -> None:
-    memory = house.memory
-    told = await memory.turn("Zorblax is here", scope="project:a")
+async def test_a_failed_capture_of_the_same_text_is_erased_in_its_scope_only(store: Store) -> None:
+    memory = store.memory
+    captured = await memory.turn("Zorblax is here", scope="project:a")
     for scope in ("project:a", "project:b"):
         request = CaptureRequest(
             source="test",
@@ -404,24 +405,24 @@ async def test_a_failed_capture_of_the_same_goes_and_that_of_another_scope_stays
             scope=scope,
         )
         await fail_to_capture(memory, request)
-    await house.erase(trust_of(access=Access.WRITE, scopes={"project:a"}), record_id=told.primary.id)
+    await store.erase(trust_of(access=Access.WRITE, scopes={"project:a"}), record_id=captured.primary.id)
     left = await rows(memory, "SELECT input ->> 'scope' AS scope FROM candidate WHERE state = 'failed'")
     assert [row["scope"] for row in left] == ["project:b"]
 
 
-async def test_a_working_state_goes_with_all_it_was(house: House) -> None:
-    memory = house.memory
+async def test_a_working_record_is_erased_with_its_earlier_versions(store: Store) -> None:
+    memory = store.memory
     for summary in ("Zorblax is asked", "Quuxparrot is asked"):
         state = {"thread_id": "w", "state": "executing", "context_summary": summary, "next_actions": [f"ask {summary}"]}
         record = (await memory.remember(SourceKind.WORKING_STATE, state)).primary.id
-    assert "Zorblax" in await house.kept()
-    await house.erase(record_id=record)
-    after = await house.kept()
+    assert "Zorblax" in await store.everything_stored()
+    await store.erase(record_id=record)
+    after = await store.everything_stored()
     assert [marker for marker in ("Zorblax", "Quuxparrot") if marker in after] == []
 
 
-async def test_a_plan_goes_with_its_name(house: House) -> None:
-    memory = house.memory
+async def test_a_plan_is_erased_with_its_name_and_steps(store: Store) -> None:
+    memory = store.memory
     plan = {
         "kind": "plan_graph",
         "plan_id": "Zorblaxplan",
@@ -432,15 +433,15 @@ async def test_a_plan_goes_with_its_name(house: House) -> None:
     }
     record = await memory.remember(SourceKind.OBSERVATION, plan, proposed_type=MemoryType.PLAN_GRAPH)
     markers = ("Zorblaxplan", "Quuxop", "Fnordop", "Grueintent")
-    before = await house.kept()
+    before = await store.everything_stored()
     assert [marker for marker in markers if marker not in before] == []
-    await house.erase(record_id=record.primary.id)
-    after = await house.kept()
+    await store.erase(record_id=record.primary.id)
+    after = await store.everything_stored()
     assert [marker for marker in markers if marker in after] == []
 
 
-async def test_a_sealed_record_is_erased_like_any_other(house: House) -> None:
-    memory = house.memory
+async def test_an_encrypted_record_is_erased_like_any_other(store: Store) -> None:
+    memory = store.memory
     secret = await memory.observe("Zorblax", "has", "Quuxitis", sensitivity=HIGH, reason_to_remember="Fnordwhy")
     derived = await memory.observe(
         "Zorblax", "takes", "Gruepills", sensitivity=HIGH, evidence=source(secret.primary.id)
@@ -459,12 +460,12 @@ async def test_a_sealed_record_is_erased_like_any_other(house: House) -> None:
             sensitivity=HIGH,
         ),
     )
-    assert "Quuxitis" in "\n".join(await house.opened())
-    await house.erase(record_id=secret.primary.id)
-    assert not await house.holds(derived.primary.id)
-    opened = "\n".join(await house.opened())
-    assert "Xyzzy" in opened
-    assert [marker for marker in ("Quuxitis", "Gruepills", str(secret.primary.id)) if marker in opened] == []
+    assert "Quuxitis" in "\n".join(await store.decrypted())
+    await store.erase(record_id=secret.primary.id)
+    assert not await store.has(derived.primary.id)
+    decrypted = "\n".join(await store.decrypted())
+    assert "Xyzzy" in decrypted
+    assert [marker for marker in ("Quuxitis", "Gruepills", str(secret.primary.id)) if marker in decrypted] == []
     left = await rows(memory, "SELECT id FROM candidate WHERE state = 'failed'")
     assert left == []
     ids = {secret.primary.id, derived.primary.id}
@@ -474,9 +475,9 @@ async def test_a_sealed_record_is_erased_like_any_other(house: House) -> None:
     assert {item["ref"] for item in (kept.provenance or {})["sources"]} == {str(other.primary.id)}
 
 
-async def test_a_revision_s_rationale_goes_from_all_the_records_it_was_written_on(house: House) -> None:
-    memory = house.memory
-    old = (await memory.observe("Bob", "lives_in", "Rome", reason_to_remember="told at dinner")).primary.id
+async def test_the_rationale_of_a_revision_is_erased_from_every_record_it_changed(store: Store) -> None:
+    memory = store.memory
+    old = (await memory.observe("Bob", "lives_in", "Rome", reason_to_remember="captured at dinner")).primary.id
     revised = await memory.revision.revise(
         memory.trust,
         Supersede(
@@ -487,38 +488,38 @@ async def test_a_revision_s_rationale_goes_from_all_the_records_it_was_written_o
             rationale="he moved to Zorblaxton, says Quuxsister",
         ),
     )  # fmt: skip
-    assert "Quuxsister" in await house.kept()
-    await house.erase(record_id=revised.record.id)
-    assert await house.holds(old)
-    after = await house.kept()
+    assert "Quuxsister" in await store.everything_stored()
+    await store.erase(record_id=revised.record.id)
+    assert await store.has(old)
+    after = await store.everything_stored()
     assert [marker for marker in ("Zorblaxton", "Quuxsister", "Fnordref")
             if marker in after] == []  # fmt: skip
-    assert "told at dinner" in after
+    assert "captured at dinner" in after
     kept = await memory.lookup.record(memory.trust, old)
     assert kept is not None
     assert "superseded_by" not in (kept.payload or {}).get("revision", {})
-    assert await house.chain_holds()
+    assert await store.audit_chain_is_valid()
 
 
-async def test_of_a_deleted_record_what_was_left_is_erased(house: House) -> None:
-    memory = house.memory
-    fact = (await memory.observe("Bob", "lives_in", "Rome", reason_to_remember="Zorblax told")).primary.id
+async def test_the_audit_notes_of_a_deleted_record_are_erased(store: Store) -> None:
+    memory = store.memory
+    fact = (await memory.observe("Bob", "lives_in", "Rome", reason_to_remember="Zorblax captured")).primary.id
     await memory.revision.revise(memory.trust, Delete(record_id=fact, rationale="Quuxreason"))
-    assert "Quuxreason" in await house.kept()
+    assert "Quuxreason" in await store.everything_stored()
     stranger = trust_of(access=Access.WRITE, scopes={"project:x"}, ceiling=Sensitivity.PUBLIC)
     with pytest.raises(RecordNotFound):
-        await house.erase(stranger, record_id=fact)
-    assert await house.erasure.preview(memory.trust, Erase(record_id=fact)) == {"records.entity": 2}
-    receipt = await house.erase(record_id=fact)
+        await store.erase(stranger, record_id=fact)
+    assert await store.erasure.preview(memory.trust, Erase(record_id=fact)) == {"records.entity": 2}
+    receipt = await store.erase(record_id=fact)
     assert receipt.counts["audit_notes"] == 2
-    after = await house.kept()
+    after = await store.everything_stored()
     assert [marker for marker in ("Zorblax", "Quuxreason") if marker in after] == []
     with pytest.raises(RecordNotFound):
-        await house.erase(record_id=fact)
+        await store.erase(record_id=fact)
 
 
-async def test_an_entity_that_something_else_names_stays_without_what_named_it(house: House) -> None:
-    memory = house.memory
+async def test_an_entity_mentioned_by_another_record_is_kept_without_the_erased_mention(store: Store) -> None:
+    memory = store.memory
     first = await memory.remember(
         SourceKind.EVENT,
         {"event_kind": "call", "ref": "Refmarker", "summary": "a call"},
@@ -526,25 +527,25 @@ async def test_an_entity_that_something_else_names_stays_without_what_named_it(h
     )
     second = await memory.turn("Bob again", context={"mentions": ["Bob"]})
     bob = await entity_named(memory, "Bob")
-    assert "Refmarker" in await house.kept()
-    await house.erase(record_id=first.primary.id)
-    assert await house.holds(bob)
-    assert "Refmarker" not in await house.kept()
-    await house.erase(record_id=second.primary.id)
-    assert not await house.holds(bob)
+    assert "Refmarker" in await store.everything_stored()
+    await store.erase(record_id=first.primary.id)
+    assert await store.has(bob)
+    assert "Refmarker" not in await store.everything_stored()
+    await store.erase(record_id=second.primary.id)
+    assert not await store.has(bob)
 
 
-async def test_erasing_twice_finds_nothing_and_with_the_key_the_same_receipt(house: House) -> None:
-    memory = house.memory
+async def test_a_second_erasure_is_not_found_and_a_retry_with_its_key_gets_the_same_receipt(store: Store) -> None:
+    memory = store.memory
     fact = (await memory.observe("Alice", "likes", "tea")).primary.id
-    first = await house.erasing(record_id=fact, idempotency_key="k")
-    again = await house.erasing(record_id=fact, idempotency_key="k")
+    first = await store.erase_and_return_result(record_id=fact, idempotency_key="k")
+    again = await store.erase_and_return_result(record_id=fact, idempotency_key="k")
     assert (first.replayed, again.replayed) == (False, True)
     assert again.receipt == first.receipt
     with pytest.raises(RecordNotFound):
-        await house.erase(record_id=fact)
+        await store.erase(record_id=fact)
     with pytest.raises(IdempotencyMismatch):
-        await house.erase(record_id=fact, rationale="another", idempotency_key="k")
+        await store.erase(record_id=fact, rationale="another", idempotency_key="k")
 
 
 @pytest.mark.parametrize(
@@ -557,16 +558,16 @@ async def test_erasing_twice_finds_nothing_and_with_the_key_the_same_receipt(hou
     ],
     ids=["reader", "redacted", "other scope", "other tenant"],
 )
-async def test_a_caller_without_the_right_changes_nothing(
-    house: House, trust: Trust, error: type[StratagraphError]
+async def test_an_unauthorized_caller_erases_nothing(
+    store: Store, trust: Trust, error: type[StratagraphError]
 ) -> None:
-    memory = house.memory
+    memory = store.memory
     fact = (await memory.observe("Alice", "likes", "tea", scope="project:a")).primary.id
     await memory.directory.resolve(trust)
-    before = await rows(memory, "SELECT t::text AS said FROM record t ORDER BY 1")
+    before = await rows(memory, "SELECT t::text AS content FROM record t ORDER BY 1")
     with pytest.raises(error):
-        await house.erase(trust, record_id=fact)
-    assert await rows(memory, "SELECT t::text AS said FROM record t ORDER BY 1") == before
+        await store.erase(trust, record_id=fact)
+    assert await rows(memory, "SELECT t::text AS content FROM record t ORDER BY 1") == before
     assert await rows(memory, "SELECT 1 FROM erasure") == []
 
 
@@ -579,41 +580,41 @@ async def test_a_caller_without_the_right_changes_nothing(
     ],
     ids=["no admin", "lower ceiling", "other scopes"],
 )
-async def test_entity_scope_and_tenant_need_the_highest_rights(house: House, trust: Trust) -> None:
-    memory = house.memory
+async def test_erasing_an_entity_scope_or_tenant_needs_an_unrestricted_administrator(store: Store, trust: Trust) -> None:
+    memory = store.memory
     await memory.observe("Alice", "likes", "tea", scope="project:a")
     alice = await entity_named(memory, "Alice")
-    before = await rows(memory, "SELECT t::text AS said FROM record t ORDER BY 1")
+    before = await rows(memory, "SELECT t::text AS content FROM record t ORDER BY 1")
     for what in ({"entity_id": alice}, {"scope": "project:a"}, {"tenant": "acme"}):
         with pytest.raises(Forbidden):
-            await house.erase(trust, **what)
+            await store.erase(trust, **what)
         with pytest.raises(Forbidden):
-            await house.erasure.preview(trust, Erase(**what))
-    assert await rows(memory, "SELECT t::text AS said FROM record t ORDER BY 1") == before
+            await store.erasure.preview(trust, Erase(**what))
+    assert await rows(memory, "SELECT t::text AS content FROM record t ORDER BY 1") == before
 
 
-async def test_a_scope_s_own_administrator_may_erase_it_and_no_unscoped(house: House) -> None:
-    memory = house.memory
+async def test_the_administrator_of_a_scope_may_erase_it_but_not_unscoped_records(store: Store) -> None:
+    memory = store.memory
     fact = (await memory.observe("Alice", "likes", "tea", scope="project:a")).primary.id
     await memory.observe("Alice", "likes", "tea", scope="")
     owner = trust_of(scopes={"project:a"})
     with pytest.raises(Forbidden):
-        await house.erase(owner, scope="")
-    await house.erase(owner, scope="project:a")
-    assert not await house.holds(fact)
+        await store.erase(owner, scope="")
+    await store.erase(owner, scope="project:a")
+    assert not await store.has(fact)
 
 
-async def test_a_receipt_tells_of_nothing_that_its_caller_could_not_see(house: House) -> None:
-    memory = house.memory
+async def test_a_receipt_counts_only_records_visible_to_the_caller(store: Store) -> None:
+    memory = store.memory
     caller = trust_of(access=Access.WRITE, scopes={"project:a"}, ceiling=Sensitivity.LOW)
-    told = await memory.turn("a parrot sings", trust=caller, scope="project:a")
+    captured = await memory.turn("a parrot sings", trust=caller, scope="project:a")
     hidden = await memory.observe(
-        "parrot", "can", "sing", scope="project:a", sensitivity=HIGH, evidence=source(told.primary.id)
+        "parrot", "can", "sing", scope="project:a", sensitivity=HIGH, evidence=source(captured.primary.id)
     )
-    request = Erase(record_id=told.primary.id, rationale=WHY)
-    assert await house.erasure.preview(caller, request) == {"records.episodic": 1}
-    receipt = await house.erase(caller, record_id=told.primary.id)
-    assert not await house.holds(hidden.primary.id)
+    request = Erase(record_id=captured.primary.id, rationale=WHY)
+    assert await store.erasure.preview(caller, request) == {"records.episodic": 1}
+    receipt = await store.erase(caller, record_id=captured.primary.id)
+    assert not await store.has(hidden.primary.id)
     assert receipt.counts == {"records.episodic": 1}
     assert len(receipt.hashes) == 1
 
@@ -623,16 +624,16 @@ async def test_a_receipt_tells_of_nothing_that_its_caller_could_not_see(house: H
     [{}, {"scope": "a", "tenant": "acme"}, {"tenant": "acme", "rationale": " "}, {"scope": "a", "idempotency_key": ""}],
     ids=["nothing", "two", "no reason", "empty key"],
 )
-async def test_a_request_that_makes_no_sense_is_refused(house: House, what: dict[str, Any]) -> None:
+async def test_an_invalid_request_is_refused(store: Store, what: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
-        await house.erase(**what)
+        await store.erase(**what)
 
 
 # By entity
 
 
-async def test_an_entity_is_erased_with_all_records_that_are_linked_to_it(house: House) -> None:
-    memory = house.memory
+async def test_an_entity_is_erased_with_every_record_linked_to_it(store: Store) -> None:
+    memory = store.memory
     mentions = [{"name": "Zorblax", "type": "Person", "identifiers": [{"namespace": "email", "value": "zb@quux.org"}]}]
     turn = await memory.turn("he said Fnordword", thread="t", context={"mentions": mentions})
     other = await memory.turn("the weather is fine", thread="t")
@@ -656,50 +657,50 @@ async def test_an_entity_is_erased_with_all_records_that_are_linked_to_it(house:
     acme = await entity_named(memory, "Acme")
     await memory.observe("Acme", "is_in", "Rome")
     with pytest.raises(InvalidInput, match="contains a name of the entity"):
-        await house.erase(entity_id=zorblax, rationale="Plughman asked")
-    receipt = await house.erase(entity_id=zorblax)
-    for gone in (zorblax, turn.primary.id, fact.primary.id, object_.primary.id, derived.primary.id):
-        assert not await house.holds(gone)
-    assert await house.holds(acme)
-    assert await house.holds(other.primary.id)
-    assert await house.holds(episode)
+        await store.erase(entity_id=zorblax, rationale="Plughman asked")
+    receipt = await store.erase(entity_id=zorblax)
+    for erased in (zorblax, turn.primary.id, fact.primary.id, object_.primary.id, derived.primary.id):
+        assert not await store.has(erased)
+    assert await store.has(acme)
+    assert await store.has(other.primary.id)
+    assert await store.has(episode)
     assert receipt.elsewhere == (note.primary.id,)
     assert receipt.elsewhere_complete
-    await house.erase(record_id=note.primary.id)
-    after = (await house.kept()).casefold()
+    await store.erase(record_id=note.primary.id)
+    after = (await store.everything_stored()).casefold()
     markers = ("zorblax", "fnordword", "gruehouse", "plughman", "xyzzyist", "zb@quux.org")
     assert [marker for marker in markers if marker in after] == []
-    assert await house.chain_holds()
+    assert await store.audit_chain_is_valid()
 
 
-async def test_entities_that_were_merged_are_one_to_forget(house: House) -> None:
-    memory = house.memory
+async def test_merged_entities_are_erased_together(store: Store) -> None:
+    memory = store.memory
     one = await memory.turn("Fnordword", context={"mentions": ["Zorblax"]})
     two = await memory.turn("Grueword", context={"mentions": ["Quuxman"]})
     first, second = await entity_named(memory, "Zorblax"), await entity_named(memory, "Quuxman")
     await memory.revision.revise(memory.trust, Merge(record_id=first, others=(second,), rationale="the same"))
-    await house.erase(entity_id=second)
-    assert not any([await house.holds(id_) for id_ in (first, second, one.primary.id, two.primary.id)])
-    after = await house.kept()
+    await store.erase(entity_id=second)
+    assert not any([await store.has(id_) for id_ in (first, second, one.primary.id, two.primary.id)])
+    after = await store.everything_stored()
     assert [marker for marker in ("Zorblax", "Quuxman", "Fnordword", "Grueword") if marker in after] == []
 
 
-async def test_a_record_that_is_no_entity_is_not_erased_as_one(house: House) -> None:
-    fact = (await house.memory.observe("Alice", "likes", "tea")).primary.id
+async def test_erasing_a_fact_as_an_entity_is_refused(store: Store) -> None:
+    fact = (await store.memory.observe("Alice", "likes", "tea")).primary.id
     with pytest.raises(RecordNotFound):
-        await house.erase(entity_id=fact)
+        await store.erase(entity_id=fact)
 
 
 # By scope and tenant
 
 
-async def fill(memory: Memory, mark: str, house: House, **more: Any) -> list[UUID]:
-    """A bit of everything, with `mark` in all of it."""
+async def fill(memory: Memory, mark: str, store: Store, **more: Any) -> list[UUID]:
+    """Capture records of most kinds, each with `mark` in its text; return their ids."""
     trust = more.get("trust")
     fact = await memory.observe(f"{mark}who", "likes", f"{mark}tea", reason_to_remember=f"{mark}why", **more)
     derived = await memory.observe(f"{mark}x", "is", "y", evidence=source(fact.primary.id), **more)
     secret = await memory.observe(f"{mark}who", "has", f"{mark}secret", **{**more, "sensitivity": HIGH})
-    uri = await house.put(f"{mark}bytes".encode(), trust)
+    uri = await store.put(f"{mark}bytes".encode(), trust)
     turns = await conversation(memory, f"{mark}thread", f"{mark}one", f"{mark}two", **more)
     event = {"event_kind": f"{mark}kind", "ref": f"{mark}ref", "artifacts": [uri]}
     made = await memory.remember(SourceKind.EVENT, event, idempotency_key=f"{mark}key", **more)
@@ -719,78 +720,78 @@ async def fill(memory: Memory, mark: str, house: House, **more: Any) -> list[UUI
     return [one.primary.id for one in captured]
 
 
-async def test_a_scope_is_erased_and_another_with_the_same_words_stays(house: House) -> None:
-    memory = house.memory
-    gone = await fill(memory, "Zorblax", house, scope="project:a")
-    kept = await fill(memory, "Quux", house, scope="project:b")
+async def test_a_scope_is_erased_and_another_with_the_same_words_is_kept(store: Store) -> None:
+    memory = store.memory
+    gone = await fill(memory, "Zorblax", store, scope="project:a")
+    kept = await fill(memory, "Quux", store, scope="project:b")
     same = (await memory.observe("Zorblaxwho", "likes", "Zorblaxtea", scope="project:b")).primary.id
     deleted = (await memory.observe("it", "was", "there", scope="project:a", reason_to_remember="Fnordwhy")).primary.id
     await memory.revision.revise(memory.trust, Delete(record_id=deleted, rationale="Gruewhy"))
-    await house.run_jobs()
+    await store.run_jobs()
     request = Erase(scope="project:a", rationale=WHY)
-    seen = await house.erasure.preview(memory.trust, request)
-    heard: list[int] = []
-    receipt = (await house.erasure.erase(memory.trust, request, advance=heard.append)).receipt
-    assert sum(heard) == sum(seen.values())
-    assert {name: n for name, n in receipt.counts.items() if name.startswith("records.")} == seen
+    previewed = await store.erasure.preview(memory.trust, request)
+    progress: list[int] = []
+    receipt = (await store.erasure.erase(memory.trust, request, advance=progress.append)).receipt
+    assert sum(progress) == sum(previewed.values())
+    assert {name: n for name, n in receipt.counts.items() if name.startswith("records.")} == previewed
     assert receipt.finished_at is not None
-    assert not any([await house.holds(id_) for id_ in gone])
-    assert all([await house.holds(id_) for id_ in (*kept, same)])
+    assert not any([await store.has(id_) for id_ in gone])
+    assert all([await store.has(id_) for id_ in (*kept, same)])
     (scope,) = await rows(memory, "SELECT id FROM scope WHERE name = 'project:a'")
     for table in ("record", "tombstone", "episode", "entity_term", "fact_slot", "lex_scope"):
         left = await rows(memory, f"SELECT * FROM {table} WHERE scope = :scope", scope=scope["id"])  # noqa: S608
         assert bool(left) is (table == "tombstone"), table
-    after = await house.kept()
+    after = await store.everything_stored()
     where = [
         row for row in after.split("\n") if "Zorblax" in row and "Zorblaxwho" not in row and "Zorblaxtea" not in row
     ]
     assert where == []
     assert [marker for marker in ("Zorblaxwhy", "Zorblaxsecret", "Zorblaxbytes", "Zorblaxone", "Fnordwhy", "Gruewhy")
             if marker in after] == []  # fmt: skip
-    assert await house.chain_holds()
-    await house.run_jobs()
+    assert await store.audit_chain_is_valid()
+    await store.run_jobs()
     assert await rows(memory, "SELECT 1 FROM record WHERE scope = :scope", scope=scope["id"]) == []
     again = await memory.observe("Zorblaxwho", "likes", "Zorblaxtea", scope="project:a")
     assert again.primary.scope == "project:a"
 
 
-async def test_an_interrupted_scope_goes_on_where_it_was(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = house.memory
+async def test_an_interrupted_erasure_of_a_scope_resumes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = store.memory
     monkeypatch.setattr("stratagraph.memory.erase.batches.BATCH", 3)
-    await fill(memory, "Zorblax", house, scope="project:a")
-    before = sum((await house.erasure.preview(memory.trust, Erase(scope="project:a"))).values())
+    await fill(memory, "Zorblax", store, scope="project:a")
+    before = sum((await store.erasure.preview(memory.trust, Erase(scope="project:a"))).values())
     request = Erase(scope="project:a", rationale=WHY, idempotency_key="k")
 
     def crash(_: int) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await house.erasure.erase(memory.trust, request, advance=crash)
-    left = sum((await house.erasure.preview(memory.trust, Erase(scope="project:a"))).values())
+        await store.erasure.erase(memory.trust, request, advance=crash)
+    left = sum((await store.erasure.preview(memory.trust, Erase(scope="project:a"))).values())
     assert 0 < left < before
-    finished = (await house.erasure.erase(memory.trust, request)).receipt
+    finished = (await store.erasure.erase(memory.trust, request)).receipt
     assert finished.finished_at is not None
     assert sum(n for name, n in finished.counts.items() if name.startswith("records.")) == before
     assert len(finished.hashes) == before
-    assert (await house.erasure.erase(memory.trust, request)).receipt == finished
-    assert "Zorblax" not in await house.kept()
+    assert (await store.erasure.erase(memory.trust, request)).receipt == finished
+    assert "Zorblax" not in await store.everything_stored()
     assert len(await rows(memory, "SELECT 1 FROM erasure")) == 1
     with pytest.raises(RecordNotFound):
-        await house.erase(scope="project:a")
+        await store.erase(scope="project:a")
 
 
-async def test_a_tenant_is_erased_and_another_with_the_same_words_stays(house: House) -> None:
-    memory = house.memory
+async def test_a_tenant_is_erased_and_another_with_the_same_words_is_kept(store: Store) -> None:
+    memory = store.memory
     rival = trust_of(tenant="rival", actor="rivalactor")
-    await fill(memory, "Zorblax", house)
-    stays = await fill(memory, "Quux", house, trust=rival)
+    await fill(memory, "Zorblax", store)
+    kept = await fill(memory, "Quux", store, trust=rival)
     same = (await memory.observe("Grue", "is", "here", trust=rival)).primary.id
     await memory.observe("Grue", "is", "here")
     await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="Grue"))
-    await house.run_jobs()
+    await store.run_jobs()
     (tenant,) = await rows(memory, "SELECT id FROM tenant WHERE name = 'acme'")
-    await house.erase(record_id=(await memory.turn("old Fnordturn")).primary.id, rationale="an old Fnordreason")
-    receipt = await house.erase(tenant="acme", idempotency_key="k")
+    await store.erase(record_id=(await memory.turn("old Fnordturn")).primary.id, rationale="an old Fnordreason")
+    receipt = await store.erase(tenant="acme", idempotency_key="k")
     tables = await rows(
         memory,
         "SELECT c.relname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant'"
@@ -803,46 +804,46 @@ async def test_a_tenant_is_erased_and_another_with_the_same_words_stays(house: H
     }
     assert {name for name in left if not name.startswith("sync_log")} == {"erasure"}
     assert await rows(memory, "SELECT 1 FROM tenant WHERE name = 'acme'") == []
-    after = await house.kept()
+    after = await store.everything_stored()
     assert [marker for marker in ("Zorblax", "Fnord", "acme") if marker in after] == []
-    assert all([await house.holds(id_) for id_ in (*stays, same)])
+    assert all([await store.has(id_) for id_ in (*kept, same)])
     assert receipt.counts["data_keys"] == 1
     assert receipt.counts["artifacts"] == 1
     assert receipt.counts["audit"] > 0
-    again = await house.erasing(tenant="acme", idempotency_key="k")
+    again = await store.erase_and_return_result(tenant="acme", idempotency_key="k")
     assert again.replayed
     assert again.receipt == receipt
     with pytest.raises(RecordNotFound):
-        await house.erase(tenant="acme")
+        await store.erase(tenant="acme")
     with pytest.raises(RecordNotFound):
-        await house.erase(tenant="rival")
-    await house.run_jobs()
-    assert await house.chain_holds()
-    fresh = await memory.observe("a", "new", "life")  # the name may be used again, and has nothing of before
+        await store.erase(tenant="rival")
+    await store.run_jobs()
+    assert await store.audit_chain_is_valid()
+    fresh = await memory.observe("a", "new", "life")  # the name may be used again, by a new and empty tenant
     assert fresh.primary.state is RecordState.ACTIVE
     assert len((await memory.lookup.records(memory.trust, first=100)).records) == 3
-    assert receipt.id in {one.id for one in await house.erasure.receipts()}
+    assert receipt.id in {one.id for one in await store.erasure.receipts()}
 
 
-async def test_an_interrupted_tenant_goes_on_where_it_was(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = house.memory
+async def test_an_interrupted_erasure_of_a_tenant_resumes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = store.memory
     monkeypatch.setattr("stratagraph.memory.erase.batches.BATCH", 3)
-    await fill(memory, "Zorblax", house)
+    await fill(memory, "Zorblax", store)
 
     def crash(_: int) -> None:
         raise ZeroDivisionError
 
     request = Erase(tenant="acme", rationale=WHY)
     with pytest.raises(ZeroDivisionError):
-        await house.erasure.erase(memory.trust, request, advance=crash)
+        await store.erasure.erase(memory.trust, request, advance=crash)
     assert await rows(memory, "SELECT 1 FROM record")
-    await house.erasure.erase(memory.trust, request)
-    after = await house.kept()
+    await store.erasure.erase(memory.trust, request)
+    after = await store.everything_stored()
     assert [marker for marker in ("Zorblax", "acme") if marker in after] == []
 
 
-async def test_the_audit_log_of_an_existing_tenant_cannot_be_deleted(house: House) -> None:
-    memory = house.memory
+async def test_the_audit_log_of_an_existing_tenant_cannot_be_deleted(store: Store) -> None:
+    memory = store.memory
     await memory.turn("hello")
     (tenant,) = await rows(memory, "SELECT id FROM tenant")
     with pytest.raises(StatementFailed, match="InsufficientPrivilege"):
@@ -850,11 +851,11 @@ async def test_the_audit_log_of_an_existing_tenant_cannot_be_deleted(house: Hous
             await connection.execute(text("SELECT forget_audit(:id, 9)"), {"id": tenant["id"]})
 
 
-# Beside others
+# Concurrent callers
 
 
-async def test_a_capture_of_the_same_thing_meanwhile_leaves_no_half_state(house: House) -> None:
-    memory = house.memory
+async def test_a_concurrent_capture_of_the_erased_fact_leaves_a_consistent_state(store: Store) -> None:
+    memory = store.memory
     for round_ in range(6):
         fact = (await memory.observe("Alice", "likes", f"tea {round_}", context={"mentions": ["Bob"]})).primary.id
 
@@ -862,41 +863,41 @@ async def test_a_capture_of_the_same_thing_meanwhile_leaves_no_half_state(house:
             try:
                 await memory.observe("Alice", "likes", f"tea {number}", context={"mentions": ["Bob"]})
             except StoreUnavailable:
-                return  # kept for another try
+                return  # kept as a candidate
 
-        await asyncio.gather(capture(round_), house.erase(record_id=fact), capture(round_))
-        assert not await house.holds(fact)
+        await asyncio.gather(capture(round_), store.erase(record_id=fact), capture(round_))
+        assert not await store.has(fact)
         dangling = await rows(
             memory,
             "SELECT 1 FROM record r WHERE r.type = 4 AND NOT EXISTS (SELECT FROM relation e WHERE e.source = r.id)",
         )
         assert dangling == []
-    assert await house.chain_holds()
+    assert await store.audit_chain_is_valid()
 
 
-async def test_what_names_an_entity_while_it_is_erased_goes_or_names_another(house: House) -> None:
-    memory = house.memory
+async def test_a_concurrent_mention_of_an_erased_entity_leaves_no_reference_to_it(store: Store) -> None:
+    memory = store.memory
     for number in range(5):
         await memory.turn("first", context={"mentions": ["Bob"]})
         bob = await entity_named(memory, "Bob")
 
-        async def name_it(text_: str) -> None:
+        async def mention(text_: str) -> None:
             try:
                 await memory.turn(text_, context={"mentions": ["Bob"]})
             except StoreUnavailable:
-                return  # kept for another try
+                return  # kept as a candidate
 
-        await asyncio.gather(name_it("a"), house.erase(entity_id=bob), name_it("b"))
-        assert not await house.holds(bob)
+        await asyncio.gather(mention("a"), store.erase(entity_id=bob), mention("b"))
+        assert not await store.has(bob)
         stale = "SELECT 1 FROM record WHERE interpretation::text LIKE '%' || :id || '%'"
         assert await rows(memory, stale, id=str(bob)) == [], number
 
 
-async def test_two_erasers_of_the_same_thing_make_one_receipt(house: House) -> None:
-    memory = house.memory
+async def test_concurrent_erasures_of_one_record_make_one_receipt(store: Store) -> None:
+    memory = store.memory
     turns = await conversation(memory, "t", "one", "two", "three")
     done = await asyncio.gather(
-        *(house.erase(record_id=one.primary.id) for one in (*turns, turns[0])), return_exceptions=True
+        *(store.erase(record_id=one.primary.id) for one in (*turns, turns[0])), return_exceptions=True
     )
     assert len([one for one in done if isinstance(one, RecordNotFound)]) == 1
     assert len([one for one in done if isinstance(one, Receipt)]) == 3
@@ -906,9 +907,9 @@ async def test_two_erasers_of_the_same_thing_make_one_receipt(house: House) -> N
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(links=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=14), erased=st.integers(0, 3))
-async def test_just_what_rests_on_nothing_else_goes(house: House, links: list[tuple[int, int]], erased: int) -> None:
-    """Against the plain definition: a record stays while some chain of support from outside leads to it."""
-    memory = house.memory
+async def test_exactly_the_records_without_other_support_are_erased(store: Store, links: list[tuple[int, int]], erased: int) -> None:
+    """Compared with the definition: a record is kept while a chain of support from a kept source leads to it."""
+    memory = store.memory
     mark = hashlib.sha256(repr((links, erased, memory.clock.now())).encode()).hexdigest()[:8]
     nodes: list[UUID] = []
     support: dict[int, set[int]] = {}
@@ -920,18 +921,18 @@ async def test_just_what_rests_on_nothing_else_goes(house: House, links: list[tu
         else:
             made = await memory.turn(f"{mark} {number}")
         nodes.append(made.primary.id)
-    stays = {number for number in support if not support[number] and number != erased}
+    kept = {number for number in support if not support[number] and number != erased}
     for number in range(8):
-        if number != erased and support[number] & stays:
-            stays.add(number)
-    await house.erase(record_id=nodes[erased])
-    assert {number for number, id_ in enumerate(nodes) if await house.holds(id_)} == stays
+        if number != erased and support[number] & kept:
+            kept.add(number)
+    await store.erase(record_id=nodes[erased])
+    assert {number for number, id_ in enumerate(nodes) if await store.has(id_)} == kept
 
 
 @pytest.mark.neo4j
-async def test_nothing_of_it_is_left_in_the_mirror(house: House, clean_neo4j: str) -> None:
-    memory = house.memory
-    gone = await fill(memory, "Zorblax", house, scope="project:a")
+async def test_the_mirror_keeps_only_content_free_tombstones_of_an_erased_scope(store: Store, clean_neo4j: str) -> None:
+    memory = store.memory
+    gone = await fill(memory, "Zorblax", store, scope="project:a")
     plan = {
         "kind": "plan_graph",
         "plan_id": "Zorblaxplan",
@@ -951,7 +952,7 @@ async def test_nothing_of_it_is_left_in_the_mirror(house: House, clean_neo4j: st
         before = str(await mirror.read(every, {}))
         assert "Zorblaxop" in before
         assert "Zorblaxtea" in before
-        await house.erase(scope="project:a")
+        await store.erase(scope="project:a")
         await worker.run_once()
         after = str(await mirror.read(every, {}))
         assert "Zorblax" not in after
@@ -962,7 +963,7 @@ async def test_nothing_of_it_is_left_in_the_mirror(house: House, clean_neo4j: st
         assert [(row["labels"], sorted(row["keys"])) for row in dead] == [
             (["Mirrored", "Tomb"], ["at", "dead", "gen", "id", "ten", "ver"])
         ]
-        await house.erase(tenant="acme")
+        await store.erase(tenant="acme")
         await worker.run_once()
         last = str(await mirror.read(every, {}))
         assert "Quux" not in last

@@ -1,6 +1,6 @@
-"""Random histories of all operations, from several connections, against the model of the rules (tests/model_memory.py).
+"""Random histories of captures and revisions on several connections, compared with tests/model_memory.py.
 
-`make soak` runs 10,000 steps of them.
+`make soak` runs 10,000 steps.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ VALIDITIES: tuple[dict[str, Any], ...] = (
     {"mode": "timeboxed", "start": "2026-01-01T00:00:00Z", "end": "2026-07-01T00:00:00Z"},
     {"mode": "timeboxed", "start": "2026-07-01T00:00:00Z", "end": "2027-01-01T00:00:00Z"},
 )
-LATE = timedelta(milliseconds=1)  # after the ticks by which writes of one instant follow each other
+LATE = timedelta(milliseconds=1)  # longer than the microseconds that separate writes of one instant
 
 _RECORDS = """
 SELECT r.id, r.type, r.state, r.version, r.row_version, r.updated_at, r.payload, r.provenance,
@@ -101,7 +101,7 @@ SELECT count(*) FROM (SELECT FROM record WHERE tenant = :tenant AND type = 4 AND
 
 @dataclass(slots=True)
 class Site:
-    """A process of a kind: its own pool, its own cache of names."""
+    """One server process: its own connection pool and its own cache of names."""
 
     database: Database
     directory: Directory
@@ -138,10 +138,10 @@ class World:
             )
 
 
-# What a step asks, before it is known which records there are: places among them, counted from the newest.
-Wish = dict[str, Any]
-_place = st.integers(0, 9)
-_evidence = st.lists(st.one_of(st.sampled_from(["x", "y"]), _place), max_size=2, unique=True)
+# A step before the ids of the records are known: it names a record by its position, counted from the newest.
+Draft = dict[str, Any]
+_position = st.integers(0, 9)
+_evidence = st.lists(st.one_of(st.sampled_from(["x", "y"]), _position), max_size=2, unique=True)
 _fact = {
     "subject": st.sampled_from(["a", "b"]),
     "predicate": st.sampled_from(["p", "q"]),
@@ -153,40 +153,40 @@ _changed = _fact | {"evidence": st.sampled_from([[], ["x"], ["y"], [0], [1], [2]
 _expected = st.sampled_from([None, None, None, "right", "right", "stale"])
 
 
-def _wish(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Wish]:
+def _draft(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Draft]:
     return st.fixed_dictionaries({"kind": st.just(kind), **fields})
 
 
-OBSERVE = _wish("observe", **_fact, policy=st.sampled_from([None, None, "replace", "fork", "contest"]))
-ANY_FACT = {"place": _place, "expected": _expected}
+OBSERVE = _draft("observe", **_fact, policy=st.sampled_from([None, None, "replace", "fork", "contest"]))
+ANY_FACT = {"position": _position, "expected": _expected}
 CAPTURES = st.one_of(
     OBSERVE,
     OBSERVE,
     OBSERVE,
     OBSERVE,
-    _wish("event", thread=st.sampled_from([None, "t"])),
-    _wish("work", thread=st.sampled_from(["t", "u"]), state=st.sampled_from(["planning", "executing"])),
+    _draft("event", thread=st.sampled_from([None, "t"])),
+    _draft("work", thread=st.sampled_from(["t", "u"]), state=st.sampled_from(["planning", "executing"])),
 )
 REVISIONS = st.one_of(
-    _wish("supersede", **_changed, **ANY_FACT),
-    _wish("fork", object=_fact["object"], validity=st.integers(1, 4), evidence=_changed["evidence"], **ANY_FACT),
-    _wish("contest", by=st.one_of(st.none(), _place), **ANY_FACT),
-    _wish("resolve_contest", winner=st.sampled_from([None, "itself", "other"]), other=_place, **ANY_FACT),
-    _wish("retract", **ANY_FACT),
-    _wish("merge", others=st.lists(_place, min_size=1, max_size=2), **ANY_FACT),
-    _wish("delete", **ANY_FACT),
+    _draft("supersede", **_changed, **ANY_FACT),
+    _draft("fork", object=_fact["object"], validity=st.integers(1, 4), evidence=_changed["evidence"], **ANY_FACT),
+    _draft("contest", by=st.one_of(st.none(), _position), **ANY_FACT),
+    _draft("resolve_contest", winner=st.sampled_from([None, "itself", "other"]), other=_position, **ANY_FACT),
+    _draft("retract", **ANY_FACT),
+    _draft("merge", others=st.lists(_position, min_size=1, max_size=2), **ANY_FACT),
+    _draft("delete", **ANY_FACT),
 )
-ATTENTION = st.one_of(
-    _wish("reinforce", **ANY_FACT),
-    _wish("penalize", amount=st.sampled_from([0.0, 0.05, 0.3, 2.0]), **ANY_FACT),
-    _wish("pin", pinned=st.booleans(), **ANY_FACT),
+SALIENCE = st.one_of(
+    _draft("reinforce", **ANY_FACT),
+    _draft("penalize", amount=st.sampled_from([0.0, 0.05, 0.3, 2.0]), **ANY_FACT),
+    _draft("pin", pinned=st.booleans(), **ANY_FACT),
 )
-WISHES = st.one_of(CAPTURES, CAPTURES, REVISIONS, REVISIONS, ATTENTION)
+DRAFTS = st.one_of(CAPTURES, CAPTURES, REVISIONS, REVISIONS, SALIENCE)
 KEYS = st.sampled_from([None] * 12 + ["k1", "k2", "k3", "k4"])
 
 
 class Histories(RuleBasedStateMachine):
-    """Each step is done by the store and by the model; then all that is remembered is compared."""
+    """Applies each step to the store and to the model, then compares every record, relation and audit entry."""
 
     world: ClassVar[World]
 
@@ -200,39 +200,39 @@ class Histories(RuleBasedStateMachine):
         self.seen: dict[UUID, tuple[int, datetime]] = {}
         self.world.histories += 1
 
-    @initialize(wishes=st.lists(OBSERVE, min_size=2, max_size=4))
-    def begin(self, wishes: list[Wish]) -> None:
+    @initialize(drafts=st.lists(OBSERVE, min_size=2, max_size=4))
+    def begin(self, drafts: list[Draft]) -> None:
         found = self._run(self.world.sites[0].directory.resolve(self.trust))
         self.tenant = found.tenant.id
         self.model.now = self.world.clock.now()
-        for wish in wishes:
-            self._do([self._request(wish, None)], 0)
+        for draft in drafts:
+            self._execute([self._request(draft, None)], 0)
 
     # Steps
 
-    @rule(wish=CAPTURES, key=KEYS, site=st.integers(0, CONNECTIONS - 1))
-    def capture(self, wish: Wish, key: str | None, site: int) -> None:
-        self._do([self._request(wish, key)], site)
+    @rule(draft=CAPTURES, key=KEYS, site=st.integers(0, CONNECTIONS - 1))
+    def capture(self, draft: Draft, key: str | None, site: int) -> None:
+        self._execute([self._request(draft, key)], site)
 
-    @rule(wish=REVISIONS, key=KEYS, site=st.integers(0, CONNECTIONS - 1))
-    def revise(self, wish: Wish, key: str | None, site: int) -> None:
-        self._do([self._request(wish, key)], site)
+    @rule(draft=REVISIONS, key=KEYS, site=st.integers(0, CONNECTIONS - 1))
+    def revise(self, draft: Draft, key: str | None, site: int) -> None:
+        self._execute([self._request(draft, key)], site)
 
-    @rule(wish=ATTENTION, key=KEYS, site=st.integers(0, CONNECTIONS - 1))
-    def attend(self, wish: Wish, key: str | None, site: int) -> None:
-        self._do([self._request(wish, key)], site)
+    @rule(draft=SALIENCE, key=KEYS, site=st.integers(0, CONNECTIONS - 1))
+    def weigh(self, draft: Draft, key: str | None, site: int) -> None:
+        self._execute([self._request(draft, key)], site)
 
-    @rule(wishes=st.lists(WISHES, min_size=2, max_size=3), key=KEYS, site=st.integers(0, CONNECTIONS - 1))
-    def at_once(self, wishes: list[Wish], key: str | None, site: int) -> None:
-        self._do([self._request(wish, key if number == 0 else None) for number, wish in enumerate(wishes)], site)
+    @rule(drafts=st.lists(DRAFTS, min_size=2, max_size=3), key=KEYS, site=st.integers(0, CONNECTIONS - 1))
+    def at_once(self, drafts: list[Draft], key: str | None, site: int) -> None:
+        self._execute([self._request(draft, key if number == 0 else None) for number, draft in enumerate(drafts)], site)
 
     @rule(which=st.integers(0, 3), twice=st.booleans(), site=st.integers(0, CONNECTIONS - 1))
     def again(self, which: int, twice: bool, site: int) -> None:
-        """A request that was made before, with its key, perhaps from two connections."""
+        """Repeat an earlier request with its idempotency key, possibly on two connections at once."""
         known = sorted(self.keyed)
         if known:
             request = self.keyed[known[which % len(known)]]
-            self._do([request, request] if twice else [request], site)
+            self._execute([request, request] if twice else [request], site)
 
     @rule(by=st.sampled_from([1, 60, 1_790, 1_810, 7_200, 86_400, 20 * 86_400]))
     def time_passes(self, by: int) -> None:
@@ -244,22 +244,22 @@ class Histories(RuleBasedStateMachine):
 
     @rule(
         subject=_fact["subject"],
-        place=_place,
+        position=_position,
         then=st.none() | st.integers(0, 4),
         site=st.integers(0, CONNECTIONS - 1),
     )
-    def look(self, subject: str, place: int, then: int | None, site: int) -> None:
-        """At what is true now, or at one record as it was."""
-        ids = [*self.model.items, *self.model.graves]
+    def read(self, subject: str, position: int, then: int | None, site: int) -> None:
+        """Retrieve the current records about a subject, or read one record as of a past instant."""
+        ids = [*self.model.items, *self.model.tombstones]
         self._count()
         if then is None or not self.past or not ids:
-            self._ask_about(subject, site)
+            self._retrieve(subject, site)
             return
         instant, model = self.past[then % len(self.past)]
-        id_ = ids[place % len(ids)]
+        id_ = ids[position % len(ids)]
         found = self._run(self.world.sites[site].lookup.record(self.trust, id_, as_of=instant))
         item = model.items.get(id_)
-        if item is None or id_ in self.model.graves:
+        if item is None or id_ in self.model.tombstones:
             assert found is None
             return
         assert found is not None
@@ -269,8 +269,8 @@ class Histories(RuleBasedStateMachine):
             assert found.payload is not None
             assert {key: found.payload[key] for key in item.content} == item.content
 
-    def _ask_about(self, subject: str, site: int) -> None:
-        """What is answered is part of the current truth."""
+    def _retrieve(self, subject: str, site: int) -> None:
+        """Check that every returned record is current in the model."""
         request = RetrieveRequest(task_descriptor=f"{subject} p q prod dev", root_limit=100, node_limit=100)
         answer = self._run(self.world.sites[site].retrieve.retrieve(self.trust, request))
         for node in answer.nodes:
@@ -279,7 +279,7 @@ class Histories(RuleBasedStateMachine):
                 assert item.state in CURRENT
                 assert node.record.state.label == item.state
 
-    # Doing and comparing
+    # Executing and comparing
 
     def _run(self, coroutine: Any) -> Any:
         return self.world.runner.run(coroutine)
@@ -287,9 +287,9 @@ class Histories(RuleBasedStateMachine):
     def _count(self) -> None:
         self.world.steps += 1
 
-    def _do(self, wished: Sequence[Request | None], site: int) -> None:
-        requests = [request for request in wished if request is not None]
-        if not requests or beside_the_rules(self.model, requests):
+    def _execute(self, drafted: Sequence[Request | None], site: int) -> None:
+        requests = [request for request in drafted if request is not None]
+        if not requests or may_form_a_cycle(self.model, requests):
             return
         self._count()
         answers = self._run(self._all(requests, site))
@@ -303,24 +303,24 @@ class Histories(RuleBasedStateMachine):
         differences = []
         for order in permutations(range(len(requests))):
             model = self.model.copy()
-            different = _played(model, [(requests[place], answers[place]) for place in order])
+            different = _replay(model, [(requests[position], answers[position]) for position in order])
             different = different or _differences(model, found)
             if different is None:
                 self.model = model
                 return
             differences.append(f"in the order {order}: {different}")
         asked = "\n".join(f"  {request} -> {answer!r}" for request, answer in zip(requests, answers, strict=True))
-        raise AssertionError("no order of\n" + asked + "\ngives what is there:\n" + "\n".join(differences))
+        raise AssertionError("no order of\n" + asked + "\nleads to the state of the store:\n" + "\n".join(differences))
 
     async def _all(self, requests: Sequence[Request], site: int) -> list[Captured | Revised | StratagraphError]:
-        return await asyncio.gather(*(self._ask(request, site + place) for place, request in enumerate(requests)))
+        return await asyncio.gather(*(self._ask(request, site + position) for position, request in enumerate(requests)))
 
     async def _ask(self, request: Request, site: int) -> Captured | Revised | StratagraphError:
-        place = self.world.sites[site % CONNECTIONS]
+        position = self.world.sites[site % CONNECTIONS]
         try:
             if isinstance(request, CaptureRequest):
-                return (await place.capture.capture(self.trust, [request]))[0]
-            return await place.revision.revise(self.trust, request)
+                return (await position.capture.capture(self.trust, [request]))[0]
+            return await position.revision.revise(self.trust, request)
         except StratagraphError as error:
             return error
 
@@ -345,7 +345,7 @@ class Histories(RuleBasedStateMachine):
         for row in found["records"]:
             before = self.seen.get(row["id"])
             if before is not None and before[0] != row["row_version"]:
-                assert row["updated_at"] > before[1], f"decision 4: {row['id']} changed, and not later than before"
+                assert row["updated_at"] > before[1], f"{row['id']}: updated_at did not increase"
             self.seen[row["id"]] = (row["row_version"], row["updated_at"])
         return found
 
@@ -355,50 +355,50 @@ class Histories(RuleBasedStateMachine):
             found = self._run(verify_chains(site.database, site.directory.vault, tenant=self.trust.tenant))
             assert found.whole, found.problems
 
-    # From wishes to requests
+    # From drafts to requests
 
-    def _request(self, wish: Wish, key: str | None) -> Request | None:
-        kind = wish["kind"]
+    def _request(self, draft: Draft, key: str | None) -> Request | None:
+        kind = draft["kind"]
         if kind in ("observe", "event", "work"):
-            return replace(self._capture(wish), idempotency_key=key)
+            return replace(self._capture(draft), idempotency_key=key)
         only = {"fork": (FACT, EVENT), "contest": (FACT, EVENT), "resolve_contest": (FACT, EVENT)}.get(kind)
-        id_ = self._at(wish["place"], only, CONTESTED if kind == "resolve_contest" else None)
+        id_ = self._at(draft["position"], only, CONTESTED if kind == "resolve_contest" else None)
         if id_ is None:
             return None
         version = {None: None, "right": self.model.items[id_].version, "stale": self.model.items[id_].version + 1}
         common = {
             "record_id": id_,
             "rationale": "so it is",
-            "expected_version": version[wish["expected"]],
+            "expected_version": version[draft["expected"]],
             "idempotency_key": key,
         }
-        return _REVISIONS[kind](self, wish, common)
+        return _REVISIONS[kind](self, draft, common)
 
-    def _at(self, place: int, only: tuple[str, ...] | None = None, state: str | None = None) -> UUID | None:
-        """Mostly a fact of the current truth, the newest first; sometimes anything that was ever made."""
+    def _at(self, position: int, only: tuple[str, ...] | None = None, state: str | None = None) -> UUID | None:
+        """The id at a position: usually of a current fact, newest first; sometimes of any record."""
         all_ = [id_ for id_, item in self.model.items.items() if only is None or item.type in only]
         facts = [id_ for id_ in all_ if self.model.items[id_].type == FACT]
         current = [id_ for id_ in facts if self.model.items[id_].state in ((state,) if state else CURRENT)]
-        ids = current if current and place < 8 else all_
-        return ids[-1 - place % len(ids)] if ids else None
+        ids = current if current and position < 8 else all_
+        return ids[-1 - position % len(ids)] if ids else None
 
-    def _capture(self, wish: Wish) -> CaptureRequest:
-        match wish["kind"]:
+    def _capture(self, draft: Draft) -> CaptureRequest:
+        match draft["kind"]:
             case "observe":
-                content = _content(wish) | {"evidence": self._evidence(wish)}
-                content |= {"revision_policy": wish["policy"]} if wish["policy"] else {}
+                content = _content(draft) | {"evidence": self._evidence(draft)}
+                content |= {"revision_policy": draft["policy"]} if draft["policy"] else {}
                 kind = SourceKind.OBSERVATION
             case "event":
-                content = {"event_kind": "noted"} | ({"thread_id": wish["thread"]} if wish["thread"] else {})
+                content = {"event_kind": "noted"} | ({"thread_id": draft["thread"]} if draft["thread"] else {})
                 kind = SourceKind.EVENT
             case _:
-                content = {"thread_id": wish["thread"], "state": wish["state"]}
+                content = {"thread_id": draft["thread"], "state": draft["state"]}
                 kind = SourceKind.WORKING_STATE
         return CaptureRequest(source="test", source_kind=kind, content=content)
 
-    def _evidence(self, wish: Wish) -> list[dict[str, Any]]:
+    def _evidence(self, draft: Draft) -> list[dict[str, Any]]:
         evidence = []
-        for one in wish["evidence"]:
+        for one in draft["evidence"]:
             id_ = self._at(one, (FACT, EVENT)) if isinstance(one, int) else None
             if id_ is not None:
                 evidence.append({"source_type": "observation", "source_id": str(id_)})
@@ -406,41 +406,41 @@ class Histories(RuleBasedStateMachine):
                 evidence.append({"kind": "human", "ref": one})
         return evidence
 
-    def _supersede(self, wish: Wish, common: dict[str, Any]) -> Request:
+    def _supersede(self, draft: Draft, common: dict[str, Any]) -> Request:
         if self.model.items[common["record_id"]].type == WORKING:
             payload = {**self.model.items[common["record_id"]].content, "state": "done"}
         else:
-            payload = _content(wish)
-        return Supersede(payload=payload, evidence=tuple(self._evidence(wish)), **common)
+            payload = _content(draft)
+        return Supersede(payload=payload, evidence=tuple(self._evidence(draft)), **common)
 
-    def _fork(self, wish: Wish, common: dict[str, Any]) -> Request:
+    def _fork(self, draft: Draft, common: dict[str, Any]) -> Request:
         return Fork(
-            payload={"object": wish["object"]},
-            conditions=VALIDITIES[wish["validity"]]["conditions"],
-            evidence=tuple(self._evidence(wish)),
+            payload={"object": draft["object"]},
+            conditions=VALIDITIES[draft["validity"]]["conditions"],
+            evidence=tuple(self._evidence(draft)),
             **common,
         )
 
-    def _contest(self, wish: Wish, common: dict[str, Any]) -> Request:
-        if wish["by"] is None:
+    def _contest(self, draft: Draft, common: dict[str, Any]) -> Request:
+        if draft["by"] is None:
             return Contest(evidence=({"kind": "human", "ref": "x"},), **common)
-        return Contest(contesting_id=self._at(wish["by"], (FACT, EVENT)), **common)
+        return Contest(contesting_id=self._at(draft["by"], (FACT, EVENT)), **common)
 
-    def _resolve(self, wish: Wish, common: dict[str, Any]) -> Request:
+    def _resolve(self, draft: Draft, common: dict[str, Any]) -> Request:
         id_ = common["record_id"]
-        winner = id_ if wish["winner"] == "itself" else None
-        if wish["winner"] == "other":
+        winner = id_ if draft["winner"] == "itself" else None
+        if draft["winner"] == "other":
             ends = {end for pair in self.model.disputes if id_ in pair for end in pair} - {id_}
-            winner = sorted(ends)[wish["other"] % len(ends)] if ends else self._at(wish["other"])
+            winner = sorted(ends)[draft["other"] % len(ends)] if ends else self._at(draft["other"])
         return ResolveContest(winner_id=winner, **common)
 
-    def _merge(self, wish: Wish, common: dict[str, Any]) -> Request | None:
-        others = dict.fromkeys(id_ for place in wish["others"] if (id_ := self._at(place)) is not None)
+    def _merge(self, draft: Draft, common: dict[str, Any]) -> Request | None:
+        others = dict.fromkeys(id_ for position in draft["others"] if (id_ := self._at(position)) is not None)
         others.pop(common["record_id"], None)
         return Merge(others=tuple(others), **common) if others else None
 
 
-_REVISIONS: dict[str, Callable[[Histories, Wish, dict[str, Any]], Request | None]] = {
+_REVISIONS: dict[str, Callable[[Histories, Draft, dict[str, Any]], Request | None]] = {
     "supersede": Histories._supersede,
     "fork": Histories._fork,
     "contest": Histories._contest,
@@ -449,18 +449,18 @@ _REVISIONS: dict[str, Callable[[Histories, Wish, dict[str, Any]], Request | None
     "merge": Histories._merge,
     "delete": lambda _, __, common: Delete(**common),
     "reinforce": lambda _, __, common: Reinforce(**common),
-    "penalize": lambda _, wish, common: Penalize(amount=wish["amount"], **common),
-    "pin": lambda _, wish, common: Pin(pinned=wish["pinned"], **common),
+    "penalize": lambda _, draft, common: Penalize(amount=draft["amount"], **common),
+    "pin": lambda _, draft, common: Pin(pinned=draft["pinned"], **common),
 }
 
 
-def _content(wish: Wish) -> dict[str, Any]:
-    said = {key: wish[key] for key in ("subject", "predicate", "object")}
-    return {**said, "validity": VALIDITIES[wish["validity"]]}
+def _content(draft: Draft) -> dict[str, Any]:
+    said = {key: draft[key] for key in ("subject", "predicate", "object")}
+    return {**said, "validity": VALIDITIES[draft["validity"]]}
 
 
-def _played(model: Model, asked: Sequence[tuple[Request, Captured | Revised | StratagraphError]]) -> str | None:
-    """Let the model do the same in this order; tells where it would have answered otherwise."""
+def _replay(model: Model, asked: Sequence[tuple[Request, Captured | Revised | StratagraphError]]) -> str | None:
+    """Apply the requests to the model in this order; return the first answer that differs, or None."""
     for request, answer in asked:
         try:
             current, replayed = model.apply(request, _names(model, answer))
@@ -493,15 +493,15 @@ def _names(model: Model, answer: Captured | Revised | StratagraphError) -> Names
 
 
 def _differences(model: Model, found: dict[str, Any]) -> str | None:
-    """The first thing that is otherwise in the store than in the model."""
+    """Return the first difference between the store and the model, or None."""
     rows = {row["id"]: row for row in found["records"]}
     audit = {row["id"]: list(row["actions"]) for row in found["audit"]}
     if rows.keys() != model.items.keys():
         return f"records: {rows.keys() ^ model.items.keys()}"
-    told = [_difference(model, item, rows[id_], audit[id_]) for id_, item in model.items.items()]
-    told += [
-        f"{id_}: audit of what was deleted is {audit.get(id_)}, expected {actions}"
-        for id_, actions in model.graves.items()
+    differences = [_difference(model, item, rows[id_], audit[id_]) for id_, item in model.items.items()]
+    differences += [
+        f"{id_}: audit of the deleted record is {audit.get(id_)}, expected {actions}"
+        for id_, actions in model.tombstones.items()
         if audit.get(id_) != actions
     ]
     for name, edges in (
@@ -510,12 +510,12 @@ def _differences(model: Model, found: dict[str, Any]) -> str | None:
         ("supersedes", model.replaced),
     ):
         there = {(row["source"], row["target"]) for row in found["relations"] if row["name"] == name}
-        told.append(f"{name}: {there ^ edges}" if there != edges else None)
+        differences.append(f"{name}: {there ^ edges}" if there != edges else None)
     if any(list(row["numbers"]) != list(range(1, len(row["numbers"]) + 1)) for row in found["audit"]):
-        told.append("audit: numbers are missing")
+        differences.append("audit: numbers are missing")
     if found["doubles"][0]["count"]:
-        told.append("two active facts say the same")
-    return next((one for one in told if one is not None), None)
+        differences.append("two active facts have the same content")
+    return next((one for one in differences if one is not None), None)
 
 
 def _difference(model: Model, item: Item, row: Any, actions: list[str]) -> str | None:
@@ -539,24 +539,24 @@ def _difference(model: Model, item: Item, row: Any, actions: list[str]) -> str |
     return None
 
 
-def beside_the_rules(model: Model, requests: Sequence[Request]) -> bool:
-    """Whether a step could come to where the rules say nothing: facts that hold each other up in a circle."""
+def may_form_a_cycle(model: Model, requests: Sequence[Request]) -> bool:
+    """Whether a step could make facts that support each other in a cycle, for which the rules say nothing."""
     for order in permutations(requests):
         tried = model.copy()
         for request in order:
             names = Names(record=uuid4(), event=uuid4(), episode=uuid4(), candidate="")
             with suppress(Refused):
                 tried.apply(request, names)
-        if _has_circle(tried):
+        if _has_cycle(tried):
             return True
     return False
 
 
-def _has_circle(model: Model) -> bool:
+def _has_cycle(model: Model) -> bool:
     return not nx.is_directed_acyclic_graph(nx.DiGraph(model.derived))
 
 
-# Explaining a failure would run it hundreds of times more.
+# The explain phase would run a failing history hundreds of times more.
 SMALL = settings(
     max_examples=12,
     stateful_step_count=40,
@@ -567,10 +567,10 @@ SMALL = settings(
 
 
 @pytest.mark.parametrize("budget", [propagation.BUDGET, 1], ids=["at once", "queued"])
-def test_random_histories_leave_what_the_rules_say(
+def test_random_histories_agree_with_the_model(
     database_url: str, budget: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a budget of one, nearly all consequences go through the queue of re-evaluations."""
+    """With a budget of one, nearly all dependent records are updated through the queue of re-evaluations."""
     monkeypatch.setattr(propagation, "BUDGET", budget)
     size = SMALL
     if settings.get_current_profile_name() == "soak":

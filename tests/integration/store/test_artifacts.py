@@ -80,9 +80,7 @@ async def test_an_object_that_is_not_attached_within_the_grace_period_is_due(mem
     assert await count(memory, "artifact") == 0
 
 
-async def test_uploading_the_same_bytes_replaces_and_queues_the_old_object(
-    memory: Memory, caller: Caller
-) -> None:
+async def test_uploading_the_same_bytes_replaces_and_queues_the_old_object(memory: Memory, caller: Caller) -> None:
     first = await store(memory, caller, ONE)
     second = await store(memory, caller, ONE)
     async with memory.database.writing(caller.bounds) as connection:
