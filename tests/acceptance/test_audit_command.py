@@ -60,7 +60,7 @@ async def test_audit_verify_accepts_an_intact_audit_and_reports_tampering(servic
 async def test_audit_verify_refuses_an_unknown_tenant_or_record(service: Service) -> None:
     for options, expected in (
         (("--tenant", "acne"), "no tenant 'acne'"),
-        (("--record", "01a1ff04-892f-76e7-af0c-fd209776999d"), "no audit"),
+        (("--record", "01a1ff04-892f-76e7-af0c-fd209776999d"), "no entries of it"),
         (("--record", "x"), "not a UUID"),
     ):
         status, out, err = await run_command("audit", "verify", "--json", *options, env=service.environment)

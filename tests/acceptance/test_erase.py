@@ -84,7 +84,7 @@ async def test_the_erase_command_shows_what_will_be_deleted_and_asks_to_confirm(
     kept = await remember(client, "and Grue")
     status, out, _ = await run_command("erase", "record", id_, "--why", "ticket", env=env)  # standard input is closed
     assert status == 1
-    assert "takes 1 records" in out
+    assert "erases 1 records" in out
     status, _, err = await run_command("erase", "record", id_, "--why", "ticket", "--json", env=env)
     assert status == 1
     assert "--yes" in err

@@ -370,7 +370,7 @@ async def test_an_external_database_needs_a_master_key_or_encryption_off(
         (env | {"STRATAGRAPH_MASTER_KEY": "hunter2"}, "base64 of 32 bytes"),
         (env | {"STRATAGRAPH_MASTER_KEY": key, "STRATAGRAPH_MASTER_KEY_HOOK": "a:b"}, "set only one of"),
         (env | {"STRATAGRAPH_MASTER_KEY_FILE": str(tmp_path / "none")}, "cannot be read"),
-        (env | {"STRATAGRAPH_MASTER_KEY_HOOK": "no_such_module:x"}, "no module:factory"),
+        (env | {"STRATAGRAPH_MASTER_KEY_HOOK": "no_such_module:x"}, "is not a module:factory"),
         (env | {"STRATAGRAPH_ENCRYPT_FROM": "sometimes"}, "STRATAGRAPH_ENCRYPT_FROM"),
     ]
     done = await asyncio.gather(*(run_command("ask", "x", env=settings) for settings, _ in cases))

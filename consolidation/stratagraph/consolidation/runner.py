@@ -93,6 +93,10 @@ class Runner:
         began = time.monotonic()
         try:
             result = await self._held(job)
+        except asyncio.CancelledError:
+            with contextlib.suppress(StoreUnavailable):  # the lease then expires by itself
+                await asyncio.shield(self._leases.release(job.name))
+            raise
         except Exception as error:  # a defect of one job must not stop the others
             return await self._failed(job, error, failures, time.monotonic() - began)
         took_s = time.monotonic() - began

@@ -33,12 +33,12 @@ async def count(memory: Memory, table: str) -> int:
         return int((await connection.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one())  # noqa: S608
 
 
-async def everything(memory: Memory) -> dict[str, int]:
+async def row_counts(memory: Memory) -> dict[str, int]:
     tables = ("record", "relation", "salience", "audit", "candidate", "sync_log", "entity_term", "episode", "fact_slot")
     return {table: await count(memory, table) for table in tables}
 
 
-async def test_an_observation_becomes_a_fact_linked_to_what_it_is_about(memory: Memory) -> None:
+async def test_an_observation_becomes_a_fact_linked_to_its_subject_and_object(memory: Memory) -> None:
     kept = await memory.observe("Alice", "works_at", "Acme", reason_to_remember="asked twice")
     assert kept.primary.type is MemoryType.SEMANTIC
     assert kept.primary.payload is not None
@@ -62,7 +62,7 @@ async def test_the_same_fact_again_reinforces_it_and_adds_evidence(memory: Memor
     assert len(again.primary.provenance["sources"]) == 2
 
 
-async def test_one_and_one_point_zero_are_the_same_object(memory: Memory) -> None:
+async def test_facts_with_the_objects_1_and_1_0_are_the_same_fact(memory: Memory) -> None:
     first = await memory.observe("pool", "size", 1)
     again = await memory.observe("pool", "size", 1.0)
     assert again.primary.id == first.primary.id
@@ -80,14 +80,14 @@ async def test_a_replacing_observation_supersedes_what_it_contradicts(memory: Me
     assert before.payload["revision"]["status"] == "retracted"
 
 
-async def test_without_a_policy_facts_of_one_subject_stand_beside_each_other(memory: Memory) -> None:
+async def test_without_a_policy_facts_of_one_subject_are_all_active(memory: Memory) -> None:
     await memory.observe("Alice", "speaks", "German")
     french = await memory.observe("Alice", "speaks", "French")
     assert french.primary.state is RecordState.ACTIVE
     assert "supersedes" not in predicates(french)
 
 
-async def test_a_contesting_observation_leaves_both_in_doubt(memory: Memory) -> None:
+async def test_a_contesting_observation_leaves_both_facts_contested(memory: Memory) -> None:
     old = await memory.observe("Alice", "born_in", 1990, revision_policy="contest")
     new = await memory.observe("Alice", "born_in", 1991, revision_policy="contest")
     assert new.primary.state is RecordState.CONTESTED
@@ -103,14 +103,14 @@ async def test_a_fork_needs_conditions_that_exclude_each_other(memory: Memory) -
         "Alice", "prefers", "Python", conditions={"project": ["data", "ml"]}, revision_policy="fork"
     )
     assert fork.primary.state is RecordState.ACTIVE
-    before = await everything(memory)
+    before = await row_counts(memory)
     with pytest.raises(ConditionsOverlap) as caught:
         await memory.observe("Alice", "prefers", "Rust", conditions={"team": "core"}, revision_policy="fork")
     assert caught.value.path == ["content", "validity"]
-    assert await everything(memory) == before
+    assert await row_counts(memory) == before
 
 
-async def test_facts_with_separate_times_do_not_conflict(memory: Memory) -> None:
+async def test_facts_valid_at_different_times_do_not_conflict(memory: Memory) -> None:
     for start, end, city in (("2020", "2022", "Bern"), ("2022", "2024", "Basel")):
         kept = await memory.observe(
             "Alice",
@@ -122,9 +122,9 @@ async def test_facts_with_separate_times_do_not_conflict(memory: Memory) -> None
         assert kept.primary.state is RecordState.ACTIVE
 
 
-async def test_evidence_must_name_its_source(memory: Memory) -> None:
+async def test_evidence_without_a_source_is_refused(memory: Memory) -> None:
     with pytest.raises(EvidenceRequired):
-        await memory.observe("Alice", "is", "tall", evidence=[{"note": "somebody said so"}])
+        await memory.observe("Alice", "is", "tall", evidence=[{"note": "no source"}])
 
 
 async def test_captures_of_a_thread_join_one_episode_in_order(memory: Memory) -> None:
@@ -171,7 +171,7 @@ async def test_an_outcome_closes_the_episode_and_the_next_capture_opens_one_that
     assert ("follows", reopened.id, episode.id) in {(e.predicate, e.source, e.target) for e in later.edges}
 
 
-async def test_an_outcome_can_come_after_silence_has_closed_the_episode(memory: Memory) -> None:
+async def test_an_outcome_is_accepted_after_inactivity_closed_the_episode(memory: Memory) -> None:
     await memory.turn("fix the build", thread="t1")
     memory.clock.forward(timedelta(minutes=31))
     server = server_of(memory)
@@ -181,7 +181,7 @@ async def test_an_outcome_can_come_after_silence_has_closed_the_episode(memory: 
     assert decided.primary.payload["outcome"] == "failure"
 
 
-async def test_silence_closes_at_thirty_minutes_and_not_before(memory: Memory) -> None:
+async def test_thirty_minutes_without_a_capture_close_an_episode(memory: Memory) -> None:
     await memory.turn("hello", thread="t1")
     server = server_of(memory)
     memory.clock.forward(timedelta(minutes=29, seconds=59))
@@ -191,7 +191,7 @@ async def test_silence_closes_at_thirty_minutes_and_not_before(memory: Memory) -
     assert (await server.run_once())["episodes_closed"] == 0
 
 
-async def test_a_capture_after_silence_closes_the_old_episode_itself(memory: Memory) -> None:
+async def test_a_capture_after_inactivity_closes_the_old_episode(memory: Memory) -> None:
     first = await memory.turn("hello", thread="t1")
     memory.clock.forward(timedelta(hours=2))
     later = await memory.turn("hello again", thread="t1")
@@ -201,12 +201,12 @@ async def test_a_capture_after_silence_closes_the_old_episode_itself(memory: Mem
     }
 
 
-async def test_an_outcome_without_an_episode_says_what_to_do(memory: Memory) -> None:
+async def test_an_outcome_without_an_episode_is_refused_with_advice(memory: Memory) -> None:
     with pytest.raises(RecordNotFound, match="capture an event with this thread_id"):
         await memory.remember(SourceKind.OUTCOME, {"thread_id": "nobody", "outcome_status": "success"})
 
 
-async def test_appending_costs_the_same_however_long_the_episode_is(memory: Memory) -> None:
+async def test_appending_to_an_episode_takes_a_constant_number_of_statements(memory: Memory) -> None:
     costs = []
     for number in range(60):
         before = memory.database.statements
@@ -215,7 +215,7 @@ async def test_appending_costs_the_same_however_long_the_episode_is(memory: Memo
     assert set(costs[2:]) == {costs[2]}
 
 
-async def test_threads_of_other_scopes_do_not_meet(memory: Memory) -> None:
+async def test_threads_with_the_same_id_in_different_scopes_are_separate(memory: Memory) -> None:
     one = await memory.turn("hello", thread="t", scope="project:a")
     other = await memory.turn("hello", thread="t", scope="project:b")
     episodes = {next(edge.target for edge in kept.edges if edge.predicate == "part_of") for kept in (one, other)}
@@ -260,8 +260,8 @@ async def test_a_plan_a_skill_and_an_entity_are_captured_by_proposing_their_type
     assert {edge.target for edge in said.edges} == {orion.primary.id}
 
 
-async def test_a_cycle_in_a_plan_is_refused_and_leaves_nothing(memory: Memory) -> None:
-    before = await everything(memory)
+async def test_a_plan_with_a_cycle_is_refused_and_writes_nothing(memory: Memory) -> None:
+    before = await row_counts(memory)
     with pytest.raises(InvalidInput, match="a -> b -> a"):
         await memory.remember(
             SourceKind.OBSERVATION,
@@ -273,10 +273,10 @@ async def test_a_cycle_in_a_plan_is_refused_and_leaves_nothing(memory: Memory) -
             },
             proposed_type=MemoryType.PLAN_GRAPH,
         )
-    assert await everything(memory) == before
+    assert await row_counts(memory) == before
 
 
-async def test_entities_are_found_by_identifier_then_name_then_unscoped(memory: Memory) -> None:
+async def test_an_entity_is_resolved_by_identifier_then_name_then_unscoped(memory: Memory) -> None:
     ann = {"name": "Ann", "type": "Person", "identifiers": [{"namespace": "email", "value": "ann@x.org"}]}
     first = await memory.turn("hi", context={"mentions": [ann]})
     renamed = await memory.turn("hi", context={"mentions": [{**ann, "name": "Ann Other"}]})
@@ -286,7 +286,7 @@ async def test_entities_are_found_by_identifier_then_name_then_unscoped(memory: 
     assert len(targets) == 1
 
 
-async def test_an_entity_of_a_higher_sensitivity_is_not_met_by_a_lower_capture(memory: Memory) -> None:
+async def test_a_capture_does_not_resolve_to_an_entity_of_higher_sensitivity(memory: Memory) -> None:
     secret = await memory.observe("Nightjar", "is", "a project", sensitivity=Sensitivity.HIGH)
     open_ = await memory.observe("Nightjar", "is", "a bird", sensitivity=Sensitivity.LOW)
     subjects = {edge.target for kept in (secret, open_) for edge in kept.edges if edge.predicate == "subject_entity"}
@@ -301,7 +301,7 @@ async def test_records_are_referred_to_by_id_and_by_ref(memory: Memory) -> None:
     assert ("references_record", first.primary.id) in {(edge.predicate, edge.target) for edge in by_id.edges}
 
 
-async def test_what_the_caller_sent_beyond_the_known_keys_is_kept(memory: Memory) -> None:
+async def test_unknown_keys_of_the_content_are_kept(memory: Memory) -> None:
     kept = await memory.remember(
         SourceKind.EVENT,
         {"event_kind": "deploy", "ref": "d1", "summary": "deployed", "region": "eu", "n": [1, {"a": None}]},
@@ -310,21 +310,21 @@ async def test_what_the_caller_sent_beyond_the_known_keys_is_kept(memory: Memory
     assert kept.primary.payload["timeline"][0]["content"] == {"region": "eu", "n": [1, {"a": None}]}
 
 
-async def test_an_idempotency_key_answers_with_what_the_first_call_left(memory: Memory) -> None:
+async def test_a_retry_with_the_same_idempotency_key_is_answered_as_a_replay(memory: Memory) -> None:
     first = await memory.turn("hello", thread="t", idempotency_key="k1")
-    before = await everything(memory)
+    before = await row_counts(memory)
     again = await memory.turn("hello", thread="t", idempotency_key="k1")
     assert again.replayed
     assert again.primary.id == first.primary.id
     assert again.sequence == first.sequence
     assert {record.id for record in again.created} == {record.id for record in first.created}
     assert {edge.id for edge in again.edges} == {edge.id for edge in first.edges}
-    assert await everything(memory) == before
+    assert await row_counts(memory) == before
     with pytest.raises(IdempotencyMismatch):
         await memory.turn("something else", thread="t", idempotency_key="k1")
 
 
-async def test_the_same_key_at_once_from_many_callers_stores_one_record(memory: Memory) -> None:
+async def test_concurrent_captures_with_one_idempotency_key_store_one_record(memory: Memory) -> None:
     request = CaptureRequest(
         source="s", source_kind=SourceKind.EVENT, content={"event_kind": "x", "ref": "r"}, idempotency_key="one"
     )
@@ -334,8 +334,8 @@ async def test_the_same_key_at_once_from_many_callers_stores_one_record(memory: 
     assert sum(not answer[0].replayed for answer in answers) == 1
 
 
-async def test_many_callers_naming_a_new_entity_make_one(memory: Memory) -> None:
-    def naming(number: int) -> CaptureRequest:
+async def test_concurrent_mentions_of_a_new_entity_create_one(memory: Memory) -> None:
+    def mention(number: int) -> CaptureRequest:
         return CaptureRequest(
             source="s",
             source_kind=SourceKind.AGENT_TURN,
@@ -343,12 +343,12 @@ async def test_many_callers_naming_a_new_entity_make_one(memory: Memory) -> None
             context={"mentions": ["Zed", f"Person {number % 3}", "Yan"] if number % 2 else ["Yan", "Zed"]},
         )
 
-    await asyncio.gather(*(memory.capture.capture(memory.trust, [naming(number)]) for number in range(12)))
+    await asyncio.gather(*(memory.capture.capture(memory.trust, [mention(number)]) for number in range(12)))
     for name in ("Zed", "Yan", "Person 1"):
         assert len(await memory.lookup.entities(memory.trust, name, scope=None, first=20)) == 1
 
 
-async def test_many_callers_on_one_thread_share_its_episode(memory: Memory) -> None:
+async def test_concurrent_captures_of_one_thread_share_one_episode(memory: Memory) -> None:
     requests = [
         CaptureRequest(
             source="s", source_kind=SourceKind.AGENT_TURN, content={"role": "u", "text": str(n), "thread_id": "busy"}
@@ -362,17 +362,17 @@ async def test_many_callers_on_one_thread_share_its_episode(memory: Memory) -> N
     assert tuple(row) == (10, 10)
 
 
-async def test_a_batch_is_stored_whole_or_not_at_all(memory: Memory) -> None:
+async def test_a_batch_is_stored_completely_or_not_at_all(memory: Memory) -> None:
     good = CaptureRequest(source="s", source_kind=SourceKind.AGENT_TURN, content={"role": "u", "text": "fine"})
     bad = CaptureRequest(source="s", source_kind=SourceKind.AGENT_TURN, content={"role": "u"})
-    before = await everything(memory)
+    before = await row_counts(memory)
     with pytest.raises(InvalidInput) as caught:
         await memory.capture.capture(memory.trust, [good, good, bad], batch=True)
     assert caught.value.path == ["items", "2", "content", "text"]
-    assert await everything(memory) == before
+    assert await row_counts(memory) == before
 
 
-async def test_a_batch_is_read_in_order_outcomes_and_all(memory: Memory) -> None:
+async def test_a_batch_is_processed_in_order_including_outcomes(memory: Memory) -> None:
     def turn(text_: str) -> CaptureRequest:
         return CaptureRequest(
             source="s", source_kind=SourceKind.AGENT_TURN, content={"role": "u", "text": text_, "thread_id": "t"}
@@ -406,18 +406,18 @@ async def test_a_batch_is_read_in_order_outcomes_and_all(memory: Memory) -> None
         (SourceKind.EVENT, {"thread_id": ""}, ["content", "thread_id"]),
     ],
 )
-async def test_bad_content_names_the_field_and_leaves_nothing(
+async def test_invalid_content_names_the_field_and_writes_nothing(
     memory: Memory, kind: SourceKind, content: dict[str, Any], path: list[str]
 ) -> None:
-    before = await everything(memory)
+    before = await row_counts(memory)
     with pytest.raises(InvalidInput) as caught:
         await memory.remember(kind, content)
     assert caught.value.path == path
     assert ".".join(path) in caught.value.message
-    assert await everything(memory) == before
+    assert await row_counts(memory) == before
 
 
-async def test_writing_needs_write_access_and_stays_within_the_credential(memory: Memory) -> None:
+async def test_a_capture_needs_write_access_and_stays_within_the_credential(memory: Memory) -> None:
     reader = trust_of(access=Access.READ)
     with pytest.raises(Forbidden):
         await memory.turn("hello", trust=reader)
@@ -429,7 +429,7 @@ async def test_writing_needs_write_access_and_stays_within_the_credential(memory
             await memory.turn("hello", trust=writer, **beyond)
 
 
-async def test_the_feed_names_every_row_that_was_written(memory: Memory) -> None:
+async def test_the_feed_logs_every_written_row(memory: Memory) -> None:
     await memory.observe("Alice", "works_at", "Acme")
     await memory.turn("hello", thread="t")
     async with memory.database.engine.begin() as connection:
@@ -444,7 +444,7 @@ async def test_the_feed_names_every_row_that_was_written(memory: Memory) -> None
         assert missing.scalar_one() == 0
 
 
-async def test_record_times_are_the_commit_and_the_callers(memory: Memory) -> None:
+async def test_created_at_is_the_capture_time_and_occurred_at_the_callers_timestamp(memory: Memory) -> None:
     long_ago = NOON - timedelta(days=400)
     kept = await memory.turn("it was a long time ago", timestamp=long_ago)
     assert kept.primary.occurred_at == long_ago
@@ -452,7 +452,7 @@ async def test_record_times_are_the_commit_and_the_callers(memory: Memory) -> No
     assert isinstance(memory.clock, HandClock)
 
 
-async def test_an_outcome_by_id_needs_the_episode_in_full_sight(memory: Memory) -> None:
+async def test_an_outcome_by_id_needs_a_fully_visible_episode(memory: Memory) -> None:
     kept = await memory.turn("secret work", thread="t", sensitivity=Sensitivity.MEDIUM, scope="project:a")
     episode = next(str(edge.target) for edge in kept.edges if edge.predicate == "part_of")
     outcome = {"record_id": episode, "outcome_status": "success"}

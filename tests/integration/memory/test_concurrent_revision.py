@@ -1,4 +1,4 @@
-"""Many callers revise the same facts at once: one truth is left, nothing acknowledged is lost, nobody deadlocks."""
+"""Concurrent revisions of the same facts: no deadlock, no lost acknowledged write, one active fact per value."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _payload(subject: int, value: int) -> dict[str, object]:
     }
 
 
-async def test_sixteen_clients_superseding_and_merging_the_same_fifty_facts(memory: Memory, database_url: str) -> None:
+async def test_sixteen_clients_supersede_and_merge_the_same_fifty_facts(memory: Memory, database_url: str) -> None:
     known: dict[int, list[UUID]] = {subject: [] for subject in range(SUBJECTS)}
     for subject in range(SUBJECTS):
         for value in range(VALUES):
@@ -40,37 +40,37 @@ async def test_sixteen_clients_superseding_and_merging_the_same_fifty_facts(memo
     refused: list[str] = []
 
     async def client(number: int, revision: Revision) -> None:
-        dice = random.Random(number)
+        rng = random.Random(number)
         for _ in range(ROUNDS):
-            subject = dice.randrange(SUBJECTS)
+            subject = rng.randrange(SUBJECTS)
             request: Revise
-            if dice.random() < 0.5:
-                one, two = dice.sample(sorted(set(known[subject])), 2)
-                request, gone = Merge(record_id=one, others=(two,), rationale="the same"), [one, two]
+            if rng.random() < 0.5:
+                one, two = rng.sample(sorted(set(known[subject])), 2)
+                request, replaced_ids = Merge(record_id=one, others=(two,), rationale="the same"), [one, two]
             else:
-                one = dice.choice(known[subject])
-                payload = _payload(subject, dice.randrange(VALUES + 3))
+                one = rng.choice(known[subject])
+                payload = _payload(subject, rng.randrange(VALUES + 3))
                 request = Supersede(record_id=one, payload=payload, evidence=EVIDENCE, rationale="corrected")
-                gone = [one]
+                replaced_ids = [one]
             try:
                 done = await revision.revise(memory.trust, request)
             except VersionConflict as error:
                 refused.append(error.code)
                 continue
-            acknowledged.append((gone, done.record.id))
+            acknowledged.append((replaced_ids, done.record.id))
             known[subject].append(done.record.id)
 
     async with AsyncExitStack() as stack:
         clock = HandClock(memory.clock.at + timedelta(hours=1))
         clients = []
-        for _ in range(4):  # processes of a kind: each with its own pool and its own cache of names
+        for _ in range(4):  # as four server processes: each has its own pool and its own cache of names
             database = await stack.enter_async_context(Database(database_url))
             clients.append(Revision(database, Directory(database, memory.directory.vault), clock))
         async with asyncio.timeout(120):
             await asyncio.gather(*(client(number, clients[number % 4]) for number in range(CLIENTS)))
 
     assert len(acknowledged) >= SUBJECTS
-    assert refused  # they did meet
+    assert refused  # some revisions did conflict
     async with memory.database.engine.begin() as connection:
         doubled = await connection.execute(
             text("SELECT fact_key FROM record WHERE type = 4 AND state = 1 GROUP BY fact_key HAVING count(*) > 1")
@@ -83,18 +83,18 @@ async def test_sixteen_clients_superseding_and_merging_the_same_fifty_facts(memo
         )
         assert slots.scalar_one() == SUBJECTS
     replaced: set[UUID] = set()
-    for gone, current in acknowledged:
-        for id_ in gone:
+    for replaced_ids, current in acknowledged:
+        for id_ in replaced_ids:
             assert id_ not in replaced, "two acknowledged revisions of one record"
             replaced.add(id_)
             assert states[id_] == (3, str(current))
     assert replaced == {id_ for id_, (state, _) in states.items() if state == 3}
 
 
-async def test_racing_forks_with_overlapping_conditions_leave_one(memory: Memory, database_url: str) -> None:
+async def test_of_concurrent_forks_with_overlapping_conditions_one_succeeds(memory: Memory, database_url: str) -> None:
     prod = await memory.observe("api", "port", 80, conditions={"env": "prod"}, revision_policy="fork")
 
-    async def race(revision: Revision, port: int) -> bool:
+    async def fork(revision: Revision, port: int) -> bool:
         try:
             await revision.revise(
                 memory.trust,
@@ -115,5 +115,5 @@ async def test_racing_forks_with_overlapping_conditions_leave_one(memory: Memory
         for _ in range(4):
             database = await stack.enter_async_context(Database(database_url))
             revisions.append(Revision(database, Directory(database, memory.directory.vault), memory.clock))
-        won = await asyncio.gather(*(race(revisions[n % 4], 8000 + n) for n in range(8)))
+        won = await asyncio.gather(*(fork(revisions[n % 4], 8000 + n) for n in range(8)))
     assert won.count(True) == 1

@@ -94,7 +94,7 @@ class Store:
 
     async def everything_stored(self) -> str:
         """Everything that is stored, as one text: every column of every table, a dump, the names and bytes of all
-        artifacts, and the decrypted content of encrypted records.""" 
+        artifacts, and the decrypted content of encrypted records."""
         memory, texts = self.memory, []
         for column in await rows(
             memory,

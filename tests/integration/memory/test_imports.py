@@ -1,4 +1,4 @@
-"""Imports of git histories and agent conversations: every item once, also after an interruption."""
+"""Imports of git histories and agent conversations: each item is stored once, also after an interruption."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def git(path: Path, *arguments: str) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """Two branches and a merge, a renamed file, a name that is not ASCII, an issue."""
+    """A repository with two branches and a merge, a renamed file, a non-ASCII file name and a named issue."""
     path = tmp_path / "widgets"
     path.mkdir()
     git(path, "init", "-b", "main")
@@ -46,7 +46,7 @@ def repository(tmp_path: Path) -> Path:
     return path
 
 
-async def test_a_history_becomes_episodes_that_follow_each_other(memory: Memory, repository: Path) -> None:
+async def test_a_git_history_becomes_episodes_that_follow_each_other(memory: Memory, repository: Path) -> None:
     opened = await open_repository(repository)
     done: list[int] = []
     summary = await import_history(memory.capture, memory.trust, opened, advance=done.append)
@@ -66,7 +66,7 @@ async def test_a_history_becomes_episodes_that_follow_each_other(memory: Memory,
         assert len(await memory.lookup.entities(memory.trust, name, scope=None, first=5)) == 1, name
 
 
-async def test_a_history_imported_again_adds_only_what_is_new(memory: Memory, repository: Path) -> None:
+async def test_importing_a_git_history_again_adds_only_new_commits(memory: Memory, repository: Path) -> None:
     opened = await open_repository(repository)
     await import_history(memory.capture, memory.trust, opened)
     (repository / "c.py").write_text("three = 3\n")
@@ -77,7 +77,7 @@ async def test_a_history_imported_again_adds_only_what_is_new(memory: Memory, re
     assert again.records == {"episodic": 1, "entity": 1}
 
 
-async def test_what_is_no_repository_is_refused(memory: Memory, tmp_path: Path) -> None:
+async def test_a_directory_without_a_repository_is_refused(memory: Memory, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="not a git repository"):
         await open_repository(tmp_path)
 
@@ -129,11 +129,11 @@ async def test_a_conversation_becomes_a_closed_episode_with_its_tool_graph(memor
     graph = {node["id"]: node for node in whole.payload["tool_graph"]}
     assert graph["c1"].get("depends_on") is None
     assert graph["c1"]["result"] == {"reservation": "OI5L9G"}
-    assert graph["c2"]["depends_on"] == ["c1"]  # it uses what c1 found
-    assert graph["c3"]["depends_on"] == ["c1"]  # it uses nothing, but came after c1's result was seen
+    assert graph["c2"]["depends_on"] == ["c1"]  # it uses a value from the result of c1
+    assert graph["c3"]["depends_on"] == ["c1"]  # it uses no earlier value, but follows the result of c1
 
 
-async def test_an_import_that_was_interrupted_goes_on_without_doubles(memory: Memory, tmp_path: Path) -> None:
+async def test_an_interrupted_import_resumes_without_duplicates(memory: Memory, tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
     file.write_text("\n".join(line(id=f"x{number}", messages=MESSAGES * 6, reward=1) for number in range(20)))
 
@@ -154,7 +154,7 @@ async def test_an_import_that_was_interrupted_goes_on_without_doubles(memory: Me
 
 
 @pytest.mark.parametrize(
-    ("bad", "says"),
+    ("bad", "expected"),
     [
         ("{not json", "line 2: is not JSON"),
         (line(id=1), "line 2: has no list `messages`"),
@@ -165,19 +165,19 @@ async def test_an_import_that_was_interrupted_goes_on_without_doubles(memory: Me
         (line(messages=[{"role": "user", "content": "x", "timestamp": "2026-01-01T00:00:00"}]), "no UTC offset"),
     ],
 )
-async def test_a_malformed_line_is_named_and_nothing_of_the_file_is_stored(
-    memory: Memory, tmp_path: Path, bad: str, says: str
+async def test_a_malformed_line_is_named_and_the_whole_file_is_refused(
+    memory: Memory, tmp_path: Path, bad: str, expected: str
 ) -> None:
     file = tmp_path / "t.jsonl"
     file.write_text(line(id="good", messages=MESSAGES) + "\n" + bad + "\n")
-    with pytest.raises(InvalidInput, match=says.replace("(", r"\(")):
+    with pytest.raises(InvalidInput, match=expected.replace("(", r"\(")):
         await import_traces(memory.capture, memory.trust, file)
     assert (await memory.lookup.records(memory.trust)).records == ()
 
 
-async def test_the_airline_conversations_are_all_there_and_found(memory: Memory) -> None:
+async def test_all_airline_conversations_are_imported_and_retrievable(memory: Memory) -> None:
     if not AIRLINE.exists():
-        pytest.skip("the recorded conversations lie beside the repository and are not here")
+        pytest.skip(f"no recorded conversations at {AIRLINE}")
     summary = await import_traces(memory.capture, memory.trust, AIRLINE)
     assert summary.items == 100
     async with memory.database.engine.begin() as connection:

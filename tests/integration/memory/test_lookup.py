@@ -1,4 +1,4 @@
-"""Looking up: one record, pages, entities, plans."""
+"""Lookups of a record, pages of records, entities and plans."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ async def plan(memory: Memory, **changes: object) -> str:
     return str(kept.primary.id)
 
 
-async def test_a_plan_is_drawn_with_ranks_and_its_critical_path(memory: Memory) -> None:
+async def test_a_plan_is_returned_with_ranks_and_its_critical_path(memory: Memory) -> None:
     await plan(memory)
-    drawn = await memory.lookup.plan(memory.trust, "deploy", None)
-    assert drawn is not None
-    assert [(step.id, step.rank) for step in drawn.steps] == [("a", 0), ("b", 1), ("c", 1), ("d", 2)]
-    assert drawn.critical_path == ("a", "b", "d")
+    found = await memory.lookup.plan(memory.trust, "deploy", None)
+    assert found is not None
+    assert [(step.id, step.rank) for step in found.steps] == [("a", 0), ("b", 1), ("c", 1), ("d", 2)]
+    assert found.critical_path == ("a", "b", "d")
 
 
-async def test_a_plan_is_found_by_record_by_name_and_by_version(memory: Memory) -> None:
+async def test_a_plan_is_found_by_record_id_by_name_and_by_version(memory: Memory) -> None:
     first = await plan(memory)
     await plan(memory, version="2")
     by_id = await memory.lookup.plan(memory.trust, first, None)
@@ -50,7 +50,7 @@ async def test_a_plan_is_found_by_record_by_name_and_by_version(memory: Memory) 
     assert await memory.lookup.plan(memory.trust, str(uuid4()), None) is None
 
 
-async def test_pages_show_every_record_once_newest_first(memory: Memory) -> None:
+async def test_pages_list_every_record_once_newest_first(memory: Memory) -> None:
     kept = [(await memory.turn(f"message {number}")).primary.id for number in range(7)]
     seen, after = [], None
     while True:
@@ -72,7 +72,7 @@ async def test_pages_are_filtered_by_type_scope_and_tag(memory: Memory) -> None:
     assert len((await memory.lookup.records(memory.trust, tag="y")).records) == 1
 
 
-async def test_a_page_never_counts_what_the_caller_may_not_see(memory: Memory) -> None:
+async def test_a_page_contains_only_records_visible_to_the_caller(memory: Memory) -> None:
     for level in (Sensitivity.LOW, Sensitivity.MEDIUM, Sensitivity.HIGH, Sensitivity.HYPER):
         await memory.turn(f"a {level.label} message", sensitivity=level)
     page = await memory.lookup.records(trust_of(ceiling=Sensitivity.LOW), first=10)
@@ -82,7 +82,7 @@ async def test_a_page_never_counts_what_the_caller_may_not_see(memory: Memory) -
     ]
 
 
-async def test_a_hidden_record_is_as_absent_as_one_that_never_was(memory: Memory) -> None:
+async def test_a_hidden_record_is_answered_like_an_unknown_one(memory: Memory) -> None:
     secret = await memory.turn("secret", sensitivity=Sensitivity.HYPER)
     low = trust_of(ceiling=Sensitivity.LOW)
     assert await memory.lookup.record(low, secret.primary.id) is None
@@ -91,7 +91,7 @@ async def test_a_hidden_record_is_as_absent_as_one_that_never_was(memory: Memory
     assert await memory.lookup.relations(low, [secret.primary.id]) == {secret.primary.id: []}
 
 
-async def test_an_episode_shows_each_caller_what_that_caller_may_see(memory: Memory) -> None:
+async def test_an_episode_contains_only_events_visible_to_the_caller(memory: Memory) -> None:
     await memory.turn("open words", thread="t")
     episode = (await memory.turn("more open words", thread="t")).edges
     id_ = next(edge.target for edge in episode if edge.predicate == "part_of")
@@ -108,6 +108,6 @@ async def test_an_episode_shows_each_caller_what_that_caller_may_see(memory: Mem
 
 
 @pytest.mark.parametrize(("first", "after"), [(0, None), (101, None), (10, "nonsense!")])
-async def test_bad_pages_are_refused(memory: Memory, first: int, after: str | None) -> None:
+async def test_an_invalid_page_size_or_cursor_is_refused(memory: Memory, first: int, after: str | None) -> None:
     with pytest.raises(InvalidInput):
         await memory.lookup.records(memory.trust, first=first, after=after)

@@ -15,14 +15,14 @@ from stratagraph.store.model.enums import Access, DeletionPolicy, MemoryType, Re
 from stratagraph.store.model.errors import Misconfigured
 
 
-def ruled(memory: Memory, path: Path, *rules: object) -> Memory:
+def with_rules(memory: Memory, path: Path, *rules: object) -> Memory:
     path.write_text(json.dumps({"rules": rules}))
     capture = Capture(memory.database, memory.directory, memory.clock, Policy.load(path))
     return replace(memory, capture=capture)
 
 
-async def test_a_rule_sets_what_a_record_becomes(memory: Memory, tmp_path: Path) -> None:
-    ruled_memory = ruled(
+async def test_a_rule_sets_sensitivity_confidence_and_deletion_policy(memory: Memory, tmp_path: Path) -> None:
+    ruled_memory = with_rules(
         memory,
         tmp_path / "policy.json",
         {
@@ -40,10 +40,10 @@ async def test_a_rule_sets_what_a_record_becomes(memory: Memory, tmp_path: Path)
     assert (await ruled_memory.observe("Alice", "likes", "tea")).primary.sensitivity is Sensitivity.LOW
 
 
-async def test_a_record_lifted_above_its_writer_is_stored_and_shown_redacted(
+async def test_a_record_raised_above_its_writers_ceiling_is_stored_and_returned_redacted(
     memory: Memory, tmp_path: Path
 ) -> None:
-    ruled_memory = ruled(
+    ruled_memory = with_rules(
         memory, tmp_path / "policy.json", {"when": {"source": ["test"]}, "set": {"sensitivity": "high"}}
     )
     writer = trust_of(access=Access.WRITE, ceiling=Sensitivity.LOW)
@@ -57,23 +57,23 @@ async def test_a_record_lifted_above_its_writer_is_stored_and_shown_redacted(
     assert whole.text == "user: the launch code is 0000"
 
 
-async def test_a_fact_repeated_by_a_writer_below_it_is_added_to_and_shown_redacted(
+async def test_a_fact_raised_above_its_writers_ceiling_is_updated_by_that_writer(
     memory: Memory, tmp_path: Path
 ) -> None:
-    ruled_memory = ruled(
+    ruled_memory = with_rules(
         memory, tmp_path / "policy.json", {"when": {"predicate": ["salary"]}, "set": {"sensitivity": "hyper"}}
     )
     writer = trust_of(access=Access.WRITE, ceiling=Sensitivity.LOW)
     for value in (1, 1, 2):
-        told = await ruled_memory.observe("Alice", "salary", value, trust=writer, revision_policy="replace")
-        assert told.primary.redacted
+        captured = await ruled_memory.observe("Alice", "salary", value, trust=writer, revision_policy="replace")
+        assert captured.primary.redacted
     page = await memory.lookup.records(memory.trust, types=[MemoryType.SEMANTIC])
     states = {record.payload["object"]: record.state for record in page.records if record.payload}
     assert states == {1: RecordState.SUPERSEDED, 2: RecordState.ACTIVE}
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "expected"),
     [
         ("{", "Invalid JSON"),
         ('{"rules": [{"when": {"colour": ["red"]}, "set": {}}]}', "colour"),
@@ -81,10 +81,10 @@ async def test_a_fact_repeated_by_a_writer_below_it_is_added_to_and_shown_redact
         ('{"rules": [{"when": {}, "set": {"half_life_seconds": 0}}]}', "half_life_seconds"),
     ],
 )
-def test_a_bad_policy_file_is_refused_by_name(tmp_path: Path, text: str, says: str) -> None:
+def test_an_invalid_policy_file_is_refused_with_the_wrong_field(tmp_path: Path, text: str, expected: str) -> None:
     path = tmp_path / "policy.json"
     path.write_text(text)
-    with pytest.raises(Misconfigured, match=says):
+    with pytest.raises(Misconfigured, match=expected):
         Policy.load(path)
     with pytest.raises(Misconfigured, match="cannot be read"):
         Policy.load(tmp_path / "none.json")

@@ -1,4 +1,6 @@
-"""Revision: every change has an actor, a reason and a trace, and leaves one truth (SPEC §5; design decisions 6–8)."""
+"""Revisions: supersede, fork, contest, retract, merge, delete and salience events
+(docs/specification.md, Revision).
+"""
 
 from __future__ import annotations
 
@@ -81,11 +83,11 @@ SKILL = {
 }
 
 
-async def whole(memory: Memory, memory_type: MemoryType, content: dict[str, Any], **more: Any) -> Captured:
+async def capture_as(memory: Memory, memory_type: MemoryType, content: dict[str, Any], **more: Any) -> Captured:
     return await memory.remember(SourceKind.OBSERVATION, content, proposed_type=memory_type, **more)
 
 
-async def test_a_superseded_fact_leaves_the_current_truth_and_stays_as_history(memory: Memory) -> None:
+async def test_a_superseded_fact_is_no_longer_current_and_is_kept_as_history(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     done = await supersede(memory, old.id, fact("Beta"))
     assert done.record.id != old.id
@@ -122,7 +124,7 @@ async def test_a_stale_expected_version_is_refused_with_the_current_one(memory: 
 
 @pytest.mark.parametrize("kind", ["supersede", "fork", "contest", "resolve_contest", "retract", "merge"])
 async def test_every_revision_of_an_episode_is_refused(memory: Memory, kind: str) -> None:
-    """EPISODIC_IMMUTABLE is said before EVIDENCE_REQUIRED."""
+    """EPISODIC_IMMUTABLE takes precedence over EVIDENCE_REQUIRED."""
     turn = (await memory.turn("hello")).primary
     other = (await memory.turn("again")).primary
     request = {
@@ -137,7 +139,7 @@ async def test_every_revision_of_an_episode_is_refused(memory: Memory, kind: str
         await memory.revision.revise(memory.trust, request)
 
 
-async def test_what_is_no_longer_current_is_not_revised_again(memory: Memory) -> None:
+async def test_a_record_that_is_no_longer_current_cannot_be_revised(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     await supersede(memory, old.id, fact("Beta"))
     with pytest.raises(VersionConflict, match="already superseded"):
@@ -146,15 +148,15 @@ async def test_what_is_no_longer_current_is_not_revised_again(memory: Memory) ->
         await memory.revision.revise(memory.trust, Reinforce(record_id=old.id, rationale="still useful"))
 
 
-async def test_superseding_by_a_fact_that_is_held_already_joins_the_two(memory: Memory) -> None:
+async def test_superseding_with_an_existing_fact_reuses_that_fact(memory: Memory) -> None:
     one = (await memory.observe("Alice", "works_at", "Acme")).primary
-    held = (await memory.observe("Alice", "works_at", "Beta")).primary
+    existing = (await memory.observe("Alice", "works_at", "Beta")).primary
     done = await supersede(memory, one.id, fact("Beta"))
-    assert done.record.id == held.id
+    assert done.record.id == existing.id
     assert (await read(memory, one.id)).state is RecordState.SUPERSEDED
 
 
-async def test_a_single_valued_slot_has_room_for_one(memory: Memory) -> None:
+async def test_superseding_into_an_occupied_single_valued_slot_is_refused(memory: Memory) -> None:
     wrong = (await memory.observe("Bob", "works_at", "Acme")).primary
     await memory.observe("Alice", "works_at", "Beta", revision_policy="replace")
     with pytest.raises(ConditionsOverlap):
@@ -162,7 +164,7 @@ async def test_a_single_valued_slot_has_room_for_one(memory: Memory) -> None:
     assert (await read(memory, wrong.id)).state is RecordState.ACTIVE
 
 
-async def test_forks_prove_that_their_conditions_exclude_each_other(memory: Memory) -> None:
+async def test_a_fork_needs_conditions_that_exclude_those_of_the_original(memory: Memory) -> None:
     prod = (await memory.observe("api", "port", 80, conditions={"env": "prod"}, revision_policy="fork")).primary
     payload = fact(8080, subject="api", predicate="port")
     done = await memory.revision.revise(
@@ -186,7 +188,7 @@ async def test_forks_prove_that_their_conditions_exclude_each_other(memory: Memo
             )
 
 
-async def test_a_contest_marks_both_and_resolving_it_decides(memory: Memory) -> None:
+async def test_a_contest_marks_both_facts_and_its_resolution_keeps_the_winner(memory: Memory) -> None:
     one = (await memory.observe("Alice", "works_at", "Acme")).primary
     other = (await memory.observe("Alice", "works_at", "Beta")).primary
     await memory.revision.revise(
@@ -201,7 +203,7 @@ async def test_a_contest_marks_both_and_resolving_it_decides(memory: Memory) -> 
     assert (await read(memory, one.id)).state is RecordState.SUPERSEDED
 
 
-async def test_a_contest_by_evidence_leaves_a_trace_and_can_be_upheld(memory: Memory) -> None:
+async def test_a_contest_by_evidence_records_an_event_and_can_be_resolved_for_the_fact(memory: Memory) -> None:
     one = (await memory.observe("Alice", "works_at", "Acme")).primary
     with pytest.raises(EvidenceRequired):
         await memory.revision.revise(memory.trust, Contest(record_id=one.id, rationale="I doubt it"))
@@ -216,7 +218,7 @@ async def test_a_contest_by_evidence_leaves_a_trace_and_can_be_upheld(memory: Me
         await memory.revision.revise(memory.trust, ResolveContest(record_id=one.id, rationale="again"))
 
 
-async def test_a_contest_that_nobody_wins_retracts_all(memory: Memory) -> None:
+async def test_a_contest_resolved_without_a_winner_retracts_both_facts(memory: Memory) -> None:
     one = (await memory.observe("Alice", "works_at", "Acme")).primary
     other = (await memory.observe("Alice", "works_at", "Beta")).primary
     await memory.revision.revise(
@@ -227,7 +229,7 @@ async def test_a_contest_that_nobody_wins_retracts_all(memory: Memory) -> None:
     assert (await read(memory, other.id)).state is RecordState.RETRACTED
 
 
-async def test_retracting_one_side_ends_the_doubt_about_the_other(memory: Memory) -> None:
+async def test_retracting_one_contested_fact_restores_the_other(memory: Memory) -> None:
     one = (await memory.observe("Alice", "works_at", "Acme")).primary
     other = (await memory.observe("Alice", "works_at", "Beta")).primary
     await memory.revision.revise(
@@ -237,7 +239,7 @@ async def test_retracting_one_side_ends_the_doubt_about_the_other(memory: Memory
     assert (await read(memory, other.id)).state is RecordState.ACTIVE
 
 
-async def test_retracting_contests_what_has_nothing_left_to_rest_on(memory: Memory) -> None:
+async def test_retracting_contests_derived_facts_without_remaining_support(memory: Memory) -> None:
     one = (await memory.observe("Alice", "prefers", "vim")).primary
     two = (await memory.observe("Bob", "prefers", "vim")).primary
     both = (await derived(memory, "vim", one.id, two.id)).primary
@@ -259,30 +261,30 @@ async def test_retracting_contests_what_has_nothing_left_to_rest_on(memory: Memo
         alone.id: RecordState.CONTESTED,
         further.id: RecordState.CONTESTED,
     }
-    # New support makes it hold again, and with it what rested on it.
+    # New evidence makes the fact active again, and with it the facts derived from it.
     await memory.observe("Team", "uses", "tabs", evidence=[{"kind": "human", "ref": "style guide"}])
     assert (await read(memory, alone.id)).state is RecordState.ACTIVE
     assert (await read(memory, further.id)).state is RecordState.ACTIVE
 
 
-async def test_a_fact_that_replaces_another_re_evaluates_what_rested_on_it(memory: Memory) -> None:
+async def test_replacing_a_fact_contests_the_facts_derived_from_it(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme", revision_policy="replace")).primary
-    rests = (await derived(memory, "Acme badge", old.id)).primary
+    dependent = (await derived(memory, "Acme badge", old.id)).primary
     await memory.observe("Alice", "works_at", "Beta", revision_policy="replace")
-    assert (await read(memory, rests.id)).state is RecordState.CONTESTED
+    assert (await read(memory, dependent.id)).state is RecordState.CONTESTED
 
 
-async def test_what_is_derived_from_something_withdrawn_is_in_doubt_from_the_start(memory: Memory) -> None:
+async def test_a_fact_derived_from_a_retracted_fact_is_contested_from_the_start(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     await memory.revision.revise(memory.trust, Retract(record_id=old.id, rationale="wrong"))
     late = (await derived(memory, "Acme badge", old.id)).primary
     assert (await read(memory, late.id)).state is RecordState.CONTESTED
 
 
-async def test_merging_facts_keeps_all_sources_and_all_that_rested_on_them(memory: Memory) -> None:
+async def test_merging_facts_keeps_their_sources_and_derived_facts(memory: Memory) -> None:
     one = (await memory.observe("Alice", "works_at", "Acme", evidence=[{"kind": "human", "ref": "a"}])).primary
     two = (await memory.observe("Alice", "works_at", "ACME Inc", evidence=[{"kind": "human", "ref": "b"}])).primary
-    rests = (await derived(memory, "badge", two.id)).primary
+    dependent = (await derived(memory, "badge", two.id)).primary
     done = await memory.revision.revise(
         memory.trust, Merge(record_id=one.id, others=(two.id,), rationale="one company")
     )
@@ -290,15 +292,15 @@ async def test_merging_facts_keeps_all_sources_and_all_that_rested_on_them(memor
     assert {source["ref"] for source in done.record.provenance["sources"]} == {"a", "b"}
     assert (await read(memory, one.id)).state is RecordState.SUPERSEDED
     assert (await read(memory, two.id)).state is RecordState.SUPERSEDED
-    assert (await read(memory, rests.id)).state is RecordState.ACTIVE
+    assert (await read(memory, dependent.id)).state is RecordState.ACTIVE
     await memory.revision.revise(memory.trust, Retract(record_id=done.record.id, rationale="wrong after all"))
-    assert (await read(memory, rests.id)).state is RecordState.CONTESTED
+    assert (await read(memory, dependent.id)).state is RecordState.CONTESTED
 
 
-async def test_merged_entities_share_names_identifiers_and_relations(memory: Memory) -> None:
-    one = (await whole(memory, MemoryType.ENTITY, {"canonical_name": "PostgreSQL"})).primary
+async def test_a_merged_entity_has_the_names_identifiers_and_relations_of_both(memory: Memory) -> None:
+    one = (await capture_as(memory, MemoryType.ENTITY, {"canonical_name": "PostgreSQL"})).primary
     two = (
-        await whole(
+        await capture_as(
             memory,
             MemoryType.ENTITY,
             {"canonical_name": "Postgres", "identifiers": [{"namespace": "wikidata", "value": "Q192490"}]},
@@ -320,10 +322,10 @@ async def test_merged_entities_share_names_identifiers_and_relations(memory: Mem
     assert one.id in {edge.target for edge in again.edges}
 
 
-async def test_merged_skills_add_up_their_statistics(memory: Memory) -> None:
-    one = (await whole(memory, MemoryType.COMPETENCE, SKILL)).primary
+async def test_merging_skills_adds_up_their_statistics(memory: Memory) -> None:
+    one = (await capture_as(memory, MemoryType.COMPETENCE, SKILL)).primary
     two = (
-        await whole(
+        await capture_as(
             memory,
             MemoryType.COMPETENCE,
             SKILL | {"performance": {"success_count": 1, "failure_count": 3, "avg_latency_ms": 300.0}},
@@ -340,7 +342,7 @@ async def test_merged_skills_add_up_their_statistics(memory: Memory) -> None:
     assert done.record.payload["version"] == "2"
 
 
-async def test_merging_two_levels_takes_the_higher_and_scopes_are_never_mixed(memory: Memory) -> None:
+async def test_a_merge_takes_the_higher_sensitivity_and_refuses_different_scopes(memory: Memory) -> None:
     low = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.LOW)).primary
     high = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.MEDIUM)).primary
     assert low.id != high.id
@@ -353,21 +355,21 @@ async def test_merging_two_levels_takes_the_higher_and_scopes_are_never_mixed(me
         )
 
 
-async def test_each_version_of_a_skill_is_a_record_and_an_entity_changes_in_place(memory: Memory) -> None:
-    skill = (await whole(memory, MemoryType.COMPETENCE, SKILL)).primary
+async def test_superseding_a_skill_creates_a_record_and_an_entity_is_updated_in_place(memory: Memory) -> None:
+    skill = (await capture_as(memory, MemoryType.COMPETENCE, SKILL)).primary
     done = await supersede(memory, skill.id, SKILL | {"recipe": [{"step": "build"}, {"step": "test"}]})
     assert done.record.id != skill.id
     assert done.record.payload is not None
     assert (done.record.payload["skill_name"], done.record.payload["version"]) == ("deploy", "2")
     with pytest.raises(InvalidInput, match="skill_name"):
         await supersede(memory, done.record.id, SKILL | {"skill_name": "other"})
-    entity = (await whole(memory, MemoryType.ENTITY, {"canonical_name": "Berlin"})).primary
+    entity = (await capture_as(memory, MemoryType.ENTITY, {"canonical_name": "Berlin"})).primary
     done = await supersede(memory, entity.id, {"canonical_name": "Berlin", "summary": "capital"}, expected_version=1)
     assert (done.record.id, done.record.version) == (entity.id, 2)
 
 
-async def test_a_skill_is_forked_for_cases_to_which_it_does_not_apply(memory: Memory) -> None:
-    skill = (await whole(memory, MemoryType.COMPETENCE, SKILL)).primary
+async def test_a_skill_is_forked_only_for_conditions_that_exclude_its_own(memory: Memory) -> None:
+    skill = (await capture_as(memory, MemoryType.COMPETENCE, SKILL)).primary
     payload = SKILL | {"recipe": [{"step": "ask"}]}
     with pytest.raises(ConditionsOverlap):
         await memory.revision.revise(
@@ -381,7 +383,7 @@ async def test_a_skill_is_forked_for_cases_to_which_it_does_not_apply(memory: Me
     assert (await read(memory, skill.id)).state is RecordState.ACTIVE
 
 
-async def test_salience_events_never_move_the_version(memory: Memory) -> None:
+async def test_salience_events_do_not_change_the_version(memory: Memory) -> None:
     record = (await memory.observe("Alice", "works_at", "Acme")).primary
     await memory.revision.revise(memory.trust, Penalize(record_id=record.id, amount=0.4, rationale="misled us"))
     after = await read(memory, record.id)
@@ -401,7 +403,7 @@ async def test_salience_events_never_move_the_version(memory: Memory) -> None:
             await memory.revision.revise(memory.trust, Penalize(record_id=record.id, amount=amount, rationale="x"))
 
 
-async def test_revising_needs_the_record_in_full_sight_and_write_access(memory: Memory) -> None:
+async def test_a_revision_needs_write_access_and_a_fully_visible_record(memory: Memory) -> None:
     record = (await memory.observe("Alice", "earns", 1, sensitivity=Sensitivity.HIGH, scope="project:x")).primary
     cases: list[tuple[Any, type[StratagraphError]]] = [
         (trust_of(ceiling=Sensitivity.MEDIUM), Forbidden),
@@ -421,7 +423,7 @@ async def test_revising_needs_the_record_in_full_sight_and_write_access(memory: 
     assert (await read(memory, record.id)).state is RecordState.ACTIVE
 
 
-async def test_the_same_key_answers_with_what_the_first_one_left(memory: Memory) -> None:
+async def test_a_retry_with_the_same_idempotency_key_is_answered_as_a_replay(memory: Memory) -> None:
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     first = await supersede(memory, old.id, fact("Beta"), idempotency_key="k1")
     again = await supersede(memory, old.id, fact("Beta"), idempotency_key="k1")
@@ -440,23 +442,23 @@ async def test_the_same_key_answers_with_what_the_first_one_left(memory: Memory)
         (Merge(record_id=UUID(int=1), rationale="x", others=(UUID(int=1),)), "recordIds"),
     ],
 )
-async def test_bad_input_names_its_field(memory: Memory, request_: Any, field: str) -> None:
+async def test_invalid_input_names_its_field(memory: Memory, request_: Any, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         await memory.revision.revise(memory.trust, request_)
     assert caught.value.path is not None
     assert caught.value.path[0] == field
 
 
-async def test_deleting_leaves_a_tombstone_and_the_audit_log(memory: Memory) -> None:
+async def test_deleting_leaves_only_a_tombstone_and_the_audit_log(memory: Memory) -> None:
     record = (await memory.observe("Alice", "works_at", "Acme")).primary
-    rests = (await derived(memory, "badge", record.id)).primary
+    dependent = (await derived(memory, "badge", record.id)).primary
     await supersede(memory, record.id, fact("Acme Ltd"))
     done = await memory.revision.revise(
         memory.trust, Delete(record_id=record.id, rationale="never said", idempotency_key="d1")
     )
     assert done.record.id == record.id
     assert await memory.lookup.record(memory.trust, record.id) is None
-    assert (await read(memory, rests.id)).state is RecordState.CONTESTED
+    assert (await read(memory, dependent.id)).state is RecordState.CONTESTED
     async with memory.database.engine.begin() as connection:
         for table, left in {"record": 0, "record_history": 0, "tombstone": 1, "audit_head": 1}.items():
             rows = await connection.execute(
@@ -476,7 +478,7 @@ async def test_deleting_leaves_a_tombstone_and_the_audit_log(memory: Memory) -> 
         await memory.revision.revise(memory.trust, Delete(record_id=record.id, rationale="again"))
 
 
-async def test_what_is_kept_for_ever_is_not_deleted(memory: Memory) -> None:
+async def test_a_record_with_deletion_policy_never_cannot_be_deleted(memory: Memory) -> None:
     record = (await memory.observe("Alice", "born", 1990)).primary
     async with memory.database.engine.begin() as connection:
         await connection.execute(text("UPDATE salience SET deletion_policy = 3 WHERE id = :id"), {"id": record.id})
@@ -484,8 +486,8 @@ async def test_what_is_kept_for_ever_is_not_deleted(memory: Memory) -> None:
         await memory.revision.revise(memory.trust, Delete(record_id=record.id, rationale="try"))
 
 
-async def test_consequences_reach_records_that_the_caller_may_not_see(memory: Memory) -> None:
-    """And the answer does not tell of them."""
+async def test_a_retraction_contests_derived_records_invisible_to_the_caller(memory: Memory) -> None:
+    """Neither the preview nor the answer mentions them."""
     record = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.LOW)).primary
     hidden = (
         await memory.observe(
@@ -504,7 +506,7 @@ async def test_consequences_reach_records_that_the_caller_may_not_see(memory: Me
     assert (await read(memory, hidden.id)).state is RecordState.CONTESTED
 
 
-async def test_what_one_write_has_no_room_for_is_queued_and_worked_off(memory: Memory) -> None:
+async def test_re_evaluations_over_the_budget_are_queued_and_completed_later(memory: Memory) -> None:
     record = (await memory.observe("Alice", "works_at", "Acme")).primary
     evidence = [{"source_type": "observation", "source_id": str(record.id)}]
     count = BUDGET + 30

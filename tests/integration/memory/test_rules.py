@@ -1,4 +1,4 @@
-"""Rules of SPEC §3 and §5 and of the design decisions that no other file tells the story of."""
+"""Rules of docs/specification.md that no other file tests."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ async def one(memory: Memory, statement: str, **parameters: Any) -> Any:
         return (await connection.execute(text(statement), parameters)).scalar_one()
 
 
-async def test_the_payload_s_status_follows_the_state_of_the_record(memory: Memory) -> None:
-    """The column decides; what a caller says of it in a payload is not kept."""
+async def test_the_status_in_a_payload_follows_the_state_of_the_record(memory: Memory) -> None:
+    """The column `state` is authoritative; a status given in a captured payload is discarded."""
     record = (
         await memory.remember(
             SourceKind.OBSERVATION,
@@ -52,24 +52,24 @@ async def test_the_payload_s_status_follows_the_state_of_the_record(memory: Memo
     assert await status() == (4, "retracted")
 
 
-async def test_superseded_and_retracted_records_leave_every_search(memory: Memory) -> None:
-    gone = (await memory.observe("Alice", "plays", "bassoon")).primary
-    await memory.revision.revise(memory.trust, Retract(record_id=gone.id, rationale="wrong"))
+async def test_a_retracted_record_is_not_retrieved(memory: Memory) -> None:
+    retracted = (await memory.observe("Alice", "plays", "bassoon")).primary
+    await memory.revision.revise(memory.trust, Retract(record_id=retracted.id, rationale="wrong"))
     found = await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="bassoon Alice", max_hops=2))
-    assert gone.id not in {node.record.id for node in found.nodes}
-    kept = await memory.lookup.record(memory.trust, gone.id)
+    assert retracted.id not in {node.record.id for node in found.nodes}
+    kept = await memory.lookup.record(memory.trust, retracted.id)
     assert kept is not None
     assert (kept.state, kept.salience) == (RecordState.RETRACTED, 0.0)
 
 
-async def test_a_salience_event_leaves_the_wide_row_alone(memory: Memory) -> None:
+async def test_a_salience_event_does_not_rewrite_the_record_row(memory: Memory) -> None:
     record = (await memory.observe("Alice", "likes", "tea")).primary
-    where = "SELECT ctid::text || ' ' || xmin::text FROM record WHERE id = :id"
-    before = await one(memory, where, id=record.id)
+    statement = "SELECT ctid::text || ' ' || xmin::text FROM record WHERE id = :id"
+    before = await one(memory, statement, id=record.id)
     await memory.revision.revise(memory.trust, Reinforce(record_id=record.id, rationale="useful"))
     await memory.revision.revise(memory.trust, Pin(record_id=record.id, pinned=True, rationale="keep"))
-    # Locking a row leaves a mark on it, but no new version: it stays where it is.
-    assert (await one(memory, where, id=record.id)).split()[0] == before.split()[0]
+    # Locking a row changes its header, but makes no new row version, so its ctid stays the same.
+    assert (await one(memory, statement, id=record.id)).split()[0] == before.split()[0]
     assert await one(memory, "SELECT pinned FROM salience WHERE id = :id", id=record.id) is True
 
 
@@ -91,7 +91,7 @@ _RECORD = MemoryRecord(
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0.001, 1))
-def test_no_loss_of_salience_takes_more_than_its_share(
+def test_salience_changes_a_score_by_at_most_30_percent(
     fresh: float, faded: float, confidence: float, words: float
 ) -> None:
     why = Why(words=words)
@@ -102,8 +102,8 @@ def test_no_loss_of_salience_takes_more_than_its_share(
     assert worst >= 0.7 * best - 1e-12
 
 
-async def test_term_numbers_are_keyed_by_the_tenant(memory: Memory) -> None:
-    """So the same word is another number for another tenant, and a dump tells no words."""
+async def test_term_numbers_differ_between_tenants(memory: Memory) -> None:
+    """The numbers are keyed per tenant, so that a dump of the database does not reveal words."""
     keys = []
     for name in ("acme", "rival"):
         await memory.observe("Alice", "likes", "bassoon", trust=trust_of(tenant=name))
@@ -116,7 +116,7 @@ async def test_term_numbers_are_keyed_by_the_tenant(memory: Memory) -> None:
         assert await one(memory, "SELECT count(*) FROM record WHERE :n = ANY(terms) AND type = 4", n=number) == 1
 
 
-async def test_an_internal_failure_keeps_the_input_and_says_where(memory: Memory) -> None:
+async def test_an_internal_failure_keeps_the_input_as_a_candidate_and_names_it(memory: Memory) -> None:
     async with memory.database.engine.begin() as connection:
         await connection.execute(text("ALTER TABLE record ADD CONSTRAINT refused CHECK (name <> 'poison')"))
     with pytest.raises(StoreUnavailable) as caught:
@@ -125,23 +125,23 @@ async def test_an_internal_failure_keeps_the_input_and_says_where(memory: Memory
     row = "SELECT state || ' ' || (input -> 'content' ->> 'summary') FROM candidate WHERE id = :id"
     assert await one(memory, row, id=candidate) == "failed poison"
     assert await one(memory, "SELECT count(*) FROM record") == 0
-    with pytest.raises(InvalidInput):  # what cannot be valid leaves nothing at all
+    with pytest.raises(InvalidInput):  # invalid input is not kept
         await memory.remember(SourceKind.OBSERVATION, {"subject": "", "predicate": "p", "object": 1})
     assert await one(memory, "SELECT count(*) FROM candidate") == 1
 
 
-async def test_an_observation_is_its_own_evidence_unless_it_names_some(memory: Memory) -> None:
+async def test_an_observation_without_evidence_has_its_candidate_as_source(memory: Memory) -> None:
     plain = await memory.observe("Alice", "likes", "tea")
     assert plain.primary.provenance is not None
     assert [source["ref"] for source in plain.primary.provenance["sources"]] == [f"candidate:{plain.candidate}"]
-    told = await memory.observe(
+    with_evidence = await memory.observe(
         "Alice", "likes", "coffee", evidence=[{"source_type": "observation", "source_id": str(plain.primary.id)}]
     )
-    assert told.primary.provenance is not None
-    assert [source["ref"] for source in told.primary.provenance["sources"]] == [str(plain.primary.id)]
+    assert with_evidence.primary.provenance is not None
+    assert [source["ref"] for source in with_evidence.primary.provenance["sources"]] == [str(plain.primary.id)]
 
 
-async def test_derived_knowledge_is_as_sensitive_as_its_sources_and_stays_in_their_scope(
+async def test_a_derived_fact_must_have_the_scope_and_at_least_the_sensitivity_of_its_sources(
     memory: Memory,
 ) -> None:
     secret = (await memory.observe("Alice", "earns", 1, sensitivity=Sensitivity.HIGH)).primary
@@ -161,8 +161,8 @@ async def test_derived_knowledge_is_as_sensitive_as_its_sources_and_stays_in_the
     assert (await derive(elsewhere.id, scope="project:x")).scope == "project:x"
 
 
-async def test_what_a_record_refers_to_is_told_by_its_edges_only(memory: Memory) -> None:
-    """An edge shows to who may see both ends; an id inside the record would show to whoever sees one."""
+async def test_a_reference_is_visible_only_as_a_relation_whose_both_ends_are_visible(memory: Memory) -> None:
+    """An id inside the payload would be visible to a caller who may read only the referring record."""
     secret = (
         await memory.remember(SourceKind.EVENT, {"event_kind": "raise", "ref": "hr#1"}, sensitivity=Sensitivity.HYPER)
     ).primary
@@ -174,8 +174,8 @@ async def test_what_a_record_refers_to_is_told_by_its_edges_only(memory: Memory)
     assert await memory.lookup.relations(low, [note.primary.id]) == {note.primary.id: []}
 
 
-async def test_each_revision_is_one_transaction(memory: Memory) -> None:
-    """What fails at its last statement leaves nothing of what came before."""
+async def test_a_failed_revision_writes_nothing(memory: Memory) -> None:
+    """A revision is one transaction: a failure of its last statement undoes the earlier ones."""
     old = (await memory.observe("Alice", "works_at", "Acme")).primary
     count = "SELECT count(*) FROM record"
     before = await one(memory, count)

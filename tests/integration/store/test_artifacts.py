@@ -1,4 +1,4 @@
-"""The rules that the tables of artifacts keep, whoever writes to them."""
+"""Constraints and queries of the artifact tables (docs/data-model.md, Artifacts)."""
 
 from __future__ import annotations
 
@@ -93,25 +93,25 @@ async def test_uploading_the_same_bytes_replaces_and_queues_the_old_object(memor
 async def test_an_artifact_stays_while_one_record_refers_to_it(memory: Memory, caller: Caller) -> None:
     stored = await store(memory, caller, ONE)
     links = [await link(memory, caller, ONE) for _ in range(2)]
-    for linked, orphans in zip(links, ([], [ONE]), strict=True):
+    for linked, without_owner in zip(links, ([], [ONE]), strict=True):
         async with memory.database.background(Role.ERASE) as connection:
-            assert await release_artifacts(connection, caller.tenant, [linked.record]) == orphans
+            assert await release_artifacts(connection, caller.tenant, [linked.record]) == without_owner
     async with memory.database.background(Role.ERASE) as connection:
         assert await release_artifacts(connection, caller.tenant, [linked.record for linked in links]) == []
         assert await fetch_removals_of(connection, caller.tenant, [ONE]) == [stored]
     assert await count(memory, "artifact") == 0
 
 
-@pytest.mark.parametrize(("since", "orphans"), [(None, [ONE]), (NOON - GRACE, []), (NOON + GRACE, [ONE])])
+@pytest.mark.parametrize(("since", "without_owner"), [(None, [ONE]), (NOON - GRACE, []), (NOON + GRACE, [ONE])])
 async def test_an_artifact_uploaded_again_is_kept_unless_it_is_erased(
-    memory: Memory, caller: Caller, since: datetime | None, orphans: list[bytes]
+    memory: Memory, caller: Caller, since: datetime | None, without_owner: list[bytes]
 ) -> None:
     await store(memory, caller, ONE)
     linked = await link(memory, caller, ONE)
     await store(memory, caller, ONE)
     async with memory.database.background(Role.ERASE) as connection:
-        assert await release_artifacts(connection, caller.tenant, [linked.record], since=since) == orphans
-    assert await count(memory, "artifact") == 1 - len(orphans)
+        assert await release_artifacts(connection, caller.tenant, [linked.record], since=since) == without_owner
+    assert await count(memory, "artifact") == 1 - len(without_owner)
     assert await count(memory, "artifact_reference") == 0
 
 

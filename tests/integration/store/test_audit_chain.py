@@ -36,7 +36,7 @@ Found = list[tuple[UUID, int, Fault]]
 
 @pytest.fixture
 def directory(database: Database) -> Directory:
-    """Where only that is sealed which a test says must be, and can be."""
+    """A directory that encrypts only what a test requests."""
     return Directory(database, Vault(database, LocalMasterKey(b"m" * 32), seal_from=None))
 
 
@@ -64,7 +64,7 @@ async def tenant_of(memory: Memory, name: str = "acme") -> Tenant:
 
 
 async def chain(memory: Memory, entries: int, *, tenant: str = "acme", rationale: str | None = "because {}") -> UUID:
-    """A chain of that length, of a record that is deleted: the audit outlives it."""
+    """Write an audit chain of `entries` entries for an id without a record, as after a deletion."""
     owner, record = await tenant_of(memory, tenant), new_id()
     for number in range(1, entries + 1):
         memory.clock.forward(timedelta(seconds=1))
@@ -88,7 +88,7 @@ async def entry(memory: Memory, record: UUID, seq: int) -> RowMapping:
 
 
 async def rehash(memory: Memory, record: UUID, seqs: Sequence[int], **changed: Any) -> bytes:
-    """Compute the hashes of these entries anew, as a skilled attacker would, with `changed` in the first of them."""
+    """Recompute the hashes of these entries, with `changed` in the first, as a skilled attacker would."""
     previous = bytes((await entry(memory, record, seqs[0] - 1))["hash"])
     for seq in seqs:
         row = {**await entry(memory, record, seq), **changed}
@@ -139,7 +139,7 @@ TAMPERINGS = {
     "a changed action": ("UPDATE audit SET action = 'delete' WHERE id = :id AND seq = 1", [(1, Fault.LINK)]),
     "a changed salience": ("UPDATE audit SET salience = salience / 3 WHERE id = :id AND seq = 4", [(4, Fault.LINK)]),
     "a salience taken away": ("UPDATE audit SET salience = NULL WHERE id = :id AND seq = 4", [(4, Fault.LINK)]),
-    "a note disowned": (
+    "a note hash removed": (
         "UPDATE audit SET note_hash = NULL WHERE id = :id AND seq = 2",
         [(2, Fault.LINK), (2, Fault.NOTE)],
     ),
@@ -170,9 +170,9 @@ TAMPERINGS = {
         [(2, Fault.NOTE), (4, Fault.NOTE)],
     ),
     "removed, and the rest moved up": (
-        "WITH gone AS (DELETE FROM audit WHERE id = :id AND seq = 5 RETURNING *)"
+        "WITH removed AS (DELETE FROM audit WHERE id = :id AND seq = 5 RETURNING *)"
         " UPDATE audit a SET actor = g.actor, at = g.at, hash = g.hash, note_hash = g.note_hash, salience = g.salience"
-        " FROM gone g WHERE a.id = :id AND a.seq = 4",
+        " FROM removed g WHERE a.id = :id AND a.seq = 4",
         [(4, Fault.LINK), (4, Fault.NOTE), (5, Fault.HEAD)],
     ),
     "one put in at the end": (
@@ -281,11 +281,11 @@ async def test_chains_that_span_pages_are_verified(memory: Memory, monkeypatch: 
     """With pages of three rows, chains and heads span pages, and the same faults are found."""
     monkeypatch.setattr(verification, "PAGE", 3)
     records = [await chain(memory, entries) for entries in (1, 2, 3, 4, 5, 6, 7, 1, 1, 1, 1)]
-    heard: list[int] = []
-    found = await verify_chains(memory.database, memory.directory.vault, advance=heard.append)
+    progress: list[int] = []
+    found = await verify_chains(memory.database, memory.directory.vault, advance=progress.append)
     assert found.whole
-    assert (found.chains, found.entries, sum(heard)) == (11, 32, 32)
-    assert max(heard) == 3
+    assert (found.chains, found.entries, sum(progress)) == (11, 32, 32)
+    assert max(progress) == 3
     await tamper(memory, "DELETE FROM audit WHERE id = :id", id=records[3])
     await tamper(memory, "DELETE FROM audit_head WHERE id = :id", id=records[5])
     await tamper(memory, "DELETE FROM audit WHERE id = :id", id=records[10])
@@ -373,11 +373,11 @@ def test_any_change_of_an_entry_changes_its_hash(data: st.DataObject) -> None:
         "salience": st.none() | st.floats(0, 1),
         "note_hash": st.none() | st.binary(min_size=32, max_size=32),
     }
-    said = {name: data.draw(strategy) for name, strategy in fields.items()}
+    entry_fields = {name: data.draw(strategy) for name, strategy in fields.items()}
     name = data.draw(st.sampled_from(sorted(fields)))
-    other = {**said, name: data.draw(fields[name].filter(lambda value: repr(value) != repr(said[name])))}
-    assert hashed(**said) == hashed(**said)
-    assert hashed(**said) != hashed(**other)
+    other = {**entry_fields, name: data.draw(fields[name].filter(lambda value: repr(value) != repr(entry_fields[name])))}
+    assert hashed(**entry_fields) == hashed(**entry_fields)
+    assert hashed(**entry_fields) != hashed(**other)
 
 
 def hashed(

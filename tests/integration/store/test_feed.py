@@ -1,4 +1,4 @@
-"""The change feed loses nothing, repeats nothing and inverts nothing, whatever writers do at the same time."""
+"""The change feed delivers every change once and in order, under concurrent writers."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ async def tenant(directory: Directory) -> Tenant:
 
 @pytest.fixture
 async def feed(database: Database) -> Feed:
-    """A registered consumer; what was written before it does not concern it."""
+    """A registered consumer; it reads only changes written after its registration."""
     feed = Feed(database, "test")
     assert await feed.register()
     return feed
 
 
-async def taken(feed: Feed, owner: str = "me") -> Lease:
+async def take_lease(feed: Feed, owner: str = "me") -> Lease:
     lease = await feed.lease(owner)
     assert lease is not None
     return lease
 
 
-async def drained(feed: Feed, lease: Lease) -> tuple[list[LoggedChange], Lease]:
-    """Everything up to the newest snapshot, and the lease as it is then."""
+async def read_all(feed: Feed, lease: Lease) -> tuple[list[LoggedChange], Lease]:
+    """Read up to the newest snapshot; return the changes and the advanced lease."""
     changes: list[LoggedChange] = []
     while (page := await feed.page(lease)) is not None:
         changes += page.changes
@@ -65,7 +65,7 @@ async def drained(feed: Feed, lease: Lease) -> tuple[list[LoggedChange], Lease]:
 
 
 async def log(database: Database, tenant: Tenant, count: int) -> list[UUID]:
-    """One transaction with `count` changes."""
+    """Append `count` changes in one transaction; return their ids."""
     ids = [new_id() for _ in range(count)]
     async with database.engine.begin() as connection:
         await append_changes(connection, tenant, [Change(kind=Kind.RECORD, id=id_, version=1) for id_ in ids])
@@ -91,19 +91,19 @@ async def expire(database: Database) -> None:
 
 
 async def test_a_change_appears_exactly_once_and_in_order(feed: Feed, database: Database, tenant: Tenant) -> None:
-    lease = await taken(feed)
+    lease = await take_lease(feed)
     written = await log(database, tenant, 3) + await log(database, tenant, 2)
     await feed.take_snapshot()
-    seen, lease = await drained(feed, lease)
+    seen, lease = await read_all(feed, lease)
     assert ids(seen) == written
     assert {(change.tenant, change.kind, change.version, change.op) for change in seen} == {
         (tenant.id, Kind.RECORD, 1, "U")
     }
     await feed.take_snapshot()
-    assert await drained(feed, lease) == ([], lease)
+    assert await read_all(feed, lease) == ([], lease)
 
 
-async def test_what_was_written_before_a_consumer_registered_is_not_its_to_read(
+async def test_changes_written_before_a_consumer_registered_are_not_delivered(
     database: Database, tenant: Tenant
 ) -> None:
     await log(database, tenant, 3)
@@ -112,7 +112,7 @@ async def test_what_was_written_before_a_consumer_registered_is_not_its_to_read(
     assert not await feed.register()
     after = await log(database, tenant, 2)
     await feed.take_snapshot()
-    assert ids((await drained(feed, await taken(feed)))[0]) == after
+    assert ids((await read_all(feed, await take_lease(feed)))[0]) == after
 
 
 async def test_each_consumer_reads_everything(feed: Feed, database: Database, tenant: Tenant) -> None:
@@ -121,14 +121,14 @@ async def test_each_consumer_reads_everything(feed: Feed, database: Database, te
     written = await log(database, tenant, 4)
     await feed.take_snapshot()
     for consumer in (feed, other):
-        assert ids((await drained(consumer, await taken(consumer)))[0]) == written
+        assert ids((await read_all(consumer, await take_lease(consumer)))[0]) == written
 
 
-@pytest.mark.parametrize("logged_first", [True, False], ids=["logged early", "only begun early"])
-async def test_a_long_open_writer_neither_stalls_the_others_nor_is_lost(
+@pytest.mark.parametrize("logged_first", [True, False], ids=["logged before", "only begun before"])
+async def test_a_long_transaction_does_not_delay_others_and_is_not_lost(
     feed: Feed, database: Database, tenant: Tenant, database_url: str, *, logged_first: bool
 ) -> None:
-    lease = await taken(feed)
+    lease = await take_lease(feed)
     late = new_id()
     async with await psycopg.AsyncConnection.connect(database_url) as writer:
         await writer.execute("SELECT pg_current_xact_id()")
@@ -136,24 +136,24 @@ async def test_a_long_open_writer_neither_stalls_the_others_nor_is_lost(
             await writer.execute(LOG, (late, 1))
         others = [id_ for _ in range(20) for id_ in await log(database, tenant, 1)]
         await feed.take_snapshot()
-        seen, lease = await drained(feed, lease)
+        seen, lease = await read_all(feed, lease)
         assert ids(seen) == others
         if not logged_first:
             await writer.execute(LOG, (late, 1))
         await writer.commit()
     await feed.take_snapshot()
-    seen, lease = await drained(feed, lease)
+    seen, lease = await read_all(feed, lease)
     assert ids(seen) == [late]
 
 
-async def test_a_rollback_leaves_nothing(feed: Feed, database: Database, database_url: str) -> None:
-    lease, before = await taken(feed), await snapshots(database)
+async def test_a_rolled_back_change_is_not_delivered(feed: Feed, database: Database, database_url: str) -> None:
+    lease, before = await take_lease(feed), await snapshots(database)
     async with await psycopg.AsyncConnection.connect(database_url) as writer:
         await writer.execute(LOG, (new_id(), 1))
         await feed.take_snapshot()
         await writer.rollback()
     await feed.take_snapshot()
-    assert await drained(feed, lease) == ([], lease)
+    assert await read_all(feed, lease) == ([], lease)
     assert await snapshots(database) == before
 
 
@@ -163,52 +163,52 @@ SECONDS = 3.0
 
 
 @dataclass
-class Chaos:
-    """Writers that take their transaction ids early, dawdle and roll back, and a reader as one would first write it."""
+class RandomWriters:
+    """Writers that take transaction ids early, pause and roll back, and a naive reader with a cursor over `seq`."""
 
     url: str
     naive: list[tuple[int, int]] = field(default_factory=list)
     written: threading.Event = field(default_factory=threading.Event)
 
-    def write(self, number: int, until_s: float) -> None:
-        luck = random.Random(number)
+def write(self, number: int, until_s: float) -> None:
+        rng = random.Random(number)
         with psycopg.connect(self.url) as connection:
             while time.monotonic() < until_s:
                 with connection.transaction() as transaction:
-                    self._write_one(connection, luck)
-                    if luck.random() < 0.05:
+                    self._write_one(connection, rng)
+                    if rng.random() < 0.05:
                         raise psycopg.Rollback(transaction)
 
-    def _write_one(self, connection: psycopg.Connection, luck: random.Random) -> None:
-        if luck.random() < 0.3:
+    def _write_one(self, connection: psycopg.Connection, rng: random.Random) -> None:
+        if rng.random() < 0.3:
             connection.execute("SELECT pg_current_xact_id()")
-        self._dawdle(luck)
-        for key in sorted(luck.sample(range(1, KEYS + 1), luck.choice([1, 1, 2, 4]))):
+        self._pause(rng)
+        for key in sorted(rng.sample(range(1, KEYS + 1), rng.choice([1, 1, 2, 4]))):
             row = connection.execute(
-                "UPDATE chaos SET version = version + 1 WHERE id = %s RETURNING version", (key,)
+                "UPDATE counter SET version = version + 1 WHERE id = %s RETURNING version", (key,)
             ).fetchone()
             assert row is not None
             connection.execute(LOG, (UUID(int=key), row[0]))
-        self._dawdle(luck)
+        self._pause(rng)
 
     @staticmethod
-    def _dawdle(luck: random.Random) -> None:
-        if luck.random() < 0.2:
-            time.sleep(luck.random() * 0.05)
+    def _pause(rng: random.Random) -> None:
+        if rng.random() < 0.2:
+            time.sleep(rng.random() * 0.05)
 
     def read_naively(self) -> None:
-        """`seq > cursor`, until the writers are done and nothing more comes."""
+        """Read with `seq > cursor` until the writers are done and no more rows are returned."""
         cursor = 0
         with psycopg.connect(self.url, autocommit=True) as connection:
             while True:
-                last_look = self.written.is_set()
+                is_last = self.written.is_set()
                 rows = connection.execute(
                     "SELECT seq, id, version FROM sync_log WHERE seq > %s ORDER BY seq LIMIT 200", (cursor,)
                 ).fetchall()
                 self.naive += [(row[1].int, row[2]) for row in rows]
                 if rows:
                     cursor = rows[-1][0]
-                elif last_look:
+                elif is_last:
                     return
                 else:
                     time.sleep(0.001)
@@ -223,40 +223,40 @@ def inversions(seen: Sequence[tuple[int, int]]) -> int:
     return found
 
 
-async def test_under_chaos_nothing_is_lost_or_inverted_where_a_cursor_over_seq_loses_rows(
+async def test_under_random_writers_the_feed_loses_nothing_where_a_cursor_over_seq_loses_rows(
     feed: Feed, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stratagraph.store.feed.consumer.PAGE", 50)
     with psycopg.connect(database_url) as connection:
-        connection.execute("CREATE TABLE chaos (id int PRIMARY KEY, version bigint NOT NULL DEFAULT 0)")
-        connection.execute("INSERT INTO chaos SELECT g FROM generate_series(1, %s) g", (KEYS,))
-    chaos = Chaos(database_url)
-    lease = await taken(feed)
+        connection.execute("CREATE TABLE counter (id int PRIMARY KEY, version bigint NOT NULL DEFAULT 0)")
+        connection.execute("INSERT INTO counter SELECT g FROM generate_series(1, %s) g", (KEYS,))
+    random_writers = RandomWriters(database_url)
+    lease = await take_lease(feed)
     seen: list[LoggedChange] = []
     end = time.monotonic() + SECONDS
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(WRITERS + 1) as pool:
-        naive = loop.run_in_executor(pool, chaos.read_naively)
-        writers = asyncio.gather(*(loop.run_in_executor(pool, chaos.write, number, end) for number in range(WRITERS)))
+        naive = loop.run_in_executor(pool, random_writers.read_naively)
+        writers = asyncio.gather(*(loop.run_in_executor(pool, random_writers.write, number, end) for number in range(WRITERS)))
         while not writers.done():
             await feed.take_snapshot()
-            more, lease = await drained(feed, lease)
+            more, lease = await read_all(feed, lease)
             seen += more
-        chaos.written.set()
+        random_writers.written.set()
         await writers
         await naive
     await feed.take_snapshot()
-    seen += (await drained(feed, lease))[0]
+    seen += (await read_all(feed, lease))[0]
 
     with psycopg.connect(database_url) as connection:
         logged = connection.execute("SELECT seq, id, version FROM sync_log").fetchall()
-        truth: dict[int, int] = dict(connection.execute("SELECT id, version FROM chaos").fetchall())
+        truth: dict[int, int] = dict(connection.execute("SELECT id, version FROM counter").fetchall())
     assert len(logged) > 500
     assert sorted(change.seq for change in seen) == sorted(row[0] for row in logged)
     ours = [(change.id.int, change.version) for change in seen]
     assert inversions(ours) == 0
     assert {key: max((v for k, v in ours if k == key), default=0) for key in truth} == truth
-    assert len(chaos.naive) < len(logged), "the chaos was too tame to prove anything"
+    assert len(random_writers.naive) < len(logged), "the naive reader must lose rows, or the test proves nothing"
 
 
 async def test_only_one_worker_holds_the_lease(feed: Feed) -> None:
@@ -265,7 +265,7 @@ async def test_only_one_worker_holds_the_lease(feed: Feed) -> None:
     assert await feed.lease("one") is None
 
 
-async def test_of_workers_that_ask_at_once_one_gets_the_lease(feed: Feed) -> None:
+async def test_of_workers_that_ask_concurrently_one_gets_the_lease(feed: Feed) -> None:
     leases = await asyncio.gather(*(feed.lease(f"worker {number}") for number in range(8)))
     assert len([lease for lease in leases if lease is not None]) == 1
 
@@ -273,40 +273,40 @@ async def test_of_workers_that_ask_at_once_one_gets_the_lease(feed: Feed) -> Non
 async def test_an_expired_lease_is_taken_over_and_its_old_owner_is_fenced(
     feed: Feed, database: Database, tenant: Tenant
 ) -> None:
-    old = await taken(feed, "old")
+    old = await take_lease(feed, "old")
     written = await log(database, tenant, 3)
     await feed.take_snapshot()
     page = await feed.page(old)
     assert page is not None
     await expire(database)
-    new = await taken(feed, "new")
+    new = await take_lease(feed, "new")
     assert new.epochs[0] > old.epochs[0]
     assert new.snapshot == old.snapshot
     assert await feed.advance(old, page) is None
     assert not await feed.renew(old)
     await feed.release(old)
-    assert await feed.lease("third") is None, "a release by the old owner must not free what the new one holds"
-    seen, new = await drained(feed, new)
+    assert await feed.lease("third") is None, "a release by the old owner must not free the lease of the new one"
+    seen, new = await read_all(feed, new)
     assert ids(seen) == written
     assert await feed.renew(new)
     await feed.release(new)
-    assert (await taken(feed, "third")).snapshot == new.snapshot
+    assert (await take_lease(feed, "third")).snapshot == new.snapshot
 
 
-async def test_an_owner_that_comes_back_under_its_own_name_is_still_fenced(feed: Feed, database: Database) -> None:
-    before = await taken(feed, "same")
+async def test_an_owner_that_takes_its_expired_lease_again_fences_its_old_lease(feed: Feed, database: Database) -> None:
+    before = await take_lease(feed, "same")
     await expire(database)
-    after = await taken(feed, "same")
+    after = await take_lease(feed, "same")
     assert after.epochs[0] > before.epochs[0]
     assert not await feed.renew(before)
     assert await feed.renew(after)
 
 
-async def test_a_window_larger_than_a_page_is_resumed_where_it_stopped(
+async def test_reading_a_window_larger_than_a_page_resumes_after_the_last_page_read(
     feed: Feed, database: Database, tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stratagraph.store.feed.consumer.PAGE", 10)
-    lease = await taken(feed, "first")
+    lease = await take_lease(feed, "first")
     written = await log(database, tenant, 25)
     await feed.take_snapshot()
     page = await feed.page(lease)
@@ -320,34 +320,34 @@ async def test_a_window_larger_than_a_page_is_resumed_where_it_stopped(
         page.changes[-1].seq,
     )
 
-    later = await log(database, tenant, 5)  # belongs to the next window, not to the one that is open
+    later = await log(database, tenant, 5)  # belongs to the next window, not to the open one
     await feed.take_snapshot()
     await expire(database)
-    resumed = await taken(feed, "second")
+    resumed = await take_lease(feed, "second")
     assert (resumed.snapshot, resumed.window_snapshot, resumed.window_seq) == (
         advanced.snapshot,
         advanced.window_snapshot,
         advanced.window_seq,
     )
-    seen, done = await drained(feed, resumed)
+    seen, done = await read_all(feed, resumed)
     assert ids(page.changes) + ids(seen) == written + later
     assert (done.window_snapshot, done.window_seq) == (None, 0)
 
 
-async def test_a_window_that_ends_exactly_with_a_page_repeats_nothing(
+async def test_a_window_that_ends_with_a_full_page_is_read_once(
     feed: Feed, database: Database, tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stratagraph.store.feed.consumer.PAGE", 5)
-    lease = await taken(feed)
+    lease = await take_lease(feed)
     written = await log(database, tenant, 10)
     await feed.take_snapshot()
-    assert ids((await drained(feed, lease))[0]) == written
+    assert ids((await read_all(feed, lease))[0]) == written
 
 
 async def test_after_an_outage_a_window_spans_a_bounded_number_of_snapshots(
     feed: Feed, database: Database, tenant: Tenant
 ) -> None:
-    lease = await taken(feed)
+    lease = await take_lease(feed)
     written = []
     for _ in range(WINDOW_SNAPSHOTS + 5):
         written += await log(database, tenant, 1)
@@ -355,30 +355,30 @@ async def test_after_an_outage_a_window_spans_a_bounded_number_of_snapshots(
     page = await feed.page(lease)
     assert page is not None
     assert ids(page.changes) == written[:WINDOW_SNAPSHOTS]
-    assert ids((await drained(feed, lease))[0]) == written
+    assert ids((await read_all(feed, lease))[0]) == written
 
 
 async def test_no_snapshot_is_stored_when_nothing_is_written(
     feed: Feed, database: Database, tenant: Tenant, database_url: str
 ) -> None:
-    async def grown_by(times: int) -> int:
+async def snapshots_added(times: int) -> int:
         before = await snapshots(database)
         for _ in range(times):
             await feed.take_snapshot()
-            async with database.engine.begin() as connection:  # transactions that log nothing are not news
+            async with database.engine.begin() as connection:  # a transaction that logs nothing needs no snapshot
                 await connection.execute(text("SELECT pg_current_xact_id()"))
         return await snapshots(database) - before
 
-    assert await grown_by(5) == 0
+    assert await snapshots_added(5) == 0
     await log(database, tenant, 1)
-    assert await grown_by(5) == 1
+    assert await snapshots_added(5) == 1
     async with await psycopg.AsyncConnection.connect(database_url) as writer:
         await writer.execute(LOG, (new_id(), 1))
         await log(database, tenant, 1)
-        assert await grown_by(5) == 1
+        assert await snapshots_added(5) == 1
         await writer.commit()
-        assert await grown_by(5) == 1
-    assert await grown_by(5) == 0
+        assert await snapshots_added(5) == 1
+    assert await snapshots_added(5) == 0
 
 
 async def test_concurrent_snapshots_do_not_wait_for_each_other(feed: Feed, database: Database, tenant: Tenant) -> None:
@@ -388,9 +388,9 @@ async def test_concurrent_snapshots_do_not_wait_for_each_other(feed: Feed, datab
     assert await snapshots(database) >= before + 1
 
 
-async def test_lag_counts_what_waits_and_how_long(feed: Feed, database: Database, tenant: Tenant) -> None:
-    assert await Feed(database, "never ran").lag() is None
-    lease = await taken(feed)
+async def test_lag_counts_waiting_changes_seconds_and_dead_letters(feed: Feed, database: Database, tenant: Tenant) -> None:
+    assert await Feed(database, "never registered").lag() is None
+    lease = await take_lease(feed)
     nothing = await feed.lag()
     assert nothing is not None
     assert (nothing.changes, nothing.seconds, nothing.dead_letters) == (0, 0.0, 0)
@@ -405,7 +405,7 @@ async def test_lag_counts_what_waits_and_how_long(feed: Feed, database: Database
     waiting = await feed.lag()
     assert waiting is not None
     assert waiting.changes == 7
-    seen, lease = await drained(feed, lease)
+    seen, lease = await read_all(feed, lease)
     letters = DeadLetters(database, "test")
     await letters.add(seen[0], "Neo.ClientError.Example")
     caught_up = await feed.lag()
@@ -415,10 +415,10 @@ async def test_lag_counts_what_waits_and_how_long(feed: Feed, database: Database
     assert (await feed.lag()) == nothing
 
 
-async def test_a_token_counts_as_applied_once_its_own_transaction_is(
+async def test_a_token_is_seen_once_its_own_transaction_is_applied(
     feed: Feed, database: Database, tenant: Tenant, database_url: str
 ) -> None:
-    lease = await taken(feed)
+    lease = await take_lease(feed)
     async with await psycopg.AsyncConnection.connect(database_url) as writer:
         row = await (await writer.execute("SELECT pg_current_xact_id()::text")).fetchone()
         assert row is not None
@@ -429,21 +429,21 @@ async def test_a_token_counts_as_applied_once_its_own_transaction_is(
         assert not await feed.seen(token)
         await feed.take_snapshot()
         assert not await feed.seen(token), "a snapshot alone applies nothing"
-        _, lease = await drained(feed, lease)
+        _, lease = await read_all(feed, lease)
         assert await feed.seen(token)
         assert not await feed.seen(early), "an older transaction that is still open is not applied"
         await writer.execute(LOG, (new_id(), 1))
         await writer.commit()
     await feed.take_snapshot()
-    await drained(feed, lease)
+    await read_all(feed, lease)
     assert await feed.seen(early)
-    assert not await Feed(database, "never ran").seen(token)
+    assert not await Feed(database, "never registered").seen(token)
 
 
 async def test_a_consumer_in_the_same_database_applies_and_advances_in_one_transaction(
     feed: Feed, database: Database, tenant: Tenant
 ) -> None:
-    lease = await taken(feed)
+    lease = await take_lease(feed)
     written = await log(database, tenant, 3)
     await feed.take_snapshot()
     page = await feed.page(lease)
@@ -452,29 +452,29 @@ async def test_a_consumer_in_the_same_database_applies_and_advances_in_one_trans
         assert await feed.advance(lease, page, connection=connection) is not None
         await connection.rollback()
     await expire(database)
-    again = await taken(feed)
+    again = await take_lease(feed)
     assert again.snapshot == lease.snapshot
-    assert ids((await drained(feed, again))[0]) == written
+    assert ids((await read_all(feed, again))[0]) == written
 
 
-async def test_a_capture_tells_the_feed_every_row_it_wrote_and_its_token_is_seen(memory: Memory, feed: Feed) -> None:
+async def test_a_capture_logs_every_row_and_its_token_is_seen(memory: Memory, feed: Feed) -> None:
     kept = await memory.observe("Alice", "works_at", "Acme")
     await feed.take_snapshot()
-    seen, _ = await drained(feed, await taken(feed))
+    seen, _ = await read_all(feed, await take_lease(feed))
     assert {change.id for change in seen if change.kind is Kind.RECORD} == {record.id for record in kept.created}
     assert {change.id for change in seen if change.kind is Kind.RELATION} == {edge.id for edge in kept.edges}
     assert await feed.seen(kept.sequence.rpartition(":")[2])
 
 
-class Prepared:
-    """A stand-in for the workers of a Citus: two-phase commits whose rows cannot be read yet stand in a table."""
+class PreparedTransactions:
+    """A simulation of Citus workers: a table lists two-phase commits whose rows cannot be read yet."""
 
     async def in_doubt(self, connection: AsyncConnection) -> frozenset[str]:
         return frozenset((await connection.execute(text("SELECT name FROM prepared"))).scalars())
 
 
 class TwoPhase:
-    """A commit that is in every snapshot from now on, and whose row of the log can be read only once it is finished."""
+    """A commit that is in every later snapshot, but whose log row can be read only after `finish`."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -498,50 +498,50 @@ class TwoPhase:
             connection.execute("DELETE FROM prepared")
 
 
-async def test_a_two_phase_commit_is_lost_without_a_barrier_and_waited_for_with_one(
+async def test_a_two_phase_commit_is_lost_without_a_barrier_and_awaited_with_one(
     database: Database, tenant: Tenant, database_url: str
 ) -> None:
     plain = Feed(database, "plain")
     await plain.register()
-    lease = await taken(plain)
-    unlucky = TwoPhase(database_url)
-    unlucky.commit()
+    lease = await take_lease(plain)
+    unawaited = TwoPhase(database_url)
+    unawaited.commit()
     seen_before = await log(database, tenant, 1)
     await plain.take_snapshot()
-    assert ids((await drained(plain, lease))[0]) == seen_before
-    unlucky.finish()
+    assert ids((await read_all(plain, lease))[0]) == seen_before
+    unawaited.finish()
     await log(database, tenant, 1)
 
-    careful = Feed(database, "careful", barrier=Prepared())
-    await careful.register()
-    held = await taken(careful)
-    waited_for = TwoPhase(database_url)
-    waited_for.commit()
+    with_barrier = Feed(database, "with barrier", barrier=PreparedTransactions())
+    await with_barrier.register()
+    held = await take_lease(with_barrier)
+    awaited = TwoPhase(database_url)
+    awaited.commit()
     others = await log(database, tenant, 1)
     before = await snapshots(database)
-    taking = asyncio.create_task(careful.take_snapshot())
-    await asyncio.sleep(0.1)  # a snapshot that did not wait would be stored by then
+    taking = asyncio.create_task(with_barrier.take_snapshot())
+    await asyncio.sleep(0.1)  # a snapshot that did not wait would be stored within this time
     assert await snapshots(database) == before
-    waited_for.finish()
+    awaited.finish()
     await taking
     assert await snapshots(database) == before + 1
-    assert set(ids((await drained(careful, held))[0])) == {waited_for.id, *others}
+    assert set(ids((await read_all(with_barrier, held))[0])) == {awaited.id, *others}
 
-    everything = ids((await drained(plain, await renewed(plain, database)))[0])
-    assert waited_for.id in everything
-    assert unlucky.id not in everything, "the stand-in shows nothing if this is not lost"
+    everything = ids((await read_all(plain, await take_expired_lease(plain, database)))[0])
+    assert awaited.id in everything
+    assert unawaited.id not in everything, "this change must be lost, or the test proves nothing"
 
 
-async def renewed(feed: Feed, database: Database) -> Lease:
+async def take_expired_lease(feed: Feed, database: Database) -> Lease:
     await expire(database)
-    return await taken(feed)
+    return await take_lease(feed)
 
 
 async def test_a_two_phase_commit_that_stays_in_doubt_blocks_snapshots_and_is_reported(
     database: Database, tenant: Tenant, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stratagraph.store.feed.snapshots.BARRIER_S", 0.05)
-    feed = Feed(database, "test", barrier=Prepared())
+    feed = Feed(database, "test", barrier=PreparedTransactions())
     await feed.take_snapshot()
     stuck = TwoPhase(database_url)
     stuck.commit()
@@ -555,7 +555,7 @@ async def test_a_two_phase_commit_that_stays_in_doubt_blocks_snapshots_and_is_re
     assert await snapshots(database) == before + 1
 
 
-async def test_cursors_are_shared_out_handed_on_and_joined_again(database: Database, tenant: Tenant) -> None:
+async def test_cursors_are_shared_between_workers_split_and_joined(database: Database, tenant: Tenant) -> None:
     feed = Feed(database, "shared", cursors=16)
     await feed.register()
     assert await feed.join("one") == 16
@@ -567,8 +567,8 @@ async def test_cursors_are_shared_out_handed_on_and_joined_again(database: Datab
     assert sorted(first.cursors + second.cursors) == list(range(16))
     written = await log(database, tenant, 100)
     await feed.take_snapshot()
-    seen_first, first = await drained(feed, first)
-    seen_second, second = await drained(feed, second)
+    seen_first, first = await read_all(feed, first)
+    seen_second, second = await read_all(feed, second)
     assert sorted(ids(seen_first) + ids(seen_second)) == sorted(written)
     assert min(len(seen_first), len(seen_second)) > 20
     whole = first.joined(second)
@@ -586,11 +586,11 @@ async def test_cursors_are_shared_out_handed_on_and_joined_again(database: Datab
     assert (await feed.holders()) == {"one": 3}
 
 
-async def test_a_lease_from_before_the_clock_was_set_back_holds_nothing_up(feed: Feed, database: Database) -> None:
-    before = await taken(feed, "dead")
+async def test_a_lease_that_ends_too_far_in_the_future_is_taken_over(feed: Feed, database: Database) -> None:
+    before = await take_lease(feed, "dead")
     async with database.engine.begin() as connection:
         await connection.execute(text("UPDATE sync_cursor SET lease_until = clock_timestamp() + interval '1 hour'"))
-    after = await taken(feed, "alive")
+    after = await take_lease(feed, "alive")
     assert after.epochs > before.epochs
     assert await feed.renew(before) is None
 
@@ -598,9 +598,9 @@ async def test_a_lease_from_before_the_clock_was_set_back_holds_nothing_up(feed:
 DAY = date(2026, 6, 1)
 
 
-async def test_a_day_is_dropped_once_every_consumer_has_read_it(feed: Feed, database: Database, tenant: Tenant) -> None:
+async def test_a_day_partition_is_dropped_after_every_consumer_has_read_it(feed: Feed, database: Database, tenant: Tenant) -> None:
     await make_days(database, DAY)
-    lease = await taken(feed)
+    lease = await take_lease(feed)
     async with database.engine.begin() as connection:
         await connection.execute(
             text(
@@ -616,7 +616,7 @@ async def test_a_day_is_dropped_once_every_consumer_has_read_it(feed: Feed, data
     await feed.take_snapshot()
     for other in ("words", "test"):
         reader = Feed(database, other)
-        seen, _ = await drained(reader, lease if other == "test" else await taken(reader))
+        seen, _ = await read_all(reader, lease if other == "test" else await take_lease(reader))
         assert len(seen) >= 2
     dropped = await drop_days(database, later)
     assert (dropped.days, dropped.default_rows, dropped.stale) == (1, 1, ())
@@ -624,34 +624,34 @@ async def test_a_day_is_dropped_once_every_consumer_has_read_it(feed: Feed, data
     assert await count_default_rows(database) == 0
 
 
-async def test_what_was_logged_before_its_day_was_made_moves_there_and_is_read_once(
+async def test_rows_of_the_default_partition_move_to_their_day_and_are_read_once(
     feed: Feed, database: Database, tenant: Tenant
 ) -> None:
-    lease = await taken(feed)
+    lease = await take_lease(feed)
     first = await log(database, tenant, 3)
     await feed.take_snapshot()
-    seen, lease = await drained(feed, lease)
+    seen, lease = await read_all(feed, lease)
     second = await log(database, tenant, 2)
     assert await count_default_rows(database) == 5
     assert await make_days(database, datetime.now(UTC).date()) == 8
     assert await count_default_rows(database) == 0
     await feed.take_snapshot()
-    more, lease = await drained(feed, lease)
+    more, lease = await read_all(feed, lease)
     assert ids(seen + more) == first + second
 
 
-async def test_a_consumer_that_stays_away_is_forgotten_if_it_can_read_everything_afresh(
+async def test_a_stale_consumer_is_dropped_if_it_can_rebuild(
     database: Database, tenant: Tenant
 ) -> None:
-    lazy, needed = Feed(database, "lazy", rereads=True), Feed(database, "needed")
-    for consumer in (lazy, needed):
+    rebuildable, needed = Feed(database, "lazy", rereads=True), Feed(database, "needed")
+    for consumer in (rebuildable, needed):
         assert await consumer.register()
     await log(database, tenant, 1)
-    await lazy.take_snapshot()
+    await rebuildable.take_snapshot()
     today = datetime.now(UTC).date()
     assert (await drop_days(database, today)).stale == ()
     assert (await drop_days(database, today + timedelta(days=9))).stale == ("lazy",)
-    assert await lazy.register(), "it begins anew"
+    assert await rebuildable.register(), "it was dropped, so it registers as new"
     assert not await needed.register()
 
 

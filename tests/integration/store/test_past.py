@@ -81,17 +81,17 @@ async def waits_at_commit(memory: Memory) -> bool:
 async def test_a_record_reads_as_before_each_change_and_is_absent_before_the_first(memory: Memory) -> None:
     state: dict[str, Any] = {"thread_id": "t", "state": "planning", "context_summary": "first"}
     first = await memory.remember(SourceKind.WORKING_STATE, state)
-    born = memory.clock.now()
+    created_at = memory.clock.now()
     memory.clock.forward(timedelta(minutes=10))
     await memory.remember(SourceKind.WORKING_STATE, state | {"context_summary": "second", "state": "blocked"})
     changed = memory.clock.now()
     id_ = first.primary.id
-    assert await at(memory, id_, born - RESOLUTION) is None
-    for instant in (born, changed - RESOLUTION):
+    assert await at(memory, id_, created_at - RESOLUTION) is None
+    for instant in (created_at, changed - RESOLUTION):
         then = await at(memory, id_, instant)
         assert then is not None
         assert then.payload is not None
-        assert (then.payload["context_summary"], then.version, then.updated_at) == ("first", 1, born)
+        assert (then.payload["context_summary"], then.version, then.updated_at) == ("first", 1, created_at)
     now = await at(memory, id_, changed)
     assert now is not None
     assert now.payload is not None
@@ -101,7 +101,7 @@ async def test_a_record_reads_as_before_each_change_and_is_absent_before_the_fir
 
 async def test_salience_of_then_comes_from_the_last_event_before(memory: Memory) -> None:
     kept = await memory.observe("Alice", "likes", "tea")
-    born = memory.clock.now()
+    created_at = memory.clock.now()
     memory.clock.forward(timedelta(days=30))
     await memory.observe("Alice", "likes", "tea")  # again: reinforced
     again = memory.clock.now()
@@ -110,7 +110,7 @@ async def test_salience_of_then_comes_from_the_last_event_before(memory: Memory)
     assert before is not None
     assert before.lifecycle is not None
     assert before.salience == pytest.approx(0.5, abs=1e-5)
-    assert (before.lifecycle.t0, before.lifecycle.last_reinforced_at) == (born, born)
+    assert (before.lifecycle.t0, before.lifecycle.last_reinforced_at) == (created_at, created_at)
     assert after is not None
     assert after.lifecycle is not None
     assert after.salience == pytest.approx(0.6, abs=1e-5)
@@ -120,8 +120,8 @@ async def test_salience_of_then_comes_from_the_last_event_before(memory: Memory)
 async def test_a_record_decays_as_it_did_until_its_lifecycle_changed(memory: Memory) -> None:
     """A half-life of an hour, then of a day, then a pin: each applies to its own interval, to the microsecond."""
     kept = await memory.turn("hello")
-    born = memory.clock.now()
-    slower, pinned = born + timedelta(hours=1), born + timedelta(hours=25)
+    created_at = memory.clock.now()
+    slower, pinned = created_at + timedelta(hours=1), created_at + timedelta(hours=25)
     tenant = (await memory.directory.resolve(memory.trust)).tenant.id
     old = {"curve": int(Curve.EXPONENTIAL), "min_salience": 0.0, "reinforcement_gain": 0.1, "deletion_policy": 1}
     async with memory.database.engine.begin() as connection:
@@ -162,17 +162,17 @@ async def test_the_stricter_of_both_sensitivities_decides(memory: Memory, then: 
         {"thread_id": "t", "state": "planning"},
         sensitivity=Sensitivity.parse(then, path=["then"]),
     )
-    born = memory.clock.now()
+    created_at = memory.clock.now()
     memory.clock.forward(timedelta(hours=1))
     await keep_version(memory, kept.primary.id, memory.clock.now())
     await change(memory, "UPDATE record SET sensitivity = %(level)s", level=int(Sensitivity.parse(now, path=["now"])))
     for ceiling in (Sensitivity.LOW, Sensitivity.MEDIUM):
         caller = trust_of(ceiling=ceiling)
-        assert await at(memory, kept.primary.id, born, caller) is None
+        assert await at(memory, kept.primary.id, created_at, caller) is None
         async with past(memory, caller) as reader:
             versions = await reader.versions(kept.primary.id, now=memory.clock.now(), first=10, before=None)
         assert [version.record.sensitivity for version in versions] == ([Sensitivity.LOW] if now == "low" else [])
-    whole = await at(memory, kept.primary.id, born, trust_of(ceiling=Sensitivity.HIGH))
+    whole = await at(memory, kept.primary.id, created_at, trust_of(ceiling=Sensitivity.HIGH))
     assert whole is not None
     assert (whole.sensitivity.label, whole.redacted) == (then, False)
     assert whole.payload is not None  # sealed or not
@@ -185,7 +185,7 @@ async def test_the_caller_needs_both_the_scope_of_then_and_the_scope_of_now(
 ) -> None:
     kept = await memory.remember(SourceKind.WORKING_STATE, {"thread_id": "t", "state": "planning"}, scope=then)
     await memory.turn("so that the scope exists", scope=now)
-    born = memory.clock.now()
+    created_at = memory.clock.now()
     memory.clock.forward(timedelta(hours=1))
     await keep_version(memory, kept.primary.id, memory.clock.now())
     await change(
@@ -195,7 +195,7 @@ async def test_the_caller_needs_both_the_scope_of_then_and_the_scope_of_now(
         id=kept.primary.id,
     )
     for scopes, seen in (({then}, False), ({now}, False), ({then, now}, True)):
-        assert (await at(memory, kept.primary.id, born, trust_of(scopes=scopes)) is not None) is seen
+        assert (await at(memory, kept.primary.id, created_at, trust_of(scopes=scopes)) is not None) is seen
 
 
 async def keep_version(memory: Memory, id_: UUID, instant: datetime) -> None:
@@ -216,16 +216,16 @@ async def keep_version(memory: Memory, id_: UUID, instant: datetime) -> None:
 
 async def test_relations_are_those_that_existed_then(memory: Memory) -> None:
     fact = await memory.observe("Alice", "works_at", "Acme")
-    born = memory.clock.now()
+    created_at = memory.clock.now()
     edges = {edge.id: edge for edge in fact.edges}
     ended = next(edge for edge in fact.edges if edge.predicate == "object_entity")
-    closed = born + timedelta(minutes=5)
+    closed = created_at + timedelta(minutes=5)
     await change(memory, "UPDATE relation SET ended_at = %(at)s WHERE id = %(id)s", at=closed, id=ended.id)
-    asked = [Moment(fact.primary.id, instant) for instant in (born - RESOLUTION, born, closed - RESOLUTION, closed)]
+    moments = [Moment(fact.primary.id, instant) for instant in (created_at - RESOLUTION, created_at, closed - RESOLUTION, closed)]
     async with past(memory) as reader:
-        found = await reader.relations_of(asked, limit=10)
-        by_id = {moment: await reader.relations(list(edges), at=moment.at) for moment in asked}
-    for moment, wanted in zip(asked, (set(), set(edges), set(edges), set(edges) - {ended.id}), strict=True):
+        found = await reader.relations_of(moments, limit=10)
+        by_id = {moment: await reader.relations(list(edges), at=moment.at) for moment in moments}
+    for moment, wanted in zip(moments, (set(), set(edges), set(edges), set(edges) - {ended.id}), strict=True):
         assert {relation.id for relation in found[moment]} == wanted
         assert {relation.id for relation in by_id[moment]} == wanted
         assert all(relation == edges[relation.id] for relation in found[moment])
@@ -233,16 +233,16 @@ async def test_relations_are_those_that_existed_then(memory: Memory) -> None:
 
 async def test_both_ends_of_a_relation_must_be_readable_in_full(memory: Memory) -> None:
     fact = await memory.observe("Alice", "works_at", "Acme")
-    born = memory.clock.now()
+    created_at = memory.clock.now()
     end = next(edge.target for edge in fact.edges if edge.predicate == "object_entity")
-    await keep_version(memory, end, born + timedelta(minutes=1))
+    await keep_version(memory, end, created_at + timedelta(minutes=1))
     caller = trust_of(ceiling=Sensitivity.LOW)
 
     async def predicates() -> tuple[set[str], set[str]]:
-        moment = Moment(fact.primary.id, born)
+        moment = Moment(fact.primary.id, created_at)
         async with past(memory, caller) as reader:
             near = (await reader.relations_of([moment], limit=10))[moment]
-            named = await reader.relations([edge.id for edge in fact.edges], at=born)
+            named = await reader.relations([edge.id for edge in fact.edges], at=created_at)
         return {relation.predicate for relation in near}, {relation.predicate for relation in named}
 
     both = {"subject_entity", "object_entity"}
@@ -258,7 +258,7 @@ async def test_both_ends_of_a_relation_must_be_readable_in_full(memory: Memory) 
 async def test_versions_tile_time_and_come_in_pages(memory: Memory) -> None:
     state: dict[str, Any] = {"thread_id": "t", "state": "planning"}
     id_ = (await memory.remember(SourceKind.WORKING_STATE, state)).primary.id
-    born = memory.clock.now()
+    created_at = memory.clock.now()
     for number in range(6):
         await memory.remember(SourceKind.WORKING_STATE, state | {"context_summary": f"summary {number}"})
     async with past(memory) as reader:
@@ -267,7 +267,7 @@ async def test_versions_tile_time_and_come_in_pages(memory: Memory) -> None:
     assert [version.record.version for version in whole] == [7, 6, 5, 4, 3, 2, 1]
     assert whole[0].valid_to is None
     assert [version.valid_to for version in whole[1:]] == [version.valid_from for version in whole[:-1]]
-    assert whole[-1].valid_from == born
+    assert whole[-1].valid_from == created_at
     assert [version.number for version in page] == [version.number for version in whole[3:6]]
     for version in whole:
         last = version.valid_to - RESOLUTION if version.valid_to is not None else memory.clock.now()
@@ -341,8 +341,8 @@ async def test_a_write_in_flight_is_waited_for_and_included(memory: Memory) -> N
         )
         assert (await reading).records == ()
         settling = asyncio.create_task(settle(memory.database, written_at + timedelta(milliseconds=1), within_s=30))
-        asked = iter(range(10))
-        await until(lambda: _exhausted(asked))  # long enough for several attempts
+        attempts = iter(range(10))
+        await until(lambda: _exhausted(attempts))  # long enough for several attempts
         assert not settling.done()
         assert not writing.done()
         await holder.exec_driver_sql("SELECT pg_advisory_unlock_all()")

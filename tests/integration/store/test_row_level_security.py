@@ -419,8 +419,8 @@ async def test_expansion_reads_the_edges_of_a_hub_in_index_order(memory: Memory,
     assert "relation_in_ix" in plan
     assert "Seq Scan" not in plan
     assert "Sort" not in plan
-    met = [int(line.split("rows=")[1].split(".")[0]) for line in plan.splitlines() if "relation_out_ix" in line]
-    assert met == [10]  # of about 5,000
+    rows_read = [int(line.split("rows=")[1].split(".")[0]) for line in plan.splitlines() if "relation_out_ix" in line]
+    assert rows_read == [10]  # of about 5,000
 
 
 async def test_no_role_may_change_or_delete_audit_entries(memory: Memory, logins: Logins) -> None:
@@ -499,9 +499,9 @@ async def test_a_rule_may_raise_a_record_above_its_writer_s_ceiling(memory: Memo
     with psycopg.connect(logins.owner) as owner:
         bounds = bounds_of(owner)
     with logins.as_role("write", bounds, url=logins.api) as connection:
-        lifted = connection.execute("UPDATE record SET sensitivity = 2 WHERE sensitivity < 2").rowcount
-        assert lifted
-        assert connection.execute("SELECT count(*) FROM record WHERE sensitivity = 2").fetchone() == (lifted,)
+        raised = connection.execute("UPDATE record SET sensitivity = 2 WHERE sensitivity < 2").rowcount
+        assert raised
+        assert connection.execute("SELECT count(*) FROM record WHERE sensitivity = 2").fetchone() == (raised,)
 
 
 async def test_an_owner_without_superuser_rights_can_migrate_and_serve(postgres_url: str) -> None:

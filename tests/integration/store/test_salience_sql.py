@@ -1,4 +1,6 @@
-"""The salience of the database is the salience of Python, to 1e-12 (decision 11: a custom curve is such a pair)."""
+"""Salience computed in SQL equals salience computed in Python to 1e-12, custom curves included
+(docs/specification.md, Salience).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from stratagraph.store.model.salience import HOUR, Decay, Salience
 
 T0 = datetime(2026, 1, 28, tzinfo=UTC)
 TOLERANCE = 1e-12
-AT_ONCE = 2_000  # cases in one statement
+AT_ONCE = 2_000  # cases per statement
 VALUES = """
 SELECT salience_at(s, t0, created_at, curve, half_life_s, min_salience, max_age_s, params::jsonb, pinned, at)
 FROM unnest(%s::float8[], %s::timestamptz[], %s::timestamptz[], %s::int[], %s::float8[], %s::float8[], %s::float8[],
@@ -83,9 +85,9 @@ def test_sql_and_python_agree_for_all_curves(
         assert abs(value - salience.at(at)) <= TOLERANCE, (salience, at)
 
 
-def test_sql_and_python_agree_at_the_edges(database_url: str) -> None:
-    """Where doubles underflow, and one microsecond to either side of the start and of the maximum age."""
-    tick = timedelta(microseconds=1)
+def test_sql_and_python_agree_at_extreme_values_and_interval_bounds(database_url: str) -> None:
+    """At values where doubles underflow, and one microsecond to either side of the start and the maximum age."""
+    microsecond = timedelta(microseconds=1)
     decays = [
         Decay(curve=curve, half_life_s=half_life, min_salience=floor, max_age_s=60.0, params=given)
         for curve in Curve
@@ -98,7 +100,7 @@ def test_sql_and_python_agree_at_the_edges(database_url: str) -> None:
         for decay in decays
         for s in (0.0, 5e-324, 1e-100, 0.3, 1.0)
         for created_at in (T0, T0 + timedelta(days=30_000))
-        for at in (T0 - tick, T0, T0 + tick, *(T0 + timedelta(seconds=60) + tick * n for n in (-1, 0, 1)),
+        for at in (T0 - microsecond, T0, T0 + microsecond, *(T0 + timedelta(seconds=60) + microsecond * n for n in (-1, 0, 1)),
                    T0 + timedelta(days=30_000))
     ]  # fmt: skip
     with psycopg.connect(database_url) as connection:
@@ -110,7 +112,7 @@ def test_sql_and_python_agree_at_the_edges(database_url: str) -> None:
     ] == []
 
 
-def test_every_registered_curve_has_its_sql_half(database_url: str) -> None:
+def test_every_registered_curve_has_an_sql_function(database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
         made = {
             row[0]: row[1]
@@ -126,7 +128,7 @@ def test_every_registered_curve_has_its_sql_half(database_url: str) -> None:
             assert abs(row[0] - curve.retained(7_200.0, 3_600.0, {})) <= TOLERANCE
 
 
-def test_a_curve_that_is_not_registered_has_no_value(database_url: str) -> None:
+def test_an_unregistered_curve_has_no_value(database_url: str) -> None:
     salience = Salience(s=1.0, t0=T0, created_at=T0, decay=Decay(curve=Curve.CUSTOM, params={"name": "unheard_of"}))
     with psycopg.connect(database_url) as connection:
         assert in_sql(connection, [(salience, T0)]) == [None]

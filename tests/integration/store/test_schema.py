@@ -1,4 +1,4 @@
-"""The migrations make the schema that the code expects, also over data."""
+"""The migrations create the schema that the code defines, also in a database with data."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from stratagraph.store.postgres.tables import metadata
 
 
 def dump(url: str) -> str:
-    """The schema as pg_dump writes it, without what differs from run to run."""
+    """Return the schema as pg_dump writes it, without lines that differ between runs."""
     done = subprocess.run(
         [
             *(str(postgres_binaries() / "pg_dump"), "--schema-only", "--no-owner", "--exclude-table=alembic_version"),
-            # Who may do what is in the migrations alone.
+            # Privileges and policies are defined only in the migrations.
             *("--no-privileges", "--no-policies", "--table=public.*"),
             *("--exclude-table=record_head", "--exclude-table=relation_in_sight", "--exclude-table=sync_log_*", url),
         ],
@@ -34,12 +34,12 @@ def dump(url: str) -> str:
         check=True,
     )
     lines = [line for line in done.stdout.splitlines() if line and not line.startswith(("--", "\\", "SET ", "SELECT "))]
-    # A column added later stands last in its table, and so do its comments, wherever the code names it.
+    # A column that a migration adds is last in its table, wherever the code defines it, so lines are sorted.
     statements = "\n".join(lines).removesuffix(";").split(";\n")
     return ";\n".join(sorted("\n".join(sorted(line.rstrip(",") for line in one.splitlines())) for one in statements))
 
 
-def test_migrations_make_the_tables_that_are_in_code(postgres_url: str, database_url: str) -> None:
+def test_migrations_create_the_tables_that_the_code_defines(postgres_url: str, database_url: str) -> None:
     with fresh_database(postgres_url, None) as url:
         engine = create_engine(sqlalchemy_url(url), poolclass=NullPool)
         with engine.begin() as connection:
@@ -61,7 +61,7 @@ async def test_migrating_again_keeps_the_data(memory: Memory, database_url: str)
 
 
 def test_every_migration_applies_to_a_database_with_data(postgres_url: str, database_url: str) -> None:
-    """From each revision with rows in its tables to the newest; the first revision starts from nothing."""
+    """A database with rows is migrated to the newest revision and keeps its rows."""
     revisions = sorted(path.stem.split("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
     assert revisions[0] == "0001"
     with psycopg.connect(database_url, autocommit=True) as connection:
@@ -84,7 +84,7 @@ def test_the_renamed_tables_of_the_feed_keep_their_rows_policies_and_grants(post
                 " VALUES ('neo4j', 1, 1, gen_random_uuid(), 5, 'refused', 2, now())"
             )
             connection.execute("INSERT INTO mirror_keeper (mirror, owner, epoch) VALUES ('neo4j', 'old', 4)")
-            before = _guards(connection, "sync_tick", "sync_parked", "mirror_keeper", "sync_cursor")
+            before = _access_rules(connection, "sync_tick", "sync_parked", "mirror_keeper", "sync_cursor")
         migrate(url)
         with psycopg.connect(url, autocommit=True) as connection:
             assert connection.execute("SELECT id FROM sync_snapshot ORDER BY id").fetchall() == [(1,), (2,), (3,)]
@@ -93,7 +93,7 @@ def test_the_renamed_tables_of_the_feed_keep_their_rows_policies_and_grants(post
             letters = "SELECT version, error, tries FROM sync_dead_letter"
             assert connection.execute(letters).fetchall() == [(5, "refused", 2)]
             assert connection.execute("SELECT owner, epoch FROM mirror_leader").fetchall() == [("old", 4)]
-            assert _guards(connection, "sync_snapshot", "sync_dead_letter", "mirror_leader", "sync_cursor") == before
+            assert _access_rules(connection, "sync_snapshot", "sync_dead_letter", "mirror_leader", "sync_cursor") == before
             added = "INSERT INTO sync_snapshot (snap) VALUES (pg_current_snapshot()) RETURNING id"
             assert connection.execute(added).fetchall() == [(4,)]
 
@@ -110,14 +110,14 @@ def _migrate_to(url: str, revision: str) -> None:
         connection.commit()
 
 
-def _guards(connection: psycopg.Connection, *tables: str) -> list[object]:
-    """Row-level security, policies and grants of some tables."""
-    guards = (
+def _access_rules(connection: psycopg.Connection, *tables: str) -> list[object]:
+    """Return the row-level security, policies and grants of the tables."""
+    statement = (
         "SELECT c.relrowsecurity, (SELECT array_agg(a::text ORDER BY a::text) FROM unnest(c.relacl) a),"
         " (SELECT array_agg((p.polname, p.polcmd, p.polroles)::text ORDER BY p.polname)"
         " FROM pg_policy p WHERE p.polrelid = c.oid) FROM pg_class c WHERE c.oid = to_regclass(%s)"
     )
-    return [connection.execute(guards, (table,)).fetchone() for table in tables]
+    return [connection.execute(statement, (table,)).fetchone() for table in tables]
 
 
 def test_a_database_of_a_newer_version_is_refused(database_url: str) -> None:

@@ -41,18 +41,18 @@ async def rows(memory: Memory, sql: str, **values: Any) -> list[Any]:
         return list((await connection.execute(text(sql), values)).mappings().all())
 
 
-async def everything(memory: Memory) -> str:
-    """All rows of all tables, as text."""
+async def all_rows_as_text(memory: Memory) -> str:
+    """Return all rows of all tables, as text."""
     names = await rows(
         memory,
         "SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         " WHERE c.relkind = 'r' AND n.nspname = 'public'",
     )
-    said = []
+    texts = []
     for name in names:
-        found = await rows(memory, f'SELECT t::text AS said FROM "{name["name"]}" t')  # noqa: S608 - from the catalogue
-        said += [row["said"] for row in found]
-    return "\n".join(said)
+        found = await rows(memory, f'SELECT t::text AS content FROM "{name["name"]}" t')  # noqa: S608 - from the catalogue
+        texts += [row["content"] for row in found]
+    return "\n".join(texts)
 
 
 async def tenant_of(memory: Memory) -> Tenant:
@@ -62,7 +62,7 @@ async def tenant_of(memory: Memory) -> Tenant:
 
 
 def another_process(memory: Memory, *, master: LocalMasterKey | None = None, **options: Any) -> Memory:
-    """The same database, with caches of its own."""
+    """The same database, with separate caches, as another server process."""
     vault = Vault(memory.database, master or LocalMasterKey(bytes(32)), **options)
     directory = Directory(memory.database, vault)
     return replace(
@@ -74,7 +74,7 @@ def another_process(memory: Memory, *, master: LocalMasterKey | None = None, **o
 
 
 async def revise(memory: Memory, edit: Edit, *, rationale: str | None = None) -> None:
-    """What a revision does: lock, edit, audit, feed."""
+    """Revise a record as the application does: lock, edit, write the audit entry and the feed entry."""
     memory.clock.forward(RESOLUTION * 1_000_000)
     caller = await memory.directory.resolve(memory.trust)
     async with memory.database.writing(caller.bounds) as connection:
@@ -95,10 +95,10 @@ async def test_a_sealed_record_is_stored_in_one_blob_and_reads_like_any_other(me
     assert (note["rationale"], note["sealed"] is not None) == (None, True)
     (trace,) = await rows(memory, "SELECT * FROM candidate")
     assert (trace["source"], trace["input"]) == (None, None)
-    lies = (await everything(memory)).lower()
+    stored = (await all_rows_as_text(memory)).lower()
     for word in ("nightjar", "zeppelin", "falcon"):
-        assert word not in lies
-        assert word.encode().hex() not in lies
+        assert word not in stored
+        assert word.encode().hex() not in stored
     whole = await memory.lookup.record(memory.trust, kept.primary.id)
     assert whole is not None
     assert (whole.name, whole.payload, whole.provenance) == (
@@ -132,7 +132,7 @@ async def test_one_level_below_a_sealed_record_only_its_head_is_shown(memory: Me
     assert await memory.lookup.record(trust_of(ceiling=Sensitivity.LOW), kept.primary.id) is None
 
 
-async def test_an_episode_of_sealed_members_is_put_together_and_closed(memory: Memory) -> None:
+async def test_an_episode_of_sealed_members_is_assembled_and_closed(memory: Memory) -> None:
     call = {"tool_name": "zeppelin_cli", "args": {"x": 1}, "result": "up", "thread_id": "kestrel"}
     await memory.turn("fly the zeppelin", thread="kestrel", sensitivity=HIGH)
     await memory.remember(SourceKind.TOOL_OUTPUT, call, sensitivity=HIGH)
@@ -150,12 +150,12 @@ async def test_an_episode_of_sealed_members_is_put_together_and_closed(memory: M
     assert "Tools used: zeppelin_cli" in (whole.text or "")
     log = await memory.lookup.audit(memory.trust, [whole.id])
     assert [entry.rationale for entry in log[whole.id]][-1] == "the falcon landed"
-    lies = (await everything(memory)).lower()
+    stored = (await all_rows_as_text(memory)).lower()
     for word in ("zeppelin", "kestrel", "falcon"):
-        assert word not in lies
+        assert word not in stored
 
 
-async def test_facts_that_are_sealed_conflict_and_gain_evidence_like_others(memory: Memory) -> None:
+async def test_sealed_facts_conflict_and_gain_evidence_like_others(memory: Memory) -> None:
     more = {"sensitivity": HIGH, "revision_policy": "replace"}
     first = await memory.observe("Nightjar", "flies_to", "Ghent", **more)
     again = await memory.observe("Nightjar", "flies_to", "Ghent", **more)
@@ -173,7 +173,7 @@ async def test_facts_that_are_sealed_conflict_and_gain_evidence_like_others(memo
     assert second.primary.payload["revision"]["supersedes"] == str(first.primary.id)
 
 
-async def test_a_working_record_is_sealed_anew_at_each_update_and_so_is_its_history(memory: Memory) -> None:
+async def test_a_working_record_and_its_history_are_sealed_again_at_each_update(memory: Memory) -> None:
     state = {"thread_id": "kestrel", "state": "planning", "next_actions": ["buy helium"]}
     kept = await memory.remember(SourceKind.WORKING_STATE, state, sensitivity=HIGH)
     for action in ("fill the balloon", "cast off"):
@@ -223,7 +223,7 @@ async def test_an_edit_has_the_same_result_for_sealed_and_plain_records(
     assert read[0] == read[1]
 
 
-async def test_raising_the_sensitivity_seals_all_copies_in_the_same_transaction(memory: Memory) -> None:
+async def test_raising_the_sensitivity_seals_all_versions_in_the_same_transaction(memory: Memory) -> None:
     state = {"thread_id": "t", "state": "planning", "next_actions": ["ask the falcon"]}
     kept = await memory.remember(SourceKind.WORKING_STATE, state, reason_to_remember="for the zeppelin")
     await memory.remember(SourceKind.WORKING_STATE, {**state, "next_actions": ["wait"]})
@@ -235,9 +235,9 @@ async def test_raising_the_sensitivity_seals_all_copies_in_the_same_transaction(
     assert len(past) == 2
     assert all(one["sealed"] is not None and one["payload"] is None for one in past)
     assert [trace["source"] for trace in await rows(memory, "SELECT source FROM candidate")] == [None, None]
-    lies = await everything(memory)
+    stored = await all_rows_as_text(memory)
     for word in ("falcon", "zeppelin", "kestrel"):
-        assert word not in lies
+        assert word not in stored
     log = await memory.lookup.audit(memory.trust, [id_])
     assert [entry.rationale for entry in log[id_]] == ["for the zeppelin", None, "the kestrel said so"]
     assert ("record", id_) in {
@@ -245,7 +245,7 @@ async def test_raising_the_sensitivity_seals_all_copies_in_the_same_transaction(
     }
 
 
-async def test_a_raise_that_fails_leaves_everything_plain(memory: Memory) -> None:
+async def test_a_failed_raise_of_the_sensitivity_leaves_the_record_plain(memory: Memory) -> None:
     kept = await memory.turn("plain words")
     caller = await memory.directory.resolve(memory.trust)
     edit = Edit(id=kept.primary.id, sensitivity=int(HIGH))
@@ -272,10 +272,10 @@ async def test_a_rationale_about_a_deleted_record_is_sealed(memory: Memory) -> N
         await write_audit(connection, tenant, [event], actor="tester", at=memory.clock.now())
         log = await fetch_audit(connection, tenant, [kept.primary.id])
     assert [entry.rationale for entry in log[kept.primary.id]][-1] == "the falcon must not know"
-    assert "falcon" not in await everything(memory)
+    assert "falcon" not in await all_rows_as_text(memory)
 
 
-async def test_a_capture_that_failed_keeps_its_input_sealed(memory: Memory) -> None:
+async def test_a_failed_capture_keeps_its_input_sealed(memory: Memory) -> None:
     async with memory.database.engine.begin() as connection:
         await connection.execute(
             text("CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$")
@@ -296,7 +296,7 @@ async def test_a_capture_that_failed_keeps_its_input_sealed(memory: Memory) -> N
     kept = orjson.loads(content)
     assert kept["source"] == "test"
     assert kept["input"]["content"]["text"] == "the zeppelin burns"
-    assert "zeppelin" not in await everything(memory)
+    assert "zeppelin" not in await all_rows_as_text(memory)
 
 
 async def test_blobs_do_not_open_in_other_rows(memory: Memory) -> None:
@@ -319,7 +319,7 @@ async def test_without_a_master_key_nothing_sensitive_is_written(memory: Memory)
     await replace(memory, capture=capture).turn("not secret")
 
 
-async def test_index_keys_are_wrapped_as_soon_as_there_is_a_master_key(memory: Memory) -> None:
+async def test_index_keys_are_wrapped_once_a_master_key_exists(memory: Memory) -> None:
     off = Directory(memory.database, Vault(memory.database, seal_from=None))
     plain = await off.tenant("acme", create=True)
     assert plain is not None
@@ -340,7 +340,7 @@ async def test_index_keys_are_wrapped_as_soon_as_there_is_a_master_key(memory: M
         await Vault(memory.database, seal_from=None).check()
 
 
-async def test_processes_that_use_a_new_tenant_at_once_agree_on_its_first_key(memory: Memory) -> None:
+async def test_processes_that_use_a_new_tenant_concurrently_agree_on_its_first_key(memory: Memory) -> None:
     await memory.turn("low")
     several = [another_process(memory) for _ in range(4)]
     kept = await asyncio.gather(*(one.turn(f"secret {n}", sensitivity=HIGH) for n, one in enumerate(several)))
@@ -361,7 +361,7 @@ async def sealed(memory: Memory) -> list[UUID]:
     return ids
 
 
-def marks(found: list[Any]) -> set[int]:
+def key_ids(found: list[Any]) -> set[int]:
     return {int.from_bytes(bytes(row["sealed"])[1:5], "big") for row in found}
 
 
@@ -373,19 +373,19 @@ async def blobs(memory: Memory) -> list[Any]:
     ]
 
 
-async def test_rotation_seals_everything_anew_and_drops_the_old_key(memory: Memory, sealed: list[UUID]) -> None:
+async def test_rotation_reseals_every_row_and_drops_the_old_key(memory: Memory, sealed: list[UUID]) -> None:
     stale = another_process(memory)
-    assert await stale.lookup.record(memory.trust, sealed[0]) is not None  # it has key 1 in its cache, and only that
+    assert await stale.lookup.record(memory.trust, sealed[0]) is not None  # its cache now has key 1 only
     before = {row["id"]: row for row in await rows(memory, "SELECT * FROM record")}
     written = len(await rows(memory, "SELECT 1 FROM sync_log"))
     rotation = Rotation(memory.database, memory.directory, memory.clock)
     tenant = await tenant_of(memory)
     waiting = await rotation.count_rows_to_seal(tenant)
-    told: list[int] = []
-    done = await rotation.rotate(tenant, told.append)
+    progress: list[int] = []
+    done = await rotation.rotate(tenant, progress.append)
     assert (done.key, done.dropped, done.continued) == (2, 1, False)
-    assert done.resealed == waiting == sum(told) == len(await blobs(memory)) == 18
-    assert marks(await blobs(memory)) == {2}
+    assert done.resealed == waiting == sum(progress) == len(await blobs(memory)) == 18
+    assert key_ids(await blobs(memory)) == {2}
     assert [row["id"] for row in await rows(memory, "SELECT id FROM data_key")] == [2]
     for row in await rows(memory, "SELECT * FROM record"):
         old = dict(before[row["id"]])
@@ -398,12 +398,12 @@ async def test_rotation_seals_everything_anew_and_drops_the_old_key(memory: Memo
         assert whole.payload is not None
         assert whole.payload["next_actions"] == ["second"]
     await stale.turn("written by a process that knew the old key", sensitivity=HIGH)
-    assert marks(await blobs(memory)) == {2}
+    assert key_ids(await blobs(memory)) == {2}
     (use,) = await rotation.list_keys()
     assert (use.tenant, use.id, use.newest, use.rows["records"], use.rows["history"]) == ("acme", 2, True, 7, 6)
 
 
-async def test_a_rotation_that_was_killed_can_be_resumed(
+async def test_a_killed_rotation_is_resumed(
     memory: Memory, sealed: list[UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stratagraph.store.records.key_rotation.BATCH", 4)
@@ -413,12 +413,12 @@ async def test_a_rotation_that_was_killed_can_be_resumed(
     class Killed(Exception):
         pass
 
-    def die(_: int) -> None:
+    def kill(_: int) -> None:
         raise Killed
 
     with pytest.raises(Killed):
-        await rotation.rotate(tenant, die)
-    assert marks(await blobs(memory)) == {1, 2}
+        await rotation.rotate(tenant, kill)
+    assert key_ids(await blobs(memory)) == {1, 2}
     assert [use.newest for use in await rotation.list_keys()] == [False, True]
     for id_ in sealed:
         assert await memory.lookup.record(memory.trust, id_) is not None
@@ -427,10 +427,10 @@ async def test_a_rotation_that_was_killed_can_be_resumed(
     assert there is not None
     done = await Rotation(memory.database, again.directory, memory.clock).rotate(there, lambda _: None)
     assert (done.key, done.resealed, done.dropped, done.continued) == (2, 14, 1, True)
-    assert marks(await blobs(memory)) == {2}
+    assert key_ids(await blobs(memory)) == {2}
 
 
-async def test_writers_and_a_rotation_do_not_lose_anything_to_each_other(
+async def test_concurrent_writers_and_rotations_lose_no_record(
     memory: Memory, sealed: list[UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stratagraph.store.records.key_rotation.BATCH", 2)
@@ -455,7 +455,7 @@ async def test_writers_and_a_rotation_do_not_lose_anything_to_each_other(
     async with asyncio.timeout(60):
         await asyncio.gather(rotate(), *(write(writer, number) for number, writer in enumerate(writers)))
     assert [row["id"] for row in await rows(memory, "SELECT id FROM data_key")] == [3]
-    assert marks(await blobs(memory)) == {3}
+    assert key_ids(await blobs(memory)) == {3}
     reader = another_process(memory)
     caller = await reader.directory.resolve(memory.trust)
     async with memory.database.reading(caller.bounds) as connection:
@@ -463,7 +463,7 @@ async def test_writers_and_a_rotation_do_not_lose_anything_to_each_other(
     assert len(found) == len({*sealed, *written})
 
 
-async def test_an_old_key_stays_while_a_writer_still_seals_with_it(memory: Memory, sealed: list[UUID]) -> None:
+async def test_an_old_key_is_kept_while_a_writer_still_seals_with_it(memory: Memory, sealed: list[UUID]) -> None:
     rotation = Rotation(memory.database, memory.directory, memory.clock)
     tenant = await tenant_of(memory)
     writer = another_process(memory)
@@ -485,7 +485,7 @@ async def test_an_old_key_stays_while_a_writer_still_seals_with_it(memory: Memor
             text("UPDATE record SET sealed = :blob WHERE id = :id"), {"blob": blob, "id": sealed[0]}
         )
     done = await rotating
-    assert done.resealed == 19  # the late one again, after it had been passed
+    assert done.resealed == 19  # 18 rows, and once more the row that the writer changed late
     whole = await memory.lookup.record(memory.trust, sealed[0])
     assert whole is not None
     assert whole.name == "late"
@@ -494,14 +494,14 @@ async def test_an_old_key_stays_while_a_writer_still_seals_with_it(memory: Memor
 async def test_rotation_also_seals_rows_written_before_encryption_was_on(memory: Memory) -> None:
     before = another_process(memory, seal_from=None)
     kept = await before.turn("the zeppelin of old", sensitivity=HIGH, reason_to_remember="falcon")
-    assert "zeppelin" in await everything(memory)
+    assert "zeppelin" in await all_rows_as_text(memory)
     rotation = Rotation(memory.database, memory.directory, memory.clock)
     tenant = await tenant_of(memory)
     assert await rotation.count_rows_to_seal(tenant) == 1
     await rotation.rotate(tenant, lambda _: None)
-    lies = await everything(memory)
-    assert "zeppelin" not in lies
-    assert "falcon" not in lies
+    stored = await all_rows_as_text(memory)
+    assert "zeppelin" not in stored
+    assert "falcon" not in stored
     whole = await memory.lookup.record(memory.trust, kept.primary.id)
     assert whole is not None
     assert (whole.text, whole.version) == (kept.primary.text, 1)
@@ -509,13 +509,13 @@ async def test_rotation_also_seals_rows_written_before_encryption_was_on(memory:
 
 async def test_the_master_key_is_exchanged_without_rewriting_sealed_rows(memory: Memory, sealed: list[UUID]) -> None:
     old, new = LocalMasterKey(bytes(32)), LocalMasterKey(b"n" * 32)
-    lies = {bytes(row["sealed"]) for row in await blobs(memory)}
+    stored = {bytes(row["sealed"]) for row in await blobs(memory)}
     both = Vault(memory.database, new, previous=old)
     await both.check()
     directory = Directory(memory.database, both)
-    told: list[int] = []
-    assert await Rotation(memory.database, directory, memory.clock).rewrap(told.append) == sum(told) == 2
-    assert {bytes(row["sealed"]) for row in await blobs(memory)} == lies
+    progress: list[int] = []
+    assert await Rotation(memory.database, directory, memory.clock).rewrap(progress.append) == sum(progress) == 2
+    assert {bytes(row["sealed"]) for row in await blobs(memory)} == stored
     with pytest.raises(Misconfigured, match=re.escape(new.name)):
         await Vault(memory.database, old).check()
     alone = another_process(memory, master=new)

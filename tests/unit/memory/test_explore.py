@@ -1,4 +1,4 @@
-"""Choosing paths and matching steps: the best of all there are, found without looking at all."""
+"""The best paths between two records, and plan steps in a given order, compared with exhaustive search."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ relations = st.lists(st.tuples(ends, st.sampled_from(WEIGHTS)), max_size=18).map
 
 
 @given(relations, st.integers(1, 10), st.integers(1, 6))
-def test_the_best_paths_come_first_and_none_is_left_out(found: list[Relation], k: int, max_hops: int) -> None:
+def test_the_best_paths_come_first_and_none_is_missing(found: list[Relation], k: int, max_hops: int) -> None:
     around = adjacency_of(found)
     start, goal = UUID(int=0), UUID(int=RECORDS - 1)
     inner = [UUID(int=number) for number in range(1, RECORDS - 1)]
@@ -55,13 +55,13 @@ def test_the_best_paths_come_first_and_none_is_left_out(found: list[Relation], k
             assert one.weight == max(other.weight for other in found if {other.source, other.target} == {near, far})
 
 
-def test_choosing_ends_also_where_there_are_more_ways_than_can_be_looked_at() -> None:
-    """All records are joined with all, and the ends with none but a dead end each."""
-    crowd = [
+def test_path_search_ends_in_a_graph_with_too_many_paths_to_enumerate() -> None:
+    """Records 2 to 59 are all joined with each other; record 0 is joined with all of them, record 1 with none."""
+    clique = [
         relation(100 * near + far, (near, far), 1.0) for near in range(2, 60) for far in range(2, 60) if near < far
     ]
     start, goal = UUID(int=0), UUID(int=1)
-    joined = [*crowd, *(relation(10_000 + far, (0, far), 1.0) for far in range(2, 60))]
+    joined = [*clique, *(relation(10_000 + far, (0, far), 1.0) for far in range(2, 60))]
     routes, whole = best_routes(adjacency_of(joined), start, goal, k=10, max_hops=6)
     assert (routes, whole) == ([], True)
     joined.append(relation(20_000, (2, 1), 1.0))
@@ -79,7 +79,7 @@ plans = st.integers(1, 6).flatmap(
 
 
 @given(plans, st.lists(st.sampled_from(OPS), min_size=1, max_size=4))
-def test_steps_are_found_in_order_exactly_where_the_plan_has_them(
+def test_steps_are_found_in_order_exactly_if_the_plan_has_them(
     plan: tuple[list[str], set[tuple[int, int]]], ops: list[str]
 ) -> None:
     of, edges = plan
@@ -97,7 +97,7 @@ def test_steps_are_found_in_order_exactly_where_the_plan_has_them(
         assert tuple(int(step[1:]) for step in found) in possible
 
 
-def test_steps_may_lie_far_apart_but_not_without_end() -> None:
+def test_steps_are_found_up_to_the_maximum_distance_apart() -> None:
     for apart, found in ((STEPS_APART, True), (STEPS_APART + 1, False)):
         nodes = [{"id": str(number), "op": f"op{number}"} for number in range(apart + 1)]
         edges = [{"from": str(number), "to": str(number + 1)} for number in range(apart)]

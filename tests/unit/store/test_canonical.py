@@ -39,7 +39,7 @@ def canonical(value: Any) -> bytes:
         ("é", "\u00e9"),
     ],
 )
-def test_equal_values_have_one_text(one: Any, other: Any) -> None:
+def test_equal_values_have_the_same_canonical_text(one: Any, other: Any) -> None:
     assert canonical(one) == canonical(other)
 
 
@@ -47,11 +47,11 @@ def test_equal_values_have_one_text(one: Any, other: Any) -> None:
     ("one", "other"),
     [(1, True), (0, False), (1, "1"), (None, "null"), ([1, 2], [2, 1]), ({}, []), ("é", "e\u0301"), ("a", "A")],
 )
-def test_different_values_have_different_texts(one: Any, other: Any) -> None:
+def test_different_values_have_different_canonical_texts(one: Any, other: Any) -> None:
     assert canonical(one) != canonical(other)
 
 
-def test_the_text_is_that_of_rfc_8785() -> None:
+def test_the_canonical_text_is_that_of_rfc_8785() -> None:
     value = {"€": "Euro", "\r": "CR", "1": [56, 1e30, 4.5, 2e-3, 1e-27], "😀": None, "literals": [True, False]}
     assert canonical(value).decode() == (
         '{"\\r":"CR","1":[56,1e+30,4.5,0.002,1e-27],"literals":[true,false],"€":"Euro","😀":null}'
@@ -60,7 +60,7 @@ def test_the_text_is_that_of_rfc_8785() -> None:
 
 @EXAMPLES
 @given(json_values())
-def test_the_text_reads_back_as_the_value_and_is_stable(value: Any) -> None:
+def test_the_canonical_text_parses_back_to_the_value(value: Any) -> None:
     again = json.loads(canonical(value))
     assert again == value
     assert canonical(again) == canonical(value)
@@ -69,13 +69,13 @@ def test_the_text_reads_back_as_the_value_and_is_stable(value: Any) -> None:
 @pytest.mark.parametrize(
     "value", [float("nan"), float("inf"), 2**53 + 1, -(2**53) - 1, {"a": [10**30 + 1]}, "\ud800"], ids=ascii
 )
-def test_what_has_no_exact_text_is_refused(value: Any) -> None:
+def test_a_value_without_an_exact_canonical_text_is_refused(value: Any) -> None:
     with pytest.raises(InvalidInput, match=r"content\.object: has no canonical JSON form") as caught:
         canonical(value)
     assert caught.value.path == PATH
 
 
-def test_the_largest_exact_integer_passes() -> None:
+def test_the_largest_exact_integer_is_accepted() -> None:
     assert canonical(2**53 - 1) == b"9007199254740991"
 
 
@@ -114,7 +114,7 @@ def test_names_are_compared_without_case_spacing_and_character_form(name: str, f
 
 @EXAMPLES
 @given(st.text(max_size=12))
-def test_a_normalised_name_stays_as_it_is(name: str) -> None:
+def test_normalising_a_name_again_changes_nothing(name: str) -> None:
     assert normalised_name(normalised_name(name)) == normalised_name(name)
 
 
@@ -126,7 +126,7 @@ def test_spacing_around_and_between_words_does_not_matter(one: str, other: str) 
 
 @EXAMPLES
 @given(json_values())
-def test_any_storable_json_passes(value: Any) -> None:
+def test_any_storable_json_is_accepted(value: Any) -> None:
     check_json(value, path=PATH)
     assert json.loads(json.dumps(value)) == value
 
@@ -145,7 +145,7 @@ def test_any_storable_json_passes(value: Any) -> None:
     ],
     ids=lambda value: ascii(value)[:30],
 )
-def test_unstorable_json_is_refused_with_its_place(value: Any, path: list[str], word: str) -> None:
+def test_unstorable_json_is_refused_with_its_path(value: Any, path: list[str], word: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         check_json(value, path=PATH)
     assert caught.value.path == [*PATH, *path]
@@ -154,7 +154,7 @@ def test_unstorable_json_is_refused_with_its_place(value: Any, path: list[str], 
 
 
 @pytest.mark.parametrize("wrap", [lambda value: [value], lambda value: {"k": value}], ids=["lists", "objects"])
-def test_nesting_ends_at_the_limit_and_not_before(wrap: Any) -> None:
+def test_nesting_is_accepted_up_to_the_limit(wrap: Any) -> None:
     value: Any = 1
     for _ in range(MAX_DEPTH):
         value = wrap(value)
@@ -164,5 +164,5 @@ def test_nesting_ends_at_the_limit_and_not_before(wrap: Any) -> None:
     assert len(caught.value.path or []) == len(PATH) + MAX_DEPTH + 1
 
 
-def test_large_numbers_are_one_value_however_json_spells_them() -> None:
+def test_equal_large_numbers_have_the_same_canonical_text() -> None:
     assert canonical(1e16) == canonical(10**16) == canonical(json.loads(canonical(1e16)))

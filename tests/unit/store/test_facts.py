@@ -17,7 +17,7 @@ EXAMPLES = settings(max_examples=50, deadline=None, suppress_health_check=[Healt
 MAY, JUNE, JULY = "2026-05-01T00:00:00Z", "2026-06-01T00:00:00Z", "2026-07-01T00:00:00Z"
 
 few_values = st.sampled_from(["go", "rust", 1, None]) | st.lists(st.sampled_from(["go", "rust", 1]), max_size=2)
-alike = st.fixed_dictionaries(
+similar_validities = st.fixed_dictionaries(
     {"mode": st.just("conditional"), "conditions": st.dictionaries(st.sampled_from("ab"), few_values, max_size=2)},
     optional={"start": st.sampled_from([MAY, JUNE]), "end": st.sampled_from([JUNE, JULY])},
 )
@@ -28,18 +28,18 @@ def when(**conditions: Any) -> Json:
 
 
 def between(start: str | None = None, end: str | None = None) -> Json:
-    said = {"mode": "timeboxed", "start": start, "end": end}
-    return {name: value for name, value in said.items() if value is not None}
+    validity = {"mode": "timeboxed", "start": start, "end": end}
+    return {name: value for name, value in validity.items() if value is not None}
 
 
 @EXAMPLES
-@given(validities() | alike, validities() | alike)
+@given(validities() | similar_validities, validities() | similar_validities)
 def test_disjointness_is_symmetric(one: Json, other: Json) -> None:
     assert disjoint(one, other) == disjoint(other, one)
 
 
 @EXAMPLES
-@given(alike, alike)
+@given(similar_validities, similar_validities)
 def test_narrowing_a_disjoint_validity_keeps_it_disjoint(one: Json, other: Json) -> None:
     if disjoint(one, other):
         narrower = {**one, "conditions": {**one["conditions"], "c": "more"}}
@@ -72,7 +72,7 @@ def test_no_validity_is_disjoint_from_a_global_one(validity: Json) -> None:
     ],
     ids=str,
 )
-def test_these_are_disjoint(one: Json, other: Json) -> None:
+def test_these_validities_are_disjoint(one: Json, other: Json) -> None:
     assert disjoint(one, other)
     assert disjoint(other, one)
 
@@ -99,7 +99,7 @@ def test_these_are_disjoint(one: Json, other: Json) -> None:
     ],
     ids=str,
 )
-def test_these_may_overlap(one: Json, other: Json) -> None:
+def test_these_validities_may_overlap(one: Json, other: Json) -> None:
     assert not disjoint(one, other)
     assert not disjoint(other, one)
 

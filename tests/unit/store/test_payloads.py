@@ -22,8 +22,8 @@ EVENT: Json = {"t": AT, "event_kind": "tool", "ref": "evt:1"}
 CALL: Json = {"id": "c1", "tool": "shell"}
 NODE: Json = {"id": "a", "op": "init"}
 
-# The fewest fields of each type.
-LEAST: dict[MemoryType, Json] = {
+# The minimal payload of each type.
+MINIMAL: dict[MemoryType, Json] = {
     MemoryType.EPISODIC: {"timeline": [EVENT]},
     MemoryType.WORKING: {"thread_id": "t", "state": "planning"},
     MemoryType.ENTITY: {"canonical_name": "Ada"},
@@ -37,7 +37,7 @@ LEAST: dict[MemoryType, Json] = {
     },
 }
 TYPES = pytest.mark.parametrize("memory_type", MemoryType, ids=lambda memory_type: memory_type.label)
-REQUIRED = [(memory_type, field) for memory_type, payload in LEAST.items() for field in payload]
+REQUIRED = [(memory_type, field) for memory_type, payload in MINIMAL.items() for field in payload]
 NESTED_REQUIRED = [
     (MemoryType.EPISODIC, "timeline.0.t"),
     (MemoryType.EPISODIC, "timeline.0.event_kind"),
@@ -107,16 +107,16 @@ WRONG: list[tuple[MemoryType, str, Any]] = [
 
 
 def changed(memory_type: MemoryType, path: str, value: Any) -> Json:
-    """The least payload with one field set, or with `...` removed."""
-    payload = copy.deepcopy(LEAST[memory_type])
+    """The minimal payload with one field set, or removed if `value` is `...`."""
+    payload = copy.deepcopy(MINIMAL[memory_type])
     *steps, last = path.split(".")
-    holder: Any = payload
+    container: Any = payload
     for step in steps:
-        holder = holder[int(step)] if isinstance(holder, list) else holder[step]
+        container = container[int(step)] if isinstance(container, list) else container[step]
     if value is ...:
-        del holder[last]
+        del container[last]
     else:
-        holder[int(last) if isinstance(holder, list) else last] = value
+        container[int(last) if isinstance(container, list) else last] = value
     return payload
 
 
@@ -135,7 +135,7 @@ def deep(levels: int) -> Any:
     return value
 
 
-# What is kept ---------------------------------------------------------------------------------------------------
+# Accepted payloads ----------------------------------------------------------------------------------------------
 
 
 @TYPES
@@ -145,27 +145,27 @@ def test_a_canonical_payload_is_read_unchanged(memory_type: MemoryType) -> None:
     def unchanged(payload: Json) -> None:
         before = canonical_json(payload, path=["payload"])
         assert parse_payload(memory_type, payload) == payload
-        assert canonical_json(payload, path=["payload"]) == before  # and the caller's own object is left alone
+        assert canonical_json(payload, path=["payload"]) == before  # the caller's object is not changed
 
     unchanged()
 
 
 @TYPES
 def test_the_kind_is_added_where_it_is_missing(memory_type: MemoryType) -> None:
-    least = LEAST[memory_type]
-    assert parse_payload(memory_type, least) == {"kind": memory_type.label, **least}
+    minimal = MINIMAL[memory_type]
+    assert parse_payload(memory_type, minimal) == {"kind": memory_type.label, **minimal}
 
 
 @TYPES
 def test_the_kind_of_another_type_is_refused(memory_type: MemoryType) -> None:
     other = "working" if memory_type is not MemoryType.WORKING else "episodic"
-    assert refused(memory_type, {**LEAST[memory_type], "kind": other}).path == ["payload", "kind"]
+    assert refused(memory_type, {**MINIMAL[memory_type], "kind": other}).path == ["payload", "kind"]
 
 
 @TYPES
-def test_further_keys_are_kept(memory_type: MemoryType) -> None:
+def test_unknown_keys_are_kept(memory_type: MemoryType) -> None:
     more = {"colour": {"deep": [1, None, {"x": None}]}, "ключ": "значение"}
-    assert contains_all(parse_payload(memory_type, {**LEAST[memory_type], **more}), more)
+    assert contains_all(parse_payload(memory_type, {**MINIMAL[memory_type], **more}), more)
 
 
 def contains_all(payload: Json, more: Json) -> bool:
@@ -184,22 +184,22 @@ def contains_all(payload: Json, more: Json) -> bool:
     ],
     ids=str,
 )
-def test_further_keys_of_the_parts_are_kept(memory_type: MemoryType, path: str) -> None:
+def test_unknown_keys_of_nested_objects_are_kept(memory_type: MemoryType, path: str) -> None:
     payload = changed(memory_type, path, "red")
     assert parse_payload(memory_type, payload) == {"kind": memory_type.label, **payload}
 
 
-def test_an_absent_field_and_a_null_one_are_the_same() -> None:
-    payload = {**LEAST[MemoryType.ENTITY], "summary": None, "aliases": None}
+def test_a_null_field_is_treated_as_absent() -> None:
+    payload = {**MINIMAL[MemoryType.ENTITY], "summary": None, "aliases": None}
     assert parse_payload(MemoryType.ENTITY, payload) == {"kind": "entity", "canonical_name": "Ada"}
 
 
-def test_times_become_utc() -> None:
+def test_times_are_converted_to_utc() -> None:
     payload = changed(MemoryType.EPISODIC, "timeline.0.t", "2026-01-28T02:00:00.25+02:00")
     assert parse_payload(MemoryType.EPISODIC, payload)["timeline"][0]["t"] == "2026-01-28T00:00:00.250000Z"
 
 
-def test_a_timeline_is_put_in_order_and_equal_times_keep_theirs() -> None:
+def test_a_timeline_is_sorted_by_time_and_equal_times_keep_their_order() -> None:
     events = [
         {**EVENT, "t": "2026-01-28T00:00:01Z", "ref": "last"},
         {**EVENT, "ref": "first"},
@@ -216,7 +216,7 @@ def test_a_fact_may_have_any_object_but_null(value: Any) -> None:
     assert (found, type(found)) == (value, type(value))
 
 
-# What is refused ------------------------------------------------------------------------------------------------
+# Refused payloads -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("memory_type", "field"), [*REQUIRED, *NESTED_REQUIRED], ids=str)
@@ -237,11 +237,11 @@ def test_a_wrong_field_is_named(memory_type: MemoryType, field: str, value: Any)
 
 @TYPES
 @pytest.mark.parametrize("payload", [None, "text", 7, [], [{}]], ids=repr)
-def test_a_payload_is_an_object(memory_type: MemoryType, payload: Any) -> None:
+def test_a_payload_that_is_not_an_object_is_refused(memory_type: MemoryType, payload: Any) -> None:
     assert refused(memory_type, payload).path == ["payload"]
 
 
-def test_the_path_starts_where_the_caller_says() -> None:
+def test_the_error_path_starts_with_the_path_of_the_caller() -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_payload(MemoryType.ENTITY, {}, path=["captures", "3", "content"])
     assert caught.value.path == ["captures", "3", "content", "canonical_name"]
@@ -270,7 +270,7 @@ PLAN_CYCLES = [
 @pytest.mark.parametrize("ends", PLAN_CYCLES, ids=str)
 def test_a_plan_with_a_cycle_is_refused(ends: list[tuple[str, str]]) -> None:
     plan = {
-        **LEAST[MemoryType.PLAN_GRAPH],
+        **MINIMAL[MemoryType.PLAN_GRAPH],
         "nodes": [{"id": id_, "op": "x"} for id_ in "abc"],
         "edges": [{"from": start, "to": end, "kind": "control"} for start, end in ends],
     }
@@ -290,10 +290,10 @@ def test_a_plan_whose_steps_share_an_id_is_refused() -> None:
     assert "share an id" in refused(MemoryType.PLAN_GRAPH, changed(MemoryType.PLAN_GRAPH, "nodes.1.id", "a")).message
 
 
-def test_a_plan_may_be_empty_and_may_join_two_steps_twice() -> None:
+def test_a_plan_may_be_empty_and_may_have_parallel_edges() -> None:
     edges = [{"from": "a", "to": "b", "kind": kind} for kind in ("data", "control", "data")]
-    assert parse_payload(MemoryType.PLAN_GRAPH, {**LEAST[MemoryType.PLAN_GRAPH], "edges": edges})["edges"] == edges
-    empty = {**LEAST[MemoryType.PLAN_GRAPH], "nodes": [], "edges": []}
+    assert parse_payload(MemoryType.PLAN_GRAPH, {**MINIMAL[MemoryType.PLAN_GRAPH], "edges": edges})["edges"] == edges
+    empty = {**MINIMAL[MemoryType.PLAN_GRAPH], "nodes": [], "edges": []}
     assert parse_payload(MemoryType.PLAN_GRAPH, empty)["nodes"] == []
 
 
@@ -336,14 +336,14 @@ def test_a_tool_call_may_depend_on_one_of_another_record() -> None:
     ],
     ids=["NUL", "NUL in a key", "surrogate", "NaN", "-inf", "number as key", "set"],
 )
-def test_json_that_cannot_be_stored_is_refused_anywhere(memory_type: MemoryType, value: Any, word: str) -> None:
+def test_unstorable_json_is_refused_anywhere_in_a_payload(memory_type: MemoryType, value: Any, word: str) -> None:
     with pytest.raises(InvalidInput, match=word) as caught:
-        parse_payload(memory_type, {**LEAST[memory_type], "beyond": {"deep": [0, value]}})
+        parse_payload(memory_type, {**MINIMAL[memory_type], "beyond": {"deep": [0, value]}})
     assert caught.value.path == ["payload", "beyond", "deep", "1"]
 
 
-def test_nesting_ends_at_a_limit() -> None:
-    payload = LEAST[MemoryType.ENTITY]
+def test_nesting_over_the_limit_is_refused() -> None:
+    payload = MINIMAL[MemoryType.ENTITY]
     fits = {**payload, "beyond": deep(MAX_DEPTH - 1)}
     assert parse_payload(MemoryType.ENTITY, fits)["beyond"] == fits["beyond"]
     with pytest.raises(LimitExceeded, match="64 levels"):

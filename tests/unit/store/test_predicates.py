@@ -22,7 +22,7 @@ def test_the_inverse_of_the_inverse_is_the_predicate(predicate: str) -> None:
 
 @EXAMPLES
 @given(predicates)
-def test_either_name_leads_to_the_stored_direction(predicate: str) -> None:
+def test_both_names_of_a_predicate_give_the_stored_direction(predicate: str) -> None:
     assert stored_direction(predicate) == (predicate, False)
     assert stored_direction(inverse(predicate)) == (predicate, True)
 
@@ -38,7 +38,7 @@ def test_every_name_of_the_registry_can_be_stored(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("predicate", "backwards"),
+    ("predicate", "inverse_name"),
     [
         ("part_of", "has_part"),
         ("has_part", "part_of"),
@@ -47,8 +47,8 @@ def test_every_name_of_the_registry_can_be_stored(name: str) -> None:
         ("inverse_of:reviews", "reviews"),
     ],
 )
-def test_each_predicate_has_an_inverse_name(predicate: str, backwards: str) -> None:
-    assert inverse(predicate) == backwards
+def test_each_predicate_has_an_inverse_name(predicate: str, inverse_name: str) -> None:
+    assert inverse(predicate) == inverse_name
 
 
 @pytest.mark.parametrize("predicate", ["a", "a1", "a_b", "x" * 63])
@@ -59,7 +59,7 @@ def test_lower_case_words_joined_by_underscores_are_predicates(predicate: str) -
 @pytest.mark.parametrize(
     "predicate", ["", "A", "1a", "_a", "a-b", "a b", "é", "x" * 64, "a\n", "inverse_of:a", "a`]->() DETACH DELETE"]
 )
-def test_anything_else_is_refused(predicate: str) -> None:
+def test_an_invalid_predicate_is_refused(predicate: str) -> None:
     with pytest.raises(InvalidInput, match="is not a predicate") as caught:
         check_predicate(predicate, path=["edges", "0", "predicate"])
     assert caught.value.path == ["edges", "0", "predicate"]

@@ -1,4 +1,4 @@
-"""Export and import in the two forms of the RFC: lossless, and an invalid field is named."""
+"""Export and import in the two forms of the RFC: both are lossless, and an invalid field is named."""
 
 from __future__ import annotations
 
@@ -331,7 +331,7 @@ NORMATIVE_PLAN: Json = {
 
 
 def contains(whole: Any, part: Any) -> bool:
-    """Whether `whole` says everything that `part` says."""
+    """Whether `whole` has every field and value of `part`."""
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(name in whole and contains(whole[name], part[name]) for name in part)
     if isinstance(part, list):
@@ -339,25 +339,25 @@ def contains(whole: Any, part: Any) -> bool:
     return bool(whole == part)
 
 
-# There and back -------------------------------------------------------------------------------------------------
+# Round trips ----------------------------------------------------------------------------------------------------
 
 
 @TYPES
 def test_a_record_is_read_back_as_it_was_written_in_both_forms(memory_type: MemoryType) -> None:
     @EXAMPLES
     @given(exported(memory_type))
-    def there_and_back(whole: ExportedRecord) -> None:
+    def round_trip(whole: ExportedRecord) -> None:
         for to, from_ in ((to_appendix, from_appendix), (to_normative, from_normative)):
             document = written(to, whole)
             again = from_(json.loads(as_bytes(document)))
             assert again == from_(document) == whole
             assert as_bytes(written(to, again)) == as_bytes(document)
 
-    there_and_back()
+    round_trip()
 
 
 @TYPES
-def test_the_appendix_form_keeps_to_the_schemas_of_the_rfc(memory_type: MemoryType) -> None:
+def test_the_appendix_form_is_valid_by_the_schemas_of_the_rfc(memory_type: MemoryType) -> None:
     @FEWER
     @given(records(memory_type))
     def valid(record: MemoryRecord) -> None:
@@ -367,7 +367,7 @@ def test_the_appendix_form_keeps_to_the_schemas_of_the_rfc(memory_type: MemoryTy
 
 
 def test_the_schemas_refuse_what_the_rfc_refuses() -> None:
-    """Else the test above would pass with an empty schema."""
+    """Shows that the schemas are not empty, so that the test above proves something."""
     wrong = copy.deepcopy(SEMANTIC_EXAMPLE)
     wrong["lifecycle"]["decay"]["half_life_seconds"] = 0
     wrong["created_at"] = "yesterday"
@@ -380,7 +380,7 @@ def test_the_schemas_refuse_what_the_rfc_refuses() -> None:
 
 @FORMS
 def test_exporting_a_sparse_document_keeps_its_fields(to: To, from_: From) -> None:
-    """A foreign document leaves out what its form does not require; the defaults join what it says."""
+    """Optional fields may be missing from a document of another system; the export adds their defaults."""
     required = {"id", "type", "sensitivity", "confidence", "salience", "created_at", "provenance", "payload"}
     required |= {"updated_at", "lifecycle", "last_reinforced_at", "decay_profile"}
 
@@ -391,11 +391,11 @@ def test_exporting_a_sparse_document_keeps_its_fields(to: To, from_: From) -> No
         optional = sorted(document.keys() - required)
         for name in data.draw(st.lists(st.sampled_from(optional), unique=True)):
             del document[name]
-        told: list[Json] = document.get("relations") or document.get("relationships") or []
-        for holder in (document.get("lifecycle", {}), *told):
-            left_out = holder.keys() & {"s", "t0", "pinned", "deletion_policy", "id", "weight"}
+        linked: list[Json] = document.get("relations") or document.get("relationships") or []
+        for container in (document.get("lifecycle", {}), *linked):
+            left_out = container.keys() & {"s", "t0", "pinned", "deletion_policy", "id", "weight"}
             for name in data.draw(st.lists(st.sampled_from(sorted(left_out)), unique=True)) if left_out else ():
-                del holder[name]
+                del container[name]
         again = written(to, from_(document))
         assert contains(again, document)
         assert as_bytes(written(to, from_(again))) == as_bytes(again)
@@ -430,7 +430,7 @@ def test_the_competence_example_of_the_rfc_is_read() -> None:
     assert contains(written(to_appendix, whole), COMPETENCE_EXAMPLE)
 
 
-def test_a_plan_in_the_words_of_the_normative_block_is_read() -> None:
+def test_a_plan_in_the_form_of_the_normative_block_is_read() -> None:
     whole = from_normative(NORMATIVE_PLAN)
     record, payload = whole.record, whole.record.payload
     assert payload is not None
@@ -447,7 +447,7 @@ def test_a_plan_in_the_words_of_the_normative_block_is_read() -> None:
     assert contains(written(to_normative, whole), NORMATIVE_PLAN)
 
 
-# The words of the normative block ---------------------------------------------------------------------------------
+# The names of the normative block --------------------------------------------------------------------------------
 
 
 def normative(memory_type: MemoryType, payload: Json) -> Json:
@@ -530,9 +530,9 @@ def test_a_relation_is_the_same_when_exported_from_either_end() -> None:
 
 def test_a_relation_of_other_records_is_refused() -> None:
     whole = from_appendix({**SEMANTIC_EXAMPLE, "relations": [{"predicate": "uses", "target_id": str(UUID(int=1))}]})
-    stray = replace(whole.relations[0], source=UUID(int=2))
+    unrelated = replace(whole.relations[0], source=UUID(int=2))
     with pytest.raises(InvalidInput, match="does not start or end at"):
-        to_appendix(whole.record, [stray])
+        to_appendix(whole.record, [unrelated])
 
 
 def test_a_relation_under_its_inverse_name_is_refused() -> None:
@@ -542,7 +542,7 @@ def test_a_relation_under_its_inverse_name_is_refused() -> None:
 
 
 @FORMS
-def test_microseconds_survive_and_offsets_become_utc(to: To, from_: From) -> None:
+def test_microseconds_are_kept_and_offsets_are_converted_to_utc(to: To, from_: From) -> None:
     document = written(to, from_appendix(SEMANTIC_EXAMPLE))
     document["created_at"] = "2026-01-28T02:00:00.000001+02:00"
     again = written(to, from_(document))
@@ -550,18 +550,18 @@ def test_microseconds_survive_and_offsets_become_utc(to: To, from_: From) -> Non
 
 
 @FORMS
-def test_a_record_that_was_never_reinforced_stays_so(to: To, from_: From) -> None:
+def test_a_record_that_was_never_reinforced_is_read_back_as_such(to: To, from_: From) -> None:
     whole = from_appendix(SEMANTIC_EXAMPLE)
     assert whole.record.lifecycle is not None
     record = replace(whole.record, lifecycle=replace(whole.record.lifecycle, last_reinforced_at=None))
     document = to(record)
     assert from_(document).record == record
-    holder = document if to is to_normative else document["lifecycle"]
-    holder["last_reinforced_at"] = "2026-01-29T00:00:00Z"
+    container = document if to is to_normative else document["lifecycle"]
+    container["last_reinforced_at"] = "2026-01-29T00:00:00Z"
     assert refused(from_, document)[-1] == "last_reinforced_at"
 
 
-def test_fractions_of_seconds_are_exported_beside_the_whole_ones() -> None:
+def test_fractions_of_seconds_are_exported_in_additional_fields() -> None:
     whole = from_appendix(SEMANTIC_EXAMPLE)
     assert whole.record.lifecycle is not None
     decay = replace(whole.record.lifecycle.decay, half_life_s=1.25, max_age_s=9.75)
@@ -582,16 +582,16 @@ def test_fractions_of_seconds_are_exported_beside_the_whole_ones() -> None:
         ({}, RecordState.ACTIVE),
     ],
 )
-def test_a_fact_without_a_state_takes_that_of_its_revision(revision: Json, state: RecordState) -> None:
+def test_a_fact_without_a_state_has_the_state_of_its_revision(revision: Json, state: RecordState) -> None:
     payload = {**SEMANTIC_EXAMPLE["payload"], "revision": revision}
     assert from_appendix({**SEMANTIC_EXAMPLE, "payload": payload}).record.state is state
 
 
-# What is refused ------------------------------------------------------------------------------------------------
+# Refused documents ----------------------------------------------------------------------------------------------
 
 
 def refused(from_: From, document: Any) -> list[str]:
-    """The path that the error names, which its message names too."""
+    """Return the path of the InvalidInput raised, after checking that its message contains the path."""
     with pytest.raises(InvalidInput) as caught:
         from_(document)
     assert caught.value.path is not None
@@ -602,13 +602,13 @@ def refused(from_: From, document: Any) -> list[str]:
 def changed(document: Json, path: str, value: Any) -> Json:
     document = copy.deepcopy(document)
     *steps, last = path.split(".")
-    holder: Any = document
+    container: Any = document
     for step in steps:
-        holder = holder[int(step)] if isinstance(holder, list) else holder[step]
+        container = container[int(step)] if isinstance(container, list) else container[step]
     if value is ...:
-        del holder[last]
+        del container[last]
     else:
-        holder[int(last) if isinstance(holder, list) else last] = value
+        container[int(last) if isinstance(container, list) else last] = value
     return document
 
 
@@ -742,11 +742,11 @@ def test_a_key_that_a_record_cannot_store_is_refused(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["colour", "updatedAt", "decay_profile.colour", "relationships.0.colour"])
-def test_the_normative_form_refuses_unknown_keys_too(path: str) -> None:
+def test_the_normative_form_refuses_a_key_that_a_record_cannot_store(path: str) -> None:
     assert refused(from_normative, changed(NORMATIVE, path, "red")) == path.split(".")
 
 
-def test_further_keys_of_sources_and_payloads_are_kept() -> None:
+def test_unknown_keys_of_sources_and_payloads_are_kept() -> None:
     document = changed(changed(APPENDIX, "provenance.sources.0.page", 7), "payload.colour", "red")
     whole = from_appendix(document)
     assert as_bytes(written(to_appendix, whole)) == as_bytes(document)

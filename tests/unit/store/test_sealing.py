@@ -1,4 +1,4 @@
-"""An envelope opens for its own row only, and a master key unwraps only the keys that it wrapped."""
+"""Envelopes decrypt only for their own row, and master keys unwrap only the keys that they wrapped."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_opened_content_equals_sealed_content(
 
 
 @given(st.binary(max_size=60), st.data())
-def test_no_bit_of_an_envelope_can_be_changed(content: bytes, data: st.DataObject) -> None:
+def test_an_envelope_with_a_changed_bit_does_not_open(content: bytes, data: st.DataObject) -> None:
     id_ = UUID(int=7)
     blob = seal(KEY, content, key_id=3, tenant=1, id_=id_, purpose="record")
     bit = data.draw(st.integers(0, len(blob) * 8 - 1))
@@ -52,7 +52,7 @@ def test_no_bit_of_an_envelope_can_be_changed(content: bytes, data: st.DataObjec
 
 
 @given(st.binary(max_size=60), st.data())
-def test_no_part_of_an_envelope_can_be_left_out(content: bytes, data: st.DataObject) -> None:
+def test_a_truncated_envelope_does_not_open(content: bytes, data: st.DataObject) -> None:
     blob = seal(KEY, content, key_id=3, tenant=1, id_=UUID(int=7), purpose="record")
     length = data.draw(st.integers(0, len(blob) - 1))
     with pytest.raises(StratagraphError, match="sealed content"):
@@ -77,13 +77,13 @@ def test_an_envelope_opens_only_for_its_tenant_its_row_and_its_purpose(
             open_sealed(KEY, blob, tenant=tenant, id_=id_, purpose=purpose)
 
 
-def test_the_same_content_never_makes_the_same_envelope() -> None:
+def test_sealing_the_same_content_again_makes_a_different_envelope() -> None:
     blobs = {seal(KEY, b"x", key_id=1, tenant=1, id_=UUID(int=1), purpose="record") for _ in range(200)}
     assert len(blobs) == 200
 
 
 @given(st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32))
-async def test_a_master_key_opens_what_it_wrapped_and_no_other_does(first: bytes, second: bytes, key: bytes) -> None:
+async def test_a_key_is_unwrapped_only_by_the_master_key_that_wrapped_it(first: bytes, second: bytes, key: bytes) -> None:
     one, other = LocalMasterKey(first), LocalMasterKey(second)
     wrapped = await one.wrap(key)
     assert await one.unwrap(wrapped) == key
@@ -94,7 +94,7 @@ async def test_a_master_key_opens_what_it_wrapped_and_no_other_does(first: bytes
             await other.unwrap(wrapped)
 
 
-async def test_a_master_key_as_text_is_what_generate_prints() -> None:
+async def test_the_output_of_generate_is_read_as_a_master_key() -> None:
     text = generate()
     wrapped = await from_text(text, where="X").wrap(bytes(32))
     assert await from_text(f"{text}\n", where="X").unwrap(wrapped) == bytes(32)
@@ -108,7 +108,7 @@ def test_an_invalid_master_key_is_refused_and_not_repeated(text: str) -> None:
     assert not text or text not in caught.value.message
 
 
-def test_a_key_file_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
+def test_a_key_file_is_created_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "master.key"
     make_file(path)
     first = path.read_text()
@@ -122,9 +122,9 @@ def test_a_key_file_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
 
 
 class Refusing:
-    """A key management service that is away."""
+    """A key management service that cannot be reached."""
 
-    name = "kms:away"
+    name = "kms:unreachable"
 
     async def wrap(self, key: bytes) -> bytes:
         raise TimeoutError(f"no answer; sent {key!r}")
@@ -142,21 +142,21 @@ async def test_an_exception_of_a_hook_becomes_an_error_that_names_the_hook_and_n
 ) -> None:
     import types
 
-    module = types.ModuleType("away_kms")
+    module = types.ModuleType("unreachable_kms")
     module.factory = refusing  # type: ignore[attr-defined]
     module.nothing = dict  # type: ignore[attr-defined]
-    monkeypatch.setitem(__import__("sys").modules, "away_kms", module)
-    hook = from_hook("away_kms:factory", where="STRATAGRAPH_MASTER_KEY_HOOK")
-    with pytest.raises(StoreUnavailable, match=r"kms:away could not wrap a key \(TimeoutError\)") as caught:
+    monkeypatch.setitem(__import__("sys").modules, "unreachable_kms", module)
+    hook = from_hook("unreachable_kms:factory", where="STRATAGRAPH_MASTER_KEY_HOOK")
+    with pytest.raises(StoreUnavailable, match=r"kms:unreachable could not wrap a key \(TimeoutError\)") as caught:
         await hook.wrap(b"very secret")
     assert "secret" not in caught.value.message
     with pytest.raises(Misconfigured, match="a key of 3 bytes"):
         await hook.unwrap(b"abcdef")
-    for wrong, says in (
-        ("away_kms:nothing", "lacks name"),
-        ("away_kms:missing", "AttributeError"),
+    for wrong, expected in (
+        ("unreachable_kms:nothing", "lacks name"),
+        ("unreachable_kms:missing", "AttributeError"),
         ("no_such_kms:x", "ModuleNotFoundError"),
         ("nonsense", "module:factory"),
     ):
-        with pytest.raises(Misconfigured, match=says):
+        with pytest.raises(Misconfigured, match=expected):
             from_hook(wrong, where="STRATAGRAPH_MASTER_KEY_HOOK")

@@ -23,7 +23,7 @@ trusts = st.builds(
     ceiling=st.sampled_from(Sensitivity),
     scopes=st.none() | scope_sets,
 )
-wishes = st.tuples(
+requests = st.tuples(
     st.none() | st.frozensets(st.sampled_from((*SCOPES, UNSCOPED))), st.none() | st.sampled_from(Sensitivity)
 )
 
@@ -40,41 +40,41 @@ def trust(
     )
 
 
-def sights(of: Trust) -> dict[tuple[str, Sensitivity], int]:
+def visibilities(of: Trust) -> dict[tuple[str, Sensitivity], int]:
     return {
         (scope, sensitivity): AMOUNT[of.visibility(scope=scope, sensitivity=sensitivity)]
-        for scope in (*SCOPES, UNSCOPED, "user:nobody")
+        for scope in (*SCOPES, UNSCOPED, "user:unknown")
         for sensitivity in Sensitivity
     }
 
 
-def narrowed(of: Trust, wish: tuple[frozenset[str] | None, Sensitivity | None]) -> Trust | None:
+def narrowed(of: Trust, request: tuple[frozenset[str] | None, Sensitivity | None]) -> Trust | None:
     try:
-        return of.narrowed(scopes=wish[0], ceiling=wish[1])
+        return of.narrowed(scopes=request[0], ceiling=request[1])
     except Forbidden:
         return None
 
 
 @EXAMPLES
-@given(trusts, wishes)
-def test_narrowing_never_shows_more(of: Trust, wish: tuple[frozenset[str] | None, Sensitivity | None]) -> None:
-    less = narrowed(of, wish)
+@given(trusts, requests)
+def test_narrowing_never_increases_visibility(of: Trust, request: tuple[frozenset[str] | None, Sensitivity | None]) -> None:
+    less = narrowed(of, request)
     if less is None:
-        beyond_ceiling = wish[1] is not None and wish[1] > of.ceiling
-        beyond_scopes = of.scopes is not None and not (wish[0] or frozenset()) - {UNSCOPED} <= of.scopes
+        beyond_ceiling = request[1] is not None and request[1] > of.ceiling
+        beyond_scopes = of.scopes is not None and not (request[0] or frozenset()) - {UNSCOPED} <= of.scopes
         assert beyond_ceiling or beyond_scopes
         return
-    before, now = sights(of), sights(less)
+    before, now = visibilities(of), visibilities(less)
     assert all(now[seen] <= before[seen] for seen in before)
     assert (less.tenant, less.actor, less.access) == (of.tenant, of.actor, of.access)
 
 
 @EXAMPLES
-@given(trusts, wishes, st.none() | st.sampled_from((*SCOPES, UNSCOPED)), st.sampled_from(Sensitivity))
-def test_narrowing_never_lets_write_more(
-    of: Trust, wish: tuple[frozenset[str] | None, Sensitivity | None], scope: str | None, sensitivity: Sensitivity
+@given(trusts, requests, st.none() | st.sampled_from((*SCOPES, UNSCOPED)), st.sampled_from(Sensitivity))
+def test_narrowing_never_allows_more_writes(
+    of: Trust, request: tuple[frozenset[str] | None, Sensitivity | None], scope: str | None, sensitivity: Sensitivity
 ) -> None:
-    less = narrowed(of, wish)
+    less = narrowed(of, request)
     if less is None:
         return
     try:
@@ -95,7 +95,7 @@ def test_narrowing_to_the_whole_credential_changes_nothing(of: Trust) -> None:
 @pytest.mark.parametrize("ceiling", Sensitivity, ids=lambda level: level.label)
 @pytest.mark.parametrize("sensitivity", Sensitivity, ids=lambda level: level.label)
 @pytest.mark.parametrize("scope", ["user:a", UNSCOPED])
-def test_the_ceiling_shows_whole_below_and_at_it_and_redacted_one_above(
+def test_records_are_full_up_to_the_ceiling_and_redacted_one_level_above(
     ceiling: Sensitivity, sensitivity: Sensitivity, scope: str
 ) -> None:
     expected = {0: Visibility.FULL, 1: Visibility.REDACTED}.get(max(0, sensitivity - ceiling), Visibility.NONE)
@@ -123,7 +123,7 @@ def test_scopes_match_exactly_and_unscoped_is_always_visible(
     assert trust(scopes).visibility(scope=scope, sensitivity=Sensitivity.LOW) is expected
 
 
-def test_another_scope_is_invisible_however_public() -> None:
+def test_another_scope_is_invisible_even_if_its_record_is_public() -> None:
     assert (
         trust({"user:a"}, ceiling=Sensitivity.HYPER).visibility(scope="user:b", sensitivity=Sensitivity.PUBLIC)
         is Visibility.NONE
@@ -144,7 +144,7 @@ def test_a_scope_beyond_the_credential_is_refused_and_not_named() -> None:
     assert "user:b" not in caught.value.message
 
 
-def test_unscoped_records_need_not_be_asked_for() -> None:
+def test_unscoped_records_are_visible_without_being_requested() -> None:
     less = trust({"user:a", "user:b"}).narrowed(scopes=["user:a", UNSCOPED])
     assert less.scopes == frozenset({"user:a"})
     assert less.visibility(scope=UNSCOPED, sensitivity=Sensitivity.LOW) is Visibility.FULL
@@ -161,7 +161,7 @@ def test_unscoped_records_need_not_be_asked_for() -> None:
         ({"user:a", "user:b"}, "user:b", "user:b"),
     ],
 )
-def test_a_write_goes_to(scopes: set[str] | None, asked: str | None, written: str) -> None:
+def test_the_scope_of_a_write(scopes: set[str] | None, asked: str | None, written: str) -> None:
     assert trust(scopes).scope_for_write(asked) == written
 
 
@@ -169,7 +169,7 @@ def test_a_write_goes_to(scopes: set[str] | None, asked: str | None, written: st
     ("scopes", "asked"),
     [({"user:a"}, "user:b"), ({"user:a"}, UNSCOPED), ({"user:a", "user:b"}, UNSCOPED), (set(), "user:a")],
 )
-def test_a_write_beyond_the_scopes_is_refused(scopes: set[str], asked: str) -> None:
+def test_a_write_outside_the_scopes_is_refused(scopes: set[str], asked: str) -> None:
     with pytest.raises(Forbidden) as caught:
         trust(scopes).scope_for_write(asked)
     assert caught.value.path == ["scope"]
@@ -196,7 +196,7 @@ def test_the_default_sensitivity_is_the_lower_of_low_and_the_ceiling(
 
 
 @pytest.mark.parametrize("ceiling", list(Sensitivity)[:-1], ids=lambda level: level.label)
-def test_a_write_reaches_the_ceiling_and_not_one_above(ceiling: Sensitivity) -> None:
+def test_a_write_at_the_ceiling_is_allowed_and_one_level_above_refused(ceiling: Sensitivity) -> None:
     assert trust(ceiling=ceiling).sensitivity_for_write(ceiling) is ceiling
     with pytest.raises(Forbidden) as caught:
         trust(ceiling=ceiling).sensitivity_for_write(Sensitivity(ceiling + 1))
@@ -214,7 +214,7 @@ def test_access_includes_all_lower_access(held: Access, needed: Access) -> None:
             trust(access=held).require(needed)
 
 
-def test_scope_and_sensitivity_make_one_distinct_number() -> None:
+def test_the_acl_number_is_distinct_and_ordered_by_scope_and_sensitivity() -> None:
     pairs = [(scope, int(sensitivity)) for scope in range(1, 50) for sensitivity in Sensitivity]
     numbers = [acl(*pair) for pair in pairs]
     assert len(set(numbers)) == len(pairs)

@@ -1,4 +1,4 @@
-"""Terms of texts: keyed, folded and bounded, and exactly BM25 together with a query."""
+"""Terms of texts: keyed, case-folded and bounded in number; the inner product with a query is BM25."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ sentences = st.lists(st.sampled_from(VOCABULARY), max_size=30).map(" ".join)
 
 
 def weights(vector: str) -> dict[int, float]:
-    """A sparsevec in text form, read back."""
+    """Parse the text form of a sparsevec."""
     entries, dimensions = vector.removeprefix("{").split("}/")
     assert int(dimensions) == DIMENSIONS
     return {
@@ -78,7 +78,7 @@ def test_stop_words_are_dropped_in_any_case(word: str) -> None:
 
 @EXAMPLES
 @given(sentences)
-def test_case_does_not_matter(text: str) -> None:
+def test_lexemes_ignore_case(text: str) -> None:
     words = [word for word in text.split() if word != "記憶"]
     assert lexemes(" ".join(words).upper()) == lexemes(" ".join(words).lower())
 
@@ -86,16 +86,16 @@ def test_case_does_not_matter(text: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"), [("naïve", "naive"), ("e\u0301te\u0301", "ete"), ("ﬁle", "file"), ("Ａ１", "A1")]
 )
-def test_accents_and_character_forms_do_not_matter(one: str, other: str) -> None:
+def test_lexemes_ignore_accents_and_character_forms(one: str, other: str) -> None:
     assert [word for word in lexemes(one) if word[0] != "="] == [word for word in lexemes(other) if word[0] != "="]
 
 
 @pytest.mark.parametrize("identifier", ["pkg/auth", "user@host", "c#", "a:b", "x_y", "GH-1234", "v1", "fooBar"])
-def test_an_identifier_is_found_whole_and_apart_from_its_words(identifier: str) -> None:
+def test_an_identifier_is_a_lexeme_in_addition_to_its_words(identifier: str) -> None:
     assert "=" + identifier.casefold() in lexemes(f"see {identifier} please")
 
 
-def test_a_plain_word_is_no_identifier() -> None:
+def test_a_plain_word_is_not_an_identifier() -> None:
     assert not [word for word in lexemes("Deploy the build cache") if word.startswith("=")]
 
 
@@ -136,7 +136,7 @@ def test_numbers_ascend_are_distinct_and_within_the_dimensions(body: str, summar
     assert all(0 < impact < K1 + 1 for impact in terms.impacts)
 
 
-def test_a_record_has_a_bounded_number_of_terms_and_keeps_the_most_frequent() -> None:
+def test_a_record_keeps_a_bounded_number_of_its_most_frequent_terms() -> None:
     rare = " ".join(f"w{position}x" for position in range(MAX_TERMS))
     terms = record_terms(KEY, f"{rare} common common")
     assert len(terms.numbers) == MAX_TERMS
@@ -151,14 +151,14 @@ def test_a_query_has_at_most_64_terms_in_order_of_appearance() -> None:
     assert len(set(numbers)) == 64
 
 
-def test_the_vector_is_written_as_pgvector_reads_it() -> None:
+def test_a_vector_has_the_text_form_of_pgvector() -> None:
     assert sparsevec([(1, 0.5), (7, 2.0), (10, 1 / 3)]) == "{1:0.5,7:2,10:0.333333}/1000000000"
     assert sparsevec([]) == "{}/1000000000"
 
 
 @EXAMPLES
 @given(sentences)
-def test_the_vector_of_a_record_has_its_terms(text: str) -> None:
+def test_the_vector_of_a_record_has_its_terms_and_impacts(text: str) -> None:
     terms = record_terms(KEY, text)
     assert weights(terms.as_sparsevec()) == pytest.approx(
         dict(zip(terms.numbers, terms.impacts, strict=True)), rel=1e-5
@@ -169,7 +169,7 @@ def test_the_vector_of_a_record_has_its_terms(text: str) -> None:
 
 
 def bm25(query: str, document: str, corpus: list[str]) -> float:
-    """The textbook's formula (Robertson and Zaragoza, with Lucene's idf), word by word."""
+    """BM25 as in Robertson and Zaragoza (2009), with the idf of Lucene, computed word by word."""
     counted = Counter(lexemes(document))
     length = max(1, sum(counted.values()))
     score = 0.0
@@ -194,7 +194,7 @@ def test_the_inner_product_of_query_and_record_is_bm25(query: str, corpus: list[
         assert product == pytest.approx(bm25(query, document, corpus), rel=1e-4, abs=1e-9)
 
 
-def test_a_word_of_the_summary_counts_as_several_of_the_body() -> None:
+def test_a_word_of_the_summary_counts_as_several_words_of_the_body() -> None:
     body = " ".join(["cache"] * (1 + SUMMARY_BOOST))
     boosted = record_terms(KEY, "cache", "cache").impacts[0]
     assert boosted > record_terms(KEY, "cache").impacts[0]
@@ -204,7 +204,7 @@ def test_a_word_of_the_summary_counts_as_several_of_the_body() -> None:
 
 
 @pytest.mark.parametrize("documents", [1, 10, 10**6])
-def test_rarity_falls_with_frequency_and_is_never_negative(documents: int) -> None:
+def test_idf_decreases_with_frequency_and_is_positive(documents: int) -> None:
     values = [idf(documents, frequency) for frequency in (1, 2, documents // 2, documents, 2 * documents)]
     assert all(value > 0 for value in values)
     assert idf(documents, 1) >= idf(documents, documents)

@@ -110,7 +110,7 @@ def _erase(request: Erase, tenant: str, yes: bool, json: bool) -> None:
 
     found = with_runtime(look)
     if not json:
-        people.print(f"Erasing this {request.kind.label} erases {_records(found)} records:", _counts(found))
+        people.print(f"This erases {_records(found)} records:", _counts(found))
     if not yes:
         typer.confirm("This cannot be undone. Erase them?", abort=True)
 

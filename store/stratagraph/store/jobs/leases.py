@@ -95,6 +95,11 @@ class JobLeases:
         async with self._database.background(Role.JOBS) as connection:
             await run(connection, "fail_job", name=name, owner=self._owner, error=error, pause_s=pause_s)
 
+    async def release(self, name: str) -> None:
+        """Release the lease of a job whose run was stopped, so that another server can claim it at once."""
+        async with self._database.background(Role.JOBS) as connection:
+            await run(connection, "release_job", name=name, owner=self._owner)
+
     async def states(self) -> list[JobState]:
         """Return all jobs by name."""
         async with self._database.background(Role.JOBS) as connection:

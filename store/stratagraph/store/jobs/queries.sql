@@ -58,10 +58,14 @@ SELECT extract(epoch FROM greatest(next_run_at, lease_until) - clock_timestamp()
 FROM job WHERE name = :name
 
 -- register_jobs --
--- Insert a row for each job that has none, due as the application's start says; known jobs keep their schedule.
+-- Insert a row for each job that has none, due at once; known jobs keep their schedule.
 INSERT INTO job (name, next_run_at)
 SELECT name, clock_timestamp() FROM unnest(CAST(:names AS text[])) AS name
 ON CONFLICT (name) DO NOTHING
+
+-- release_job --
+-- Release the lease of a job whose run was stopped; the job stays due.
+UPDATE job SET lease_until = '-infinity' WHERE name = :name AND owner = :owner
 
 -- renew_job --
 -- Extend the lease of a running job; no row if another server has taken it.
