@@ -146,11 +146,15 @@ async def test_an_artifact_is_readable_by_callers_who_may_read_its_record(databa
                 got = await http.get(f"{url}/{URI}", headers=reader)
                 assert got.status_code == status, (scope, level)
             assert (await http.get(f"{url}/{URI}", headers=stranger)).status_code == 404
-            assert (await http.put(url, content=DATA, headers=stranger)).status_code == 201  # answered as a first upload
+            assert (
+                await http.put(url, content=DATA, headers=stranger)
+            ).status_code == 201  # answered as a first upload
             assert len(stored_files(service)) == 2
 
 
-async def test_artifacts_are_uploaded_and_downloaded_from_the_command_line(client: Client, service: Service, tmp_path: Path) -> None:
+async def test_artifacts_are_uploaded_and_downloaded_from_the_command_line(
+    client: Client, service: Service, tmp_path: Path
+) -> None:
     source, target = tmp_path / "report.txt", tmp_path / "copy.txt"
     source.write_bytes(DATA)
     status, out, err = await run_command("artifact", "put", str(source), "--json", env=service.environment)

@@ -22,7 +22,9 @@ async def capture(client: Client, object_: str) -> str:
     return id_
 
 
-async def test_audit_verify_accepts_an_intact_audit_and_reports_tampering(service: Service, client: Client, database_url: str) -> None:
+async def test_audit_verify_accepts_an_intact_audit_and_reports_tampering(
+    service: Service, client: Client, database_url: str
+) -> None:
     async def verify(*options: str) -> tuple[int, dict[str, Any]]:
         status, out, err = await run_command("audit", "verify", "--json", *options, env=service.environment)
         assert err == ""
@@ -40,11 +42,15 @@ async def test_audit_verify_accepts_an_intact_audit_and_reports_tampering(servic
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("UPDATE audit SET actor = 'nobody' WHERE id = %s AND seq = 1", [first])
         connection.execute("SET session_replication_role = replica")
-        connection.execute("DELETE FROM record WHERE id = %s", [second])  # the audit entries of a deleted record are kept
+        connection.execute(
+            "DELETE FROM record WHERE id = %s", [second]
+        )  # the audit entries of a deleted record are kept
         connection.execute("UPDATE audit_note SET rationale = 'x' WHERE id = %s", [second])
     status, found = await verify()
     assert (status, found["whole"], found["faults"]) == (1, False, 2)
-    reported = {(problem["tenant"], problem["record"], problem["seq"], problem["kind"]) for problem in found["problems"]}
+    reported = {
+        (problem["tenant"], problem["record"], problem["seq"], problem["kind"]) for problem in found["problems"]
+    }
     assert reported == {("default", first, 1, "link"), ("default", second, 1, "note")}
     status, out, _ = await run_process("audit", "verify", env={**service.environment, "COLUMNS": "200"})
     assert status == 1

@@ -77,7 +77,9 @@ async def test_erase_refuses_a_lesser_credential_and_revokes_those_of_an_erased_
     assert "errors" in refused
 
 
-async def test_the_erase_command_shows_what_will_be_deleted_and_asks_to_confirm(client: Client, service: Service) -> None:
+async def test_the_erase_command_shows_what_will_be_deleted_and_asks_to_confirm(
+    client: Client, service: Service
+) -> None:
     env = service.environment
     id_ = await remember(client, "Zorblax was here", scope="project:a")
     await remember(client, "so was Quux", scope="project:a")

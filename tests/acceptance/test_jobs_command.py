@@ -26,7 +26,7 @@ async def report(client: Client) -> dict[str, Any]:
     return found
 
 
-async def test_jobs_run_by_themselves_and_are_listed(service: Service, client: Client) -> None:
+async def test_jobs_run_on_schedule_and_are_listed(service: Service, client: Client) -> None:
     async def all_ran() -> bool:
         return {one["name"] for one in await jobs(service, "list") if one["runs"]} == JOBS
 
@@ -64,7 +64,7 @@ async def test_a_row_that_is_set_aside_is_listed_and_reported(
     assert id_ in out
 
 
-async def test_an_unknown_job_is_refused_with_the_names_there_are(service: Service) -> None:
+async def test_an_unknown_job_is_refused_with_the_known_names(service: Service) -> None:
     error = await jobs(service, "run", "prnue", status=1)
     assert "there is no job 'prnue'" in error
     assert "prune" in error

@@ -265,7 +265,9 @@ def data_directory(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path / "data"
 
 
-async def test_a_master_key_file_is_created_rotated_and_reported_when_missing(data_directory: Path, tmp_path: Path) -> None:
+async def test_a_master_key_file_is_created_rotated_and_reported_when_missing(
+    data_directory: Path, tmp_path: Path
+) -> None:
     env = environment(data_dir=str(data_directory))
     status, out, err = await run_command("keys", "list", "--json", env=env)
     assert (status, json.loads(out)) == (0, []), err
@@ -360,9 +362,7 @@ async def test_a_key_management_hook_wraps_the_keys(database_url: str, tmp_path:
     assert "hello" in out
 
 
-async def test_an_external_database_needs_a_master_key_or_encryption_off(
-    database_url: str, tmp_path: Path
-) -> None:
+async def test_an_external_database_needs_a_master_key_or_encryption_off(database_url: str, tmp_path: Path) -> None:
     env = environment(database_url=database_url, data_dir=str(tmp_path))
     key = base64.b64encode(bytes(32)).decode()
     cases = [

@@ -52,7 +52,9 @@ async def refused(client: Client, token: str | None) -> tuple[int, str, str]:
     return answer.status_code, error["extensions"]["code"], error["message"]
 
 
-async def test_a_token_grants_what_its_claims_say_and_a_request_cannot_widen_it(guarded: Service, issuer: Issuer) -> None:
+async def test_a_token_grants_what_its_claims_say_and_a_request_cannot_widen_it(
+    guarded: Service, issuer: Issuer
+) -> None:
     assert guarded.url is not None
     writer = issuer.token(sub="writer", role="write", stratagraph_ceiling="high", stratagraph_scopes="*")
     reader = issuer.token(sub="reader", stratagraph_ceiling="low", stratagraph_scopes=["project:b"])
@@ -106,7 +108,11 @@ async def test_a_token_grants_what_its_claims_say_and_a_request_cannot_widen_it(
             (scoped, event("project:a"), "FORBIDDEN"),
             (scoped, event(""), "FORBIDDEN"),
             (scoped, event("project:b", "MEDIUM"), "FORBIDDEN"),
-            (issuer.token(role="write", stratagraph_scopes="a"), event(), "FORBIDDEN"),  # its ceiling is the default, public
+            (
+                issuer.token(role="write", stratagraph_scopes="a"),
+                event(),
+                "FORBIDDEN",
+            ),  # its ceiling is the default, public
             (issuer.token(role="write"), event(sensitivity="PUBLIC"), "INVALID_INPUT"),  # it has no scope
         ):
             answer = await client.data(CAPTURE, token, input=request)
@@ -115,7 +121,9 @@ async def test_a_token_grants_what_its_claims_say_and_a_request_cannot_widen_it(
         assert made["captureMemory"]["primaryRecord"]["scope"] == "project:b"
 
 
-async def test_every_refused_token_gets_the_same_answer_and_api_keys_still_work(guarded: Service, issuer: Issuer) -> None:
+async def test_every_refused_token_gets_the_same_answer_and_api_keys_still_work(
+    guarded: Service, issuer: Issuer
+) -> None:
     assert guarded.url is not None
     status, out, err = await run_command("token", "create", "robot", "--json", env=guarded.environment)
     assert status == 0, err

@@ -44,7 +44,7 @@ async def revise(client: Client, name: str, **given: Any) -> dict[str, Any]:
     return found
 
 
-async def test_every_kind_of_revision_of_a_fact(client: Client) -> None:
+async def test_a_fact_is_superseded_contested_merged_and_deleted(client: Client) -> None:
     evidence = [{"source_type": "human", "source_id": "ticket-7"}]
     first = await fact(client, "Acme")
     refused = await revise(client, "supersede", recordId=first, payload=payload("Beta"))

@@ -43,11 +43,14 @@ class BatchSize:
         self.now = FIRST_BATCH
 
     def failed(self) -> None:
-        """Halve the size: the transaction may have been too large."""
+        """Halve the size, down to MIN_BATCH, after a transaction failed: it may have been too large."""
         self.now = max(MIN_BATCH, self.now // 2)
 
     def took(self, seconds: float, changes: int) -> None:
-        """Adapt the size to a transaction that took `seconds` for `changes`."""
+        """Adapt the size after a transaction that took `seconds` to write `changes` changes.
+
+        It shrinks, to half at most, after more than LONG_S, and doubles after a full transaction of less than SHORT_S.
+        """
         if seconds > LONG_S:
             self.now = max(MIN_BATCH, int(self.now * max(0.5, LONG_S / seconds)))
         elif seconds < SHORT_S and changes >= self.now:
@@ -56,7 +59,10 @@ class BatchSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeBatch:
-    """Changes, and their rows as they were read. The row of a change is deleted if it is not in `rows`."""
+    """Changes, and the rows that they name as read from Postgres.
+
+    A change whose row is not in `rows` deletes that row from the mirror.
+    """
 
     changes: Sequence[LoggedChange]
     rows: Mapping[Kind, Sequence[Mapping[str, Any]]]
@@ -83,12 +89,15 @@ class Applier:
         self._may_have_dead_letters = False  # in this worker's shards; other workers add those of theirs
 
     async def refresh(self) -> None:
-        """Read the generations that rows carry now, and whether there are dead letters."""
+        """Read from Postgres the generation numbers that later writes give to rows, and whether dead letters exist."""
         self.numbers = await self._generations.numbers()
         self._may_have_dead_letters = bool(await self._dead_letters.list(limit=1))
 
     async def read(self, changes: Sequence[LoggedChange]) -> ChangeBatch:
-        """Read the rows of changes as they are now; of several changes of a row, the newest is kept."""
+        """Read the rows that `changes` name, as they are in Postgres now.
+
+        Of several changes of one row, the batch has only the newest.
+        """
         newest: dict[tuple[int, Kind, object], LoggedChange] = {}
         for change in changes:
             key = (change.tenant, change.kind, change.id)
@@ -106,10 +115,11 @@ class Applier:
         checkpoint: Checkpoint | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Write a batch and how far it reaches, and return the number of changes that became dead letters.
+        """Write a batch to the mirror and return the number of its changes that Neo4j refused.
 
-        `keys` are the checkpoints to lock. Raises MirrorUnavailable if Neo4j cannot be written at present, whatever the
-        changes. Repeating a write changes nothing.
+        Refused changes are stored as dead letters and the others are written. `keys` are the keys of the checkpoints to
+        lock; `checkpoint` is their new value, `progress` that of a rebuild, each stored with the batch. Raises
+        MirrorUnavailable if Neo4j cannot be written at present, whatever the changes. Repeating a write changes nothing.
         """
         try:
             began = time.monotonic()
@@ -170,7 +180,11 @@ class Applier:
             refused.any_accepted = True
 
     async def retry_dead_letters(self, keys: tuple[str, ...]) -> int:
-        """Retry the dead letters that are due, and return how many were written."""
+        """Retry the dead letters that are due; return the number of those written, which are deleted.
+
+        One that Neo4j refuses again is kept and retried later. `keys` are the keys of the checkpoints to lock. Raises
+        MirrorUnavailable if Neo4j cannot be written at present.
+        """
         written = 0
         for change in await self._dead_letters.fetch_due():
             try:

@@ -19,7 +19,11 @@ from stratagraph.store.model.errors import MirrorUnavailable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """How far the mirror has applied one cursor's shards, in which incarnation, and for which generation."""
+    """A position in the feed up to which the mirror has applied one cursor's shards.
+
+    `snapshot` and its `nonce` name the position, `incarnation` the database it belongs to, and `generation` is that of
+    the rows written.
+    """
 
     snapshot: int
     nonce: UUID
@@ -29,7 +33,10 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a generation has been written. The next page of `kind` begins after `position`; None: no page is left."""
+    """How far a rebuild has written its generation: `done` rows so far.
+
+    The next page of `kind` begins after `position`; None means that all pages of this kind are written.
+    """
 
     generation: int
     kind: Kind
@@ -39,19 +46,19 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointLock:
-    """The checkpoints that a transaction locks, and the generations that its rows carry."""
+    """The keys of the checkpoints that a transaction locks, and the generation numbers in the rows that it writes."""
 
     keys: tuple[str, ...]
     numbers: GenerationNumbers
 
 
 class GenerationChanged(Exception):
-    """A newer generation has begun than the one that the rows to be written carry."""
+    """The rows to be written have an older generation number than the mirror; read the numbers and convert them again."""
 
 
 @dataclass(slots=True, kw_only=True)
 class MirrorBatch:
-    """The changes of one transaction.
+    """The changes that one Neo4j transaction writes.
 
     Relations and their deletions are grouped by predicate; `untyped_deletions` are those of relations whose row, and
     with it the predicate, is deleted.
@@ -124,7 +131,7 @@ async def advance_checkpoints(
 
 
 async def save_progress(transaction: AsyncManagedTransaction, progress: Progress) -> None:
-    """Store how far a generation has been written."""
+    """Store in the mirror how far a rebuild has written its generation."""
     position = progress.position
     await transaction.run(
         statement("save_progress"),

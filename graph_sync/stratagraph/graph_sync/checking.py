@@ -1,4 +1,4 @@
-"""Comparing the mirror with Postgres: bucket by bucket in sums, then row by row, and a sample of rows in full.
+"""Comparing the mirror with Postgres: first the sums of each bucket, then the rows of unequal ones, and some in full.
 
 A bucket is a run of one tenant's keys, which either store finds by an index it has anyway
 (docs/decisions/006-buckets-are-runs-of-keys.md). A difference may only be a change that is not applied yet, so it
@@ -52,7 +52,10 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A row that differs. `version` is Postgres's, `mirrored` the mirror's; None where the store lacks the row."""
+    """A row that differs between the two stores.
+
+    `version` is the row's version in Postgres, `mirrored` that in the mirror; None where the store lacks the row.
+    """
 
     drift: Drift
     kind: Kind
@@ -64,7 +67,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketCheck:
-    """The comparison of one bucket: the number of its rows in Postgres, and whether the sums are equal."""
+    """The result of comparing one bucket: the number of its rows in Postgres, and whether all sums are equal."""
 
     bucket: Bucket
     rows: int
@@ -73,10 +76,10 @@ class BucketCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """The result of comparing everything.
+    """The result of comparing the mirror with Postgres: what was compared, and the rows that differ.
 
-    `settled` is False if no worker applied the changes that were still unapplied, so that some of the differences may
-    be no more than that.
+    `settled` is False if no worker applied the waiting changes in time; then some of the differences may only be
+    changes that are not applied yet.
     """
 
     rows: int
@@ -91,7 +94,7 @@ class Verification:
 
 
 class Checker:
-    """Compares the two stores. It writes nothing except repairs to the change log."""
+    """Compares the mirror with Postgres. It writes nothing except repairs, which it appends to the change log."""
 
     def __init__(
         self, source: MirrorSource, mirror: Mirror, feed: Feed, generations: Generations, directory: Directory
@@ -104,12 +107,12 @@ class Checker:
         self._generations = generations
 
     async def next_tenant(self, after: int) -> int | None:
-        """Return the next tenant that has rows in either store."""
+        """Return the lowest tenant number above `after` that has rows in either store; None if there is none."""
         found = [await self._source.next_tenant(after), await self._mirror.next_tenant(after)]
         return min((tenant for tenant in found if tenant is not None), default=None)
 
     async def check_bucket(self, kind: Kind, tenant: int, after: UUID) -> BucketCheck:
-        """Compare the sums of a tenant's next bucket."""
+        """Compare the sums of a tenant's next bucket: the rows of `kind` with ids above `after`, BUCKET at most."""
         truth = await self._source.bucket_digest(kind, tenant, after, size=BUCKET[kind])
         bucket = Bucket(kind=kind, tenant=tenant, after=after, upto=truth.last)
         mirror = await self._digests.bucket_digest(kind, tenant, after, truth.last)
@@ -117,7 +120,7 @@ class Checker:
         return BucketCheck(bucket=bucket, rows=truth.count, equal=equal)
 
     async def check_buckets(self, tenant: int | None = None) -> AsyncIterator[BucketCheck]:
-        """Compare the sums of every bucket, of one tenant or of all."""
+        """Compare the sums of every bucket, of one tenant or, with None, of all; yield each result."""
         current = tenant if tenant is not None else await self.next_tenant(-1)
         while current is not None:
             for kind in Kind:
@@ -136,9 +139,10 @@ class Checker:
         within_s: float = CATCH_UP_S,
         on_bucket: Callable[[BucketCheck], None] | None = None,
     ) -> Verification:
-        """Compare one tenant or all: every sum, and a `share` of the rows in full.
+        """Compare one tenant or, with None, all: the sums of every bucket, and a `share` (0 to 1) of the rows in full.
 
-        Waits up to `within_s` seconds for unapplied changes before it counts a difference.
+        Before a difference is reported, waits up to `within_s` seconds until the changes committed so far are applied;
+        after that time it is reported anyway, with `settled` False. `on_bucket` is called with each bucket's result.
         """
         rows = buckets = 0
         unequal: list[Bucket] = []
@@ -159,7 +163,7 @@ class Checker:
         return Verification(rows=rows, buckets=buckets, differences=found, settled=settled)
 
     async def differences(self, bucket: Bucket) -> list[Difference]:
-        """Return the rows of a bucket that differ now, including changes that are only unapplied."""
+        """Return the rows of a bucket that differ now, including those whose changes are not applied yet."""
         mirror = await self._digests.row_digests(bucket.kind, bucket.tenant, bucket.after, bucket.upto)
         truth = await self._source.row_digests(bucket.kind, bucket.tenant, bucket.after, bucket.upto)
         found = []
@@ -179,7 +183,7 @@ class Checker:
         return found
 
     async def find_edits(self, bucket: Bucket, *, share: float = SAMPLE) -> list[Difference]:
-        """Return the rows of a sample of a bucket that were edited by hand; the sample has at least one row."""
+        """Compare a random `share` of a bucket's rows, at least one, in full; return those that were edited by hand."""
         edited = await self._edits.find(bucket.kind, bucket.tenant, bucket.after, bucket.upto, share=share)
         return [
             Difference(
@@ -189,7 +193,7 @@ class Checker:
         ]
 
     async def confirm_differences(self, buckets: Iterable[Bucket], *, within_s: float = CATCH_UP_S) -> list[Difference]:
-        """Return the rows that still differ once the changes committed before the call are applied.
+        """Return the rows of `buckets` that still differ once the changes committed before the call are applied.
 
         Raises TimeoutError if no worker applies them within `within_s` seconds.
         """
@@ -218,7 +222,7 @@ class Checker:
         return any(one.state == "building" for one in await self._generations.unfinished())
 
     async def repair(self, differences: Sequence[Difference]) -> int:
-        """Append repairs of these rows to the change log, for the workers to apply, and return their number."""
+        """Append a repair of each row to the change log and return their number. The mirror's workers apply them later."""
         by_tenant: dict[int, list[Change]] = {}
         for one in differences:
             version = max(one.version or 0, one.mirrored or 0)
@@ -229,7 +233,7 @@ class Checker:
 
 
 def count_by_class(differences: Iterable[Difference]) -> dict[str, int]:
-    """Return the number of differences of each class."""
+    """Return the number of differences of each kind of drift that occurs, keyed by its word, such as `missing`."""
     return dict(Counter(str(one.drift) for one in differences))
 
 

@@ -19,7 +19,7 @@ LEADER_KEY = "neo4j:leader"  # the checkpoint that the leader locks when it writ
 
 
 def checkpoint_key(cursor: int) -> str:
-    """Return the key of the checkpoint of one cursor's shards."""
+    """Return the key under which the mirror stores the checkpoint of one cursor, given by its number."""
     return f"neo4j:{cursor}"
 
 
@@ -27,7 +27,7 @@ CHECKPOINTS = [checkpoint_key(cursor) for cursor in range(SHARDS)]  # of all cur
 
 
 def check_position(row: Mapping[str, Any], least: Freshness) -> None:
-    """Raise MirrorUnavailable if the position that a statement read from CHECKPOINTS is behind `least`.
+    """Raise MirrorUnavailable if the mirror's position, as a statement read it from CHECKPOINTS, is behind `least`.
 
     A mirror may be emptied between two reads, so every read checks this; it costs next to nothing.
     """
@@ -43,7 +43,7 @@ async def find_mismatch(
     *,
     generation: int,
 ) -> str | None:
-    """Return why the mirror cannot continue from the positions of the cursors; None if it can.
+    """Return the reason why the mirror cannot continue from the positions of its cursors; None if it can continue.
 
     `positions` are the snapshots of the cursors, read before the checkpoints that were `found`, since a healthy mirror
     is ahead of its cursors. `generation` is that of the whole mirror.

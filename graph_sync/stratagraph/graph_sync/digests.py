@@ -20,7 +20,7 @@ class MirrorDigests:
         self._mirror = mirror
 
     async def bucket_digest(self, kind: Kind, tenant: int, after: UUID, upto: UUID | None) -> BucketDigest:
-        """Return the sums of a bucket."""
+        """Return a bucket's number of rows and the sums of their versions and digests; its `last` is None."""
         text = statement("sum_nodes")
         if kind is Kind.RELATION:
             types = await self._mirror.relationship_types()
@@ -31,7 +31,7 @@ class MirrorDigests:
         return BucketDigest(count=row["count"], versions=row["versions"], digests=row["digests"])
 
     async def row_digests(self, kind: Kind, tenant: int, after: UUID, upto: UUID | None) -> dict[UUID, RowDigest]:
-        """Return the digests of a bucket's rows, by id."""
+        """Return the version and digest of each row of a bucket, keyed by id."""
         texts = [statement("list_nodes")]
         if kind is Kind.RELATION:
             texts = [of_type("list_relations", one) for one in await self._mirror.relationship_types()]
@@ -43,12 +43,18 @@ class MirrorDigests:
         return found
 
     async def fetch_nodes(self, tenant: int, ids: Sequence[UUID]) -> list[dict[str, Any]]:
-        """Return everything that is shown of some records: labels, properties, plan steps and their links."""
+        """Return everything that the mirror shows of the records `ids`: labels, properties, plan steps and their links.
+
+        Records that the mirror lacks are left out.
+        """
         rows = await self._mirror.read(statement("fetch_nodes"), {"ten": tenant, "ids": [str(id_) for id_ in ids]})
         return list(rows[0]["found"])
 
     async def fetch_relations(self, tenant: int, predicate: str, ids: Sequence[UUID]) -> list[dict[str, Any]]:
-        """Return everything that is shown of some relations of one predicate: ends and properties."""
+        """Return everything that the mirror shows of the relations `ids`, all of one predicate: ends and properties.
+
+        Relations that the mirror lacks are left out.
+        """
         name = relationship_type(predicate)
         if name not in await self._mirror.relationship_types():
             return []

@@ -19,7 +19,7 @@ from stratagraph.store.mirror.source import MirrorSource
 
 
 class EditFinder:
-    """Compares a sample of rows in all properties, labels, ends and plan steps."""
+    """Finds rows of the mirror that were edited by hand: compares a sample in all that the mirror shows of them."""
 
     def __init__(self, source: MirrorSource, digests: MirrorDigests, directory: Directory) -> None:
         self._source = source
@@ -27,9 +27,10 @@ class EditFinder:
         self._directory = directory
 
     async def find(self, kind: Kind, tenant: int, after: UUID, upto: UUID | None, *, share: float) -> dict[UUID, int]:
-        """Return the edited rows among a sample of a bucket, as versions by id.
+        """Return the rows among a random sample of a bucket that were edited by hand: their versions, keyed by id.
 
-        The sample has a `share` of the bucket's rows, and at least one.
+        The sample has a `share` (0 to 1) of the bucket's rows, and at least one. Rows that the mirror lacks or has in
+        another version are skipped, because the digests show them.
         """
         truth = await self._source.row_digests(kind, tenant, after, upto)
         if not truth:

@@ -26,10 +26,11 @@ _DERIVATIONS = ", ".join(f"'{relationship_type(predicate)}'" for predicate in so
 
 
 class Neo4jExplorer:
-    """An Explorer over the mirror, for one question. Raises MirrorUnavailable. Callers read the records from Postgres.
+    """An `Explorer` that reads the mirror, for one question. It returns ids; the caller reads the records in Postgres.
 
-    `least` is the position that Postgres knows the mirror to have reached; a mirror behind it does not answer.
-    `plans_up_to` is the highest sensitivity of plans whose steps the mirror holds.
+    `least` is the position that the mirror has reached according to Postgres. Each method raises MirrorUnavailable if
+    the mirror is behind it, cannot be reached, or all reads together take longer than `deadline_s` seconds.
+    `plans_up_to` is the highest sensitivity of plans whose steps are in the mirror.
     """
 
     name = "neo4j"

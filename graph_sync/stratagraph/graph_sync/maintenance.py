@@ -1,6 +1,6 @@
 """Maintenance of the mirror by one of its workers, the leader.
 
-The leader compares the mirror's checkpoints with Postgres and begins a rebuild where they disagree, completes rebuilds,
+The leader compares the mirror's checkpoints with Postgres, begins a rebuild if they disagree, completes rebuilds,
 retries dead letters, scrubs the mirror bucket by bucket, and publishes how fresh it is.
 """
 
@@ -40,7 +40,11 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceResult:
-    """What one pass did. `leads` is False if another worker is the leader."""
+    """What one pass of maintenance did. `leads` is False, and nothing was done, if another worker is the leader.
+
+    `rebuilt` is True if a rebuild was completed; `retried` counts the dead letters written, `repaired` the rows that
+    differed and whose repairs were appended to the change log.
+    """
 
     leads: bool = False
     rebuilt: bool = False
@@ -49,7 +53,7 @@ class MaintenanceResult:
 
 
 class Maintenance:
-    """The maintenance of one mirror. Every worker has one; only the leader's does anything."""
+    """Maintains one mirror in passes. Every worker has one; a pass does nothing unless its worker is the leader."""
 
     def __init__(
         self,
@@ -79,10 +83,11 @@ class Maintenance:
     async def run_once(
         self, *, check: bool = False, on_page: Callable[[int], Awaitable[None]] | None = None
     ) -> MaintenanceResult:
-        """Do one pass. With `check`, also scrub the next bucket if it is due.
+        """Do one pass of maintenance if this worker is or can become the leader.
 
-        `on_page` is called with the rows written after each page of a rebuild. Raises MirrorUnavailable or
-        StoreUnavailable; the next pass continues where this one ended.
+        A pass completes open rebuilds, however long they take. With `check`, it also scrubs the next bucket if one is
+        due and nothing was rebuilt. `on_page` is called after each page of a rebuild with the number of rows written so
+        far. Raises MirrorUnavailable or StoreUnavailable; the next pass continues where this one ended.
         """
         if not await self.acquire_lease():
             return MaintenanceResult()
@@ -96,7 +101,7 @@ class Maintenance:
         return MaintenanceResult(leads=True, rebuilt=rebuilt, retried=retried, repaired=repaired)
 
     async def acquire_lease(self) -> bool:
-        """Acquire or renew the leader's lease. False if another worker is the leader."""
+        """Acquire or extend the leader's lease; return False if another worker is the leader."""
         held = await self._generations.acquire_leadership(self._owner)
         self._renewed_at = time.monotonic()
         return held
@@ -120,12 +125,18 @@ class Maintenance:
                 await task
 
     async def release(self) -> None:
-        """Release the leader's lease, so that another worker can lead at once."""
+        """Release the leader's lease if this worker has it, so that another worker can lead at once.
+
+        If Postgres cannot be reached, the lease expires by itself.
+        """
         with contextlib.suppress(StoreUnavailable):  # the lease expires by itself
             await asyncio.shield(self._generations.release_leadership(self._owner))
 
     async def begin_rebuild(self, tenant: int | None, *, reason: str) -> int:
-        """Begin a rebuild of a mirror that shows the truth, of one tenant or of all; return its generation."""
+        """Begin a rebuild of a mirror that agrees with Postgres, for one tenant or, with None, all; return its generation.
+
+        The mirror answers during the rebuild. The leader's next passes write the rows.
+        """
         number, _ = await self._generations.begin(
             "refreshing",
             reason=reason,
@@ -264,7 +275,10 @@ class Maintenance:
         await self._mirror.delete_expired_tombstones(limit=TOMBSTONE_BATCH)
 
     async def publish_status(self) -> None:
-        """Write into the mirror how fresh it is, for people in Neo4j Browser."""
+        """Write a node into the mirror that shows people in Neo4j Browser how far it is behind Postgres.
+
+        Writes nothing if the mirror has no cursors or no generation yet.
+        """
         lag = await self._feed.lag()
         newest = await self._generations.newest()
         if lag is None or newest is None:

@@ -1,4 +1,4 @@
-"""Conversion of rows to nodes and relationships. The mirror holds nothing else: no text, no payload, no embedding."""
+"""Conversion of rows to nodes and relationships, which are all that the mirror stores: no text, payload or embedding."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity, u
 
 
 def tombstone(tenant: int, id_: UUID, version: int, *, generation: int) -> dict[str, Any]:
-    """Return the tombstone of a record or relation that was deleted."""
+    """Return the mirror's tombstone of a deleted record or relation, which keeps older versions from being written."""
     return {**_guard(tenant, id_, version, generation, version), "ver": version}
 
 
@@ -70,10 +70,10 @@ def _guard(tenant: int, id_: UUID, version: int, generation: int, upto: int) -> 
 
 
 def plan(row: Mapping[str, Any], *, names_up_to: Sensitivity) -> dict[str, Any] | None:
-    """Return the steps of a plan and the links between them; None for other records.
+    """Return the steps of a plan and the links between them; None for a record of another type or without payload.
 
     The id of a step begins with the record's id, so that two plans never share a step. Step names are free text, so a
-    plan above `names_up_to` is shown without steps.
+    plan whose sensitivity is above `names_up_to` has no steps here.
     """
     if row["type"] != MemoryType.PLAN_GRAPH or row["payload"] is None:
         return None
@@ -99,7 +99,10 @@ def _links(row: Mapping[str, Any], kind: str) -> list[dict[str, str]]:
 
 
 def relation(row: Mapping[str, Any], *, generation: int, upto: int = 0) -> dict[str, Any]:
-    """Return a relation as a relationship, which replaces older ones as a node does."""
+    """Return a relation as a relationship: its key, ends and properties.
+
+    It replaces one of an older generation or version, by the same rule as in `node`.
+    """
     return {
         **_guard(row["tenant"], row["id"], row["row_version"], generation, upto),
         "src": str(row["source"]),
@@ -117,8 +120,9 @@ def relation(row: Mapping[str, Any], *, generation: int, upto: int = 0) -> dict[
 
 
 def as_columns(row: Mapping[str, Any]) -> list[Any]:
-    """Return a node or relationship as a list of values, each time as two numbers, in the order of its statement.
+    """Return a node or relationship as a list of values in the order that its Cypher statement expects.
 
+    Each point in time becomes two numbers.
     Parameters by name and the driver's own time type took half of a worker's CPU time.
     """
     shown = row["p"]
@@ -150,7 +154,9 @@ def relationship_type(predicate: str) -> str:
 
 
 def entity_labels(types: list[str | None]) -> list[str]:
-    """Return entity types as labels: PascalCase, of letters and digits only, without the labels the mirror itself uses.
+    """Return entity types as node labels in PascalCase, letters and digits only, at most MAX_ENTITY_LABELS.
+
+    Types that give no label, or one that the mirror itself uses, are left out.
 
     >>> entity_labels(["Person", "data set", "Memory", "42"])
     ['Person', 'DataSet']

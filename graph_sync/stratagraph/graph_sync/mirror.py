@@ -67,7 +67,10 @@ class Mirror:
             await self.driver.verify_connectivity()
 
     async def prepare(self) -> None:
-        """Create the missing constraints and indexes. Repeat it after an outage: the database may be another one."""
+        """Create the missing constraints and indexes, except those of relationship types (`prepare_types`).
+
+        Repeat it after an outage: the database may be another one.
+        """
         self.forget_types()
         for line in SCHEMA:
             await self._create(line)
@@ -77,7 +80,10 @@ class Mirror:
         self._constrained.clear()
 
     async def prepare_types(self, predicates: Sequence[str]) -> None:
-        """Create the constraints of relationship types. Without them, two writers could create one relation twice."""
+        """Create the missing uniqueness constraints of the relationship types of `predicates`.
+
+        Without them, two writers could create one relation twice.
+        """
         for predicate in predicates:
             name = relationship_type(predicate)
             if name not in self._constrained:
@@ -92,7 +98,7 @@ class Mirror:
         checkpoint: Checkpoint | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Write a batch, and how far it reaches, in one transaction. Repeating it changes nothing.
+        """Write a batch in one transaction, with the new `checkpoint` or `progress` if given. Repeating changes nothing.
 
         Raises GenerationChanged; MirrorUnavailable if Neo4j cannot be reached or was emptied; and the driver's
         Neo4jError if Neo4j refuses the data.
@@ -129,11 +135,14 @@ class Mirror:
         }
 
     async def newest_generation(self) -> int:
-        """Return the highest generation that the mirror has seen, including those that a lost database began."""
+        """Return the highest generation number stored in the mirror, including those that a lost database began."""
         return int((await self.read(statement("read_newest_generation"), {}))[0]["gen"])
 
     async def begin_generation(self, keys: Sequence[str], generation: int, start: StartPosition) -> None:
-        """Refuse writers of older generations, and move the checkpoints to `start`."""
+        """Store a new generation in the checkpoints `keys` and move them to `start`.
+
+        From then on, writers of older generations are refused.
+        """
         await self._commit_alone(
             statement("begin_generation"),
             keys=sorted(keys),
@@ -144,7 +153,10 @@ class Mirror:
         )
 
     async def renew_generation(self, keys: Sequence[str], generation: int, *, tenant: int | None) -> None:
-        """Refuse writers of older generations, of one tenant or of all, without moving the checkpoints."""
+        """Store a new generation for one tenant or, with None, the whole mirror, without moving the checkpoints `keys`.
+
+        From then on, writers of older generations are refused.
+        """
         if tenant is None:
             await self._commit_alone(statement("renew_generation"), keys=sorted(keys), gen=generation)
         else:
@@ -153,7 +165,7 @@ class Mirror:
             )
 
     async def progress(self, generation: int) -> Progress | None:
-        """Return how far a generation has been written; None if no page of it has."""
+        """Return how far a rebuild has written the generation; None if it has written no page."""
         rows = await self.read(statement("read_progress"), {"gen": generation})
         if not rows:
             return None
@@ -162,21 +174,21 @@ class Mirror:
         return Progress(generation=generation, kind=Kind(row["kind"]), position=position, done=row["done"])
 
     async def delete_progress(self, generation: int) -> None:
-        """Delete the progress of a generation that is complete, and of older ones."""
+        """Delete the stored progress of a completed generation and of all older ones."""
         await self._commit_alone(statement("delete_progress"), gen=generation)
 
     async def next_tenant(self, after: int) -> int | None:
-        """Return the next tenant that has any node in the mirror."""
+        """Return the lowest tenant number above `after` that has a node in the mirror; None if there is none."""
         rows = await self.read(statement("fetch_next_tenant"), {"after": after})
         return int(rows[0]["ten"]) if rows else None
 
     async def relationship_types(self) -> tuple[str, ...]:
-        """Return the relationship types that relations have or had in the mirror."""
+        """Return the relationship types of all relations that are or were in the mirror, sorted."""
         found = (await self.read(statement("list_relationship_types"), {}))[0]["types"]
         return tuple(sorted(found))
 
     async def prune(self, tenant: int, generation: int) -> None:
-        """Delete the rows of a tenant that carry an older generation than `generation`."""
+        """Delete a tenant's nodes, relationships and tombstones whose generation is older than `generation`."""
         for one in await self.relationship_types():
             await self._commit_alone(of_type("prune_relations", one), ten=tenant, gen=generation)
         for name in ("prune_relation_ends", "prune_nodes", "prune_tombstones"):
@@ -189,20 +201,21 @@ class Mirror:
             return int((await result.single(strict=True))["deleted"])
 
     async def publish_status(self, **properties: Any) -> None:
-        """Write the node that shows people how fresh the mirror is."""
+        """Write `properties` to the one node that shows people how far the mirror is behind."""
         await self._commit_alone(statement("publish_status"), **properties)
 
     async def counts(self) -> tuple[int, int]:
-        """Return the number of nodes and of relations that readers can see."""
+        """Return the numbers of nodes and of relationships in the mirror that stand for records and relations."""
         row = (await self.read(statement("count_visible"), {}))[0]
         return row["nodes"], row["relations"]
 
     async def read(
         self, text: str, parameters: Mapping[str, Any], *, timeout_s: float | None = None
     ) -> list[dict[str, Any]]:
-        """Run one reading statement and return its rows, at most 1,000.
+        """Run one reading statement and return its first rows, at most 1,000; further rows are dropped.
 
-        Raises MirrorUnavailable, also after `timeout_s` seconds. It is not retried: the caller can read from Postgres.
+        Raises MirrorUnavailable for any error of Neo4j, also when the statement takes longer than `timeout_s` seconds
+        (None: no limit). Nothing is retried, because the caller can read from Postgres instead.
         """
         try:
             async with translated(), self.driver.session(database=self.database, default_access_mode="READ") as session:
@@ -232,7 +245,10 @@ class Mirror:
 
 @asynccontextmanager
 async def translated() -> AsyncIterator[None]:
-    """Raise MirrorUnavailable for an outage. An error that refuses the data is raised unchanged."""
+    """Raise MirrorUnavailable in place of driver errors that mean an outage or wrong credentials.
+
+    Any other error of Neo4j, such as a refusal of the data, is raised unchanged.
+    """
     try:
         yield
     except AuthError as error:

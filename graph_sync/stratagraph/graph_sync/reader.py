@@ -23,12 +23,15 @@ READ_TIMEOUT_S = 2.0  # per level, after which Neo4j aborts the statement; the t
 
 
 class Neo4jGraphReader:
-    """A GraphReader over the mirror. Raises MirrorUnavailable. Callers read the records themselves from Postgres."""
+    """A `GraphReader` that reads the mirror. It returns edges with ids; the caller reads the records from Postgres.
+
+    Reading raises MirrorUnavailable if the mirror cannot be reached or takes too long.
+    """
 
     name = "neo4j"
 
     def __init__(self, mirror: Mirror, *, least: Freshness | None = None, timeout_s: float | None = None) -> None:
-        """`timeout_s` replaces READ_TIMEOUT_S for measurements."""
+        """Without `least`, the mirror's position is not checked. `timeout_s` replaces READ_TIMEOUT_S for measurements."""
         self._mirror = mirror
         self._least = least
         self._timeout_s = timeout_s
@@ -40,7 +43,8 @@ class Neo4jGraphReader:
     async def edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
         """Return the heaviest edges of the frontier's records, at most `fan_out` per record and direction.
 
-        A large frontier is halved, so that Neo4j works on one half while the other is converted here.
+        With `history`, edges to superseded and retracted records are included. A large frontier is read in two
+        statements at a time, so that Neo4j works on one while the rows of the other are converted here.
         """
         parts = min(PARALLEL_READS, max(1, len(frontier) // MIN_PER_READ))
         size = max(1, math.ceil(len(frontier) / parts))

@@ -1,4 +1,4 @@
-"""Rebuilds: everything is written again in place under a new generation, so that readers never see an empty mirror."""
+"""Rebuilds: all rows are written again in place under a new generation, so that readers never see an empty mirror."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = 2_000  # rows of one transaction at most
 
 
 class Rebuilder:
-    """Completes generations, including those that another worker began and did not finish."""
+    """Writes the rows of generations until they are complete, including those that another worker left unfinished."""
 
     def __init__(self, source: MirrorSource, generations: Generations, applier: Applier, mirror: Mirror) -> None:
         self._source = source
@@ -27,9 +27,10 @@ class Rebuilder:
         self._mirror = mirror
 
     async def resume(self, generation: Generation, *, on_page: Callable[[int], Awaitable[None]]) -> int:
-        """Write the remaining rows of a generation, delete older rows, complete it; return the number of rows written.
+        """Write the remaining rows of a generation, delete rows of older ones, and mark it complete.
 
-        `on_page` is called after each page with the number of rows written so far, and may stop the rebuild by raising.
+        Returns the number of rows written, those of earlier, interrupted calls included. `on_page` is called after each
+        page with the number of rows written so far, and may stop the rebuild by raising.
         Raises MirrorUnavailable or StoreUnavailable; the next call continues after the last page written.
         """
         reached = await self._mirror.progress(generation.number)

@@ -30,14 +30,20 @@ def statement(name: str) -> str:
 
 @lru_cache
 def of_type(name: str, relationship_type: str) -> str:
-    """Return the statement for one relationship type, which comes from a predicate that was checked at capture."""
+    """Return the statement `name` for one relationship type.
+
+    The type is inserted into the text; it is safe because it comes from a predicate that was checked at capture.
+    """
     assert relationship_type.replace("_", "").isalnum()
     return statement(name).replace("`TYPE`", f"`{relationship_type}`")
 
 
 @lru_cache
 def of_each_type(name: str, relationship_types: tuple[str, ...], **columns: str) -> str:
-    """Return the statement run for each of some types and its `columns` aggregated by the functions they name."""
+    """Return a statement that runs `name` for each relationship type and aggregates the results into one row.
+
+    `columns` maps each column to the Cypher function that aggregates it, such as `count="sum"`.
+    """
     united = "\n  UNION ALL\n".join(of_type(name, one) for one in relationship_types)
     together = ", ".join(f"{how}({column}) AS {column}" for column, how in columns.items())
     return f"CALL () {{\n{united}\n}}\nRETURN {together}"

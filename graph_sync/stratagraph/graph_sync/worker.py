@@ -61,10 +61,10 @@ class SyncConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncResult:
-    """What one pass did.
+    """What one pass of a worker did.
 
-    `dead_letters` counts the changes that Neo4j refused. `idle` is True if no change was waiting. `ready` is False if
-    the mirror must be rebuilt before changes can be applied.
+    `applied` counts the changes read and written, `dead_letters` those among them that Neo4j refused. `idle` is True if
+    no change was waiting. `ready` is False if the mirror must be rebuilt before changes can be applied.
     """
 
     applied: int = 0
@@ -83,7 +83,7 @@ class _Step:
 
 
 class SyncWorker:
-    """A worker of the mirror. Any number may run; they share the shards."""
+    """A worker that applies the feed to the mirror. Any number may run, also in other processes; they share the shards."""
 
     def __init__(self, database: Database, directory: Directory, mirror: Mirror, config: SyncConfig) -> None:
         self._feed = mirror_feed(database)
@@ -116,7 +116,7 @@ class SyncWorker:
     async def run(self) -> None:
         """Follow the feed, and maintain the mirror if no other worker does, until cancelled.
 
-        An outage of either database is logged once, and the worker waits until it is over.
+        During an outage of either database the worker logs one warning and retries until it is over.
         """
         try:
             async with asyncio.TaskGroup() as group:
@@ -159,7 +159,7 @@ class SyncWorker:
             await asyncio.sleep(pause)
 
     async def run_once(self) -> SyncResult:
-        """Maintain the mirror if no other worker does, then apply every change committed before the call.
+        """Do one pass of maintenance unless another worker is the leader, then one pass over the feed (`follow_once`).
 
         Raises MirrorUnavailable or StoreUnavailable; a later pass repeats whatever was left half done.
         """
@@ -176,7 +176,11 @@ class SyncWorker:
         )
 
     async def follow_once(self) -> SyncResult:
-        """Apply every change committed before the call that is in this worker's shards."""
+        """Apply every change committed before the call that is in this worker's shards.
+
+        Returns with `ready` False, before all are applied, if the mirror must be rebuilt first. Raises
+        MirrorUnavailable or StoreUnavailable.
+        """
         await self._feed.take_snapshot()
         applied = dead_letters = 0
         while True:
@@ -319,7 +323,10 @@ class SyncWorker:
             self._unreleased = [one for one in self._unreleased if one is not lease]
 
     async def release(self) -> None:
-        """Release all leases and leave the live workers, so that the others take over at once."""
+        """Release all leases and sign off as a worker, so that the other workers take over at once.
+
+        Errors are ignored: what cannot be released expires by itself.
+        """
         await self._give_up_leases()
         with contextlib.suppress(StoreUnavailable):
             await asyncio.shield(self._feed.leave(self._owner))

@@ -168,7 +168,9 @@ async def test_the_feed_reports_every_relation_deleted_with_its_record(memory: M
 @pytest.mark.parametrize(
     "rule", [{"deletion_policy": "manual_only"}, {"deletion_policy": "never"}, {"min_salience": 0.001}]
 )
-async def test_a_record_protected_by_its_policy_is_not_pruned(memory: Memory, tmp_path: Path, rule: dict[str, Any]) -> None:
+async def test_a_record_protected_by_its_policy_is_not_pruned(
+    memory: Memory, tmp_path: Path, rule: dict[str, Any]
+) -> None:
     kept = (await with_policy(memory, tmp_path / "policy.json", **rule).turn("not by itself")).primary.id
     memory.clock.forward(20 * YEAR)
     assert (await prune(memory)).is_done
@@ -259,7 +261,7 @@ async def test_a_locked_episode_is_neither_pruned_nor_postponed(memory: Memory) 
     assert (await prune(memory)).postponed == 2
 
 
-async def test_an_entity_stays_while_a_live_record_refers_to_it(memory: Memory) -> None:
+async def test_an_entity_is_kept_while_a_current_record_refers_to_it(memory: Memory) -> None:
     fact = await memory.observe("Alice", "likes", 7)
     alice = next(edge.target for edge in fact.edges if edge.predicate == "subject_entity")
     memory.clock.forward(200 * DAY)
@@ -300,7 +302,9 @@ async def test_entities_that_refer_only_to_each_other_are_pruned_together(memory
     assert (await prune(memory)).pruned == 4
 
 
-async def test_a_postponed_entity_is_checked_at_growing_intervals_of_at_most_64_days(memory: Memory, tmp_path: Path) -> None:
+async def test_a_postponed_entity_is_checked_at_growing_intervals_of_at_most_64_days(
+    memory: Memory, tmp_path: Path
+) -> None:
     ruled = with_policy(memory, tmp_path / "policy.json", deletion_policy="manual_only")
     fact = (await ruled.observe("Alice", "likes", 7)).primary.id
     await rows(memory, "UPDATE salience SET deletion_policy = 1, due_at = t0 WHERE id <> :id RETURNING id", id=fact)
@@ -371,7 +375,7 @@ async def test_two_concurrent_pruners_share_the_work_without_waiting(memory: Mem
     assert await value(memory, "SELECT count(*) FROM sync_log WHERE op = 'D'") == 8 + 7
 
 
-async def test_many_servers_pruning_at_once_prune_each_record_once(memory: Memory) -> None:
+async def test_concurrent_servers_prune_each_record_once(memory: Memory) -> None:
     for number in range(60):
         await memory.turn(f"remark {number}", thread=f"t{number % 7}" if number % 2 else None)
     for number in range(7):
@@ -409,7 +413,7 @@ async def test_every_tenant_is_pruned_and_each_has_its_own_tombstones(memory: Me
     assert {row.name for row in tombstones} == {"acme", "globex", "initech"}
 
 
-async def test_pruning_is_bounded_and_asks_for_another_run_while_records_are_due(memory: Memory) -> None:
+async def test_a_prune_run_is_bounded_and_requests_another_while_records_are_due(memory: Memory) -> None:
     job = Prune(resources_of(memory), PruneConfig(batch=2, batches=2))
     assert job.config.interval_s == 3_600
     for number in range(9):

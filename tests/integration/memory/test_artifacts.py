@@ -210,9 +210,7 @@ async def test_an_upload_over_a_limit_or_with_a_wrong_digest_is_refused_and_stor
     assert await one(memory, "SELECT count(*) FROM artifact") == 1
 
 
-async def test_an_unreachable_object_store_is_reported_and_leaves_no_row(
-    memory: Memory, tmp_path: Path
-) -> None:
+async def test_an_unreachable_object_store_is_reported_and_leaves_no_row(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "objects").mkdir()
     artifacts = artifacts_on(memory, LocalStore(tmp_path / "objects"))
     (tmp_path / "objects").rmdir()
@@ -220,7 +218,9 @@ async def test_an_unreachable_object_store_is_reported_and_leaves_no_row(
     with pytest.raises(StoreUnavailable):
         await put(artifacts, memory.trust, b"hello")
     assert await one(memory, "SELECT count(*) FROM artifact") == 0
-    assert await one(memory, "SELECT count(*) FROM artifact_removal") == 1  # because part of the object may have been written
+    assert (
+        await one(memory, "SELECT count(*) FROM artifact_removal") == 1
+    )  # because part of the object may have been written
     (tmp_path / "objects").unlink()
     memory.clock.forward(GRACE)
     assert await artifacts.remove_unneeded() == 1
@@ -230,7 +230,9 @@ async def test_an_unreachable_object_store_is_reported_and_leaves_no_row(
 # Access.
 
 
-async def test_before_a_record_references_it_an_upload_is_visible_to_its_uploader_only(bucket: Artifacts, memory: Memory) -> None:
+async def test_before_a_record_references_it_an_upload_is_visible_to_its_uploader_only(
+    bucket: Artifacts, memory: Memory
+) -> None:
     uri = await put(bucket, trust_of(actor="ann"), b"hello")
     for other in (trust_of(actor="bob"), trust_of(tenant="globex", actor="ann")):
         with pytest.raises(RecordNotFound):
@@ -240,7 +242,9 @@ async def test_before_a_record_references_it_an_upload_is_visible_to_its_uploade
     assert (await bucket.get(trust_of(actor="ann"), uri)).data == b"hello"
 
 
-async def test_a_referenced_artifact_is_visible_to_callers_who_read_the_record_in_full(bucket: Artifacts, memory: Memory) -> None:
+async def test_a_referenced_artifact_is_visible_to_callers_who_read_the_record_in_full(
+    bucket: Artifacts, memory: Memory
+) -> None:
     uri = await put(bucket, memory.trust, b"hello")
     await remember(memory, uri, scope="project:a", sensitivity=Sensitivity.MEDIUM)
     for scopes, ceiling in ((None, Sensitivity.HYPER), ({"project:a"}, Sensitivity.MEDIUM)):
@@ -288,7 +292,9 @@ async def test_uploading_bytes_of_a_hidden_artifact_does_not_reveal_it(bucket: A
         await bucket.get(bob, uploaded.uri)
 
 
-async def test_a_capture_that_resolves_to_a_wider_entity_cannot_reference_an_artifact(bucket: Artifacts, memory: Memory) -> None:
+async def test_a_capture_that_resolves_to_a_wider_entity_cannot_reference_an_artifact(
+    bucket: Artifacts, memory: Memory
+) -> None:
     """The capture resolves to an entity of another scope, whose readers are not those of the capture."""
     entity = {"kind": "entity", "canonical_name": "Acme"}
     await memory.remember(SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY)
@@ -400,7 +406,9 @@ async def test_a_batch_names_the_item_whose_artifact_is_missing(memory: Memory) 
 # Removal.
 
 
-async def test_an_artifact_is_removed_with_its_last_owner(artifacts: Artifacts, memory: Memory, objects: ObjectStore) -> None:
+async def test_an_artifact_is_removed_with_its_last_owner(
+    artifacts: Artifacts, memory: Memory, objects: ObjectStore
+) -> None:
     uri = await put(artifacts, memory.trust, b"hello")
     records = [await remember(memory, uri) for _ in range(2)]
     tenant = (await memory.directory.resolve(memory.trust)).tenant
@@ -439,14 +447,14 @@ async def test_a_crash_between_deleting_the_object_and_the_row_is_repaired(
 
 
 async def test_an_object_left_by_an_incomplete_upload_is_removed(memory: Memory, objects: ObjectStore) -> None:
-    class Dying(Blobs):
+    class FailsAfterPut(Blobs):
         async def put(self, key: str, data: bytes) -> None:
             await super().put(key, data)
             raise KeyboardInterrupt
 
-    dying = Artifacts(memory.database, memory.directory, memory.clock, Dying(objects))
+    interrupted = Artifacts(memory.database, memory.directory, memory.clock, FailsAfterPut(objects))
     with pytest.raises(KeyboardInterrupt):
-        await dying.put(memory.trust, stream(b"hello"))
+        await interrupted.put(memory.trust, stream(b"hello"))
     assert len(object_keys(objects)) == 1
     artifacts = artifacts_on(memory, objects)
     assert await artifacts.remove_unneeded() == 0  # the upload may still be in progress
@@ -501,16 +509,16 @@ async def test_an_artifact_of_a_record_deleted_without_release_is_removed(
 
 
 async def test_a_failed_removal_is_retried_later(memory: Memory, objects: ObjectStore) -> None:
-    class Stuck(Blobs):
+    class FailsToRemove(Blobs):
         async def remove(self, key: str) -> None:
             raise StoreUnavailable
 
     uri = await put(artifacts_on(memory, objects), memory.trust, b"hello")
     memory.clock.forward(GRACE)
-    stuck = Artifacts(memory.database, memory.directory, memory.clock, Stuck(objects))
-    assert await stuck.remove_unneeded() == 0
+    failing = Artifacts(memory.database, memory.directory, memory.clock, FailsToRemove(objects))
+    assert await failing.remove_unneeded() == 0
     with pytest.raises(RecordNotFound):
-        await stuck.get(memory.trust, uri)
+        await failing.get(memory.trust, uri)
     working = artifacts_on(memory, objects)
     assert await working.remove_unneeded() == 0
     memory.clock.forward(timedelta(hours=1))

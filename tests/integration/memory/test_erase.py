@@ -93,8 +93,8 @@ class Store:
         return await self.erasure.erase(trust or self.memory.trust, Erase(**{"rationale": WHY, **what}))
 
     async def everything_stored(self) -> str:
-        """Everything that is stored, as one text: every column of every table, a dump, the names and bytes of all
-        artifacts, and the decrypted content of encrypted records."""
+        """Return everything that is stored, as one text: every column of every table, a dump, the names and bytes of
+        all artifacts, and the decrypted content of encrypted records."""
         memory, texts = self.memory, []
         for column in await rows(
             memory,
@@ -117,7 +117,7 @@ class Store:
         return "\n".join(texts)
 
     async def decrypted(self) -> list[str]:
-        """The decrypted content of every record that is stored encrypted."""
+        """Return the decrypted content of every record that is stored encrypted."""
         memory, texts = self.memory, []
         for row in await rows(memory, "SELECT name FROM tenant"):
             trust = trust_of(tenant=row["name"])
@@ -477,7 +477,7 @@ async def test_an_encrypted_record_is_erased_like_any_other(store: Store) -> Non
 
 async def test_the_rationale_of_a_revision_is_erased_from_every_record_it_changed(store: Store) -> None:
     memory = store.memory
-    old = (await memory.observe("Bob", "lives_in", "Rome", reason_to_remember="captured at dinner")).primary.id
+    old = (await memory.observe("Bob", "lives_in", "Rome", reason_to_remember="heard at dinner")).primary.id
     revised = await memory.revision.revise(
         memory.trust,
         Supersede(
@@ -494,7 +494,7 @@ async def test_the_rationale_of_a_revision_is_erased_from_every_record_it_change
     after = await store.everything_stored()
     assert [marker for marker in ("Zorblaxton", "Quuxsister", "Fnordref")
             if marker in after] == []  # fmt: skip
-    assert "captured at dinner" in after
+    assert "heard at dinner" in after
     kept = await memory.lookup.record(memory.trust, old)
     assert kept is not None
     assert "superseded_by" not in (kept.payload or {}).get("revision", {})
@@ -503,7 +503,7 @@ async def test_the_rationale_of_a_revision_is_erased_from_every_record_it_change
 
 async def test_the_audit_notes_of_a_deleted_record_are_erased(store: Store) -> None:
     memory = store.memory
-    fact = (await memory.observe("Bob", "lives_in", "Rome", reason_to_remember="Zorblax captured")).primary.id
+    fact = (await memory.observe("Bob", "lives_in", "Rome", reason_to_remember="Zorblax said so")).primary.id
     await memory.revision.revise(memory.trust, Delete(record_id=fact, rationale="Quuxreason"))
     assert "Quuxreason" in await store.everything_stored()
     stranger = trust_of(access=Access.WRITE, scopes={"project:x"}, ceiling=Sensitivity.PUBLIC)
@@ -558,9 +558,7 @@ async def test_a_second_erasure_is_not_found_and_a_retry_with_its_key_gets_the_s
     ],
     ids=["reader", "redacted", "other scope", "other tenant"],
 )
-async def test_an_unauthorized_caller_erases_nothing(
-    store: Store, trust: Trust, error: type[StratagraphError]
-) -> None:
+async def test_an_unauthorized_caller_erases_nothing(store: Store, trust: Trust, error: type[StratagraphError]) -> None:
     memory = store.memory
     fact = (await memory.observe("Alice", "likes", "tea", scope="project:a")).primary.id
     await memory.directory.resolve(trust)
@@ -580,7 +578,9 @@ async def test_an_unauthorized_caller_erases_nothing(
     ],
     ids=["no admin", "lower ceiling", "other scopes"],
 )
-async def test_erasing_an_entity_scope_or_tenant_needs_an_unrestricted_administrator(store: Store, trust: Trust) -> None:
+async def test_erasing_an_entity_scope_or_tenant_needs_an_unrestricted_administrator(
+    store: Store, trust: Trust
+) -> None:
     memory = store.memory
     await memory.observe("Alice", "likes", "tea", scope="project:a")
     alice = await entity_named(memory, "Alice")
@@ -907,7 +907,9 @@ async def test_concurrent_erasures_of_one_record_make_one_receipt(store: Store) 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(links=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=14), erased=st.integers(0, 3))
-async def test_exactly_the_records_without_other_support_are_erased(store: Store, links: list[tuple[int, int]], erased: int) -> None:
+async def test_exactly_the_records_without_other_support_are_erased(
+    store: Store, links: list[tuple[int, int]], erased: int
+) -> None:
     """Compared with the definition: a record is kept while a chain of support from a kept source leads to it."""
     memory = store.memory
     mark = hashlib.sha256(repr((links, erased, memory.clock.now())).encode()).hexdigest()[:8]

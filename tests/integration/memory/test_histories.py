@@ -112,8 +112,8 @@ class Site:
 
 
 @dataclass(slots=True)
-class World:
-    """One database and one event loop for all histories; each history has a tenant of its own."""
+class SharedState:
+    """The database and the event loop that all histories use; each history has a tenant of its own."""
 
     runner: asyncio.Runner
     clock: HandClock
@@ -188,23 +188,23 @@ KEYS = st.sampled_from([None] * 12 + ["k1", "k2", "k3", "k4"])
 class Histories(RuleBasedStateMachine):
     """Applies each step to the store and to the model, then compares every record, relation and audit entry."""
 
-    world: ClassVar[World]
+    shared: ClassVar[SharedState]
 
     def __init__(self) -> None:
         super().__init__()
         self.model = Model()
-        self.trust: Trust = trust_of(tenant=f"history-{self.world.histories}-{uuid4().hex[:8]}")
+        self.trust: Trust = trust_of(tenant=f"history-{self.shared.histories}-{uuid4().hex[:8]}")
         self.tenant = 0
         self.keyed: dict[str, Request] = {}
         self.past: list[tuple[datetime, Model]] = []
         self.seen: dict[UUID, tuple[int, datetime]] = {}
-        self.world.histories += 1
+        self.shared.histories += 1
 
     @initialize(drafts=st.lists(OBSERVE, min_size=2, max_size=4))
     def begin(self, drafts: list[Draft]) -> None:
-        found = self._run(self.world.sites[0].directory.resolve(self.trust))
+        found = self._run(self.shared.sites[0].directory.resolve(self.trust))
         self.tenant = found.tenant.id
-        self.model.now = self.world.clock.now()
+        self.model.now = self.shared.clock.now()
         for draft in drafts:
             self._execute([self._request(draft, None)], 0)
 
@@ -237,9 +237,9 @@ class Histories(RuleBasedStateMachine):
     @rule(by=st.sampled_from([1, 60, 1_790, 1_810, 7_200, 86_400, 20 * 86_400]))
     def time_passes(self, by: int) -> None:
         self._count()
-        self.past = [*self.past[-4:], (self.world.clock.now() + timedelta(milliseconds=500), self.model.copy())]
-        self.world.clock.forward(timedelta(seconds=by))
-        self.model.now = self.world.clock.now()
+        self.past = [*self.past[-4:], (self.shared.clock.now() + timedelta(milliseconds=500), self.model.copy())]
+        self.shared.clock.forward(timedelta(seconds=by))
+        self.model.now = self.shared.clock.now()
         self._compare_now()
 
     @rule(
@@ -257,7 +257,7 @@ class Histories(RuleBasedStateMachine):
             return
         instant, model = self.past[then % len(self.past)]
         id_ = ids[position % len(ids)]
-        found = self._run(self.world.sites[site].lookup.record(self.trust, id_, as_of=instant))
+        found = self._run(self.shared.sites[site].lookup.record(self.trust, id_, as_of=instant))
         item = model.items.get(id_)
         if item is None or id_ in self.model.tombstones:
             assert found is None
@@ -272,7 +272,7 @@ class Histories(RuleBasedStateMachine):
     def _retrieve(self, subject: str, site: int) -> None:
         """Check that every returned record is current in the model."""
         request = RetrieveRequest(task_descriptor=f"{subject} p q prod dev", root_limit=100, node_limit=100)
-        answer = self._run(self.world.sites[site].retrieve.retrieve(self.trust, request))
+        answer = self._run(self.shared.sites[site].retrieve.retrieve(self.trust, request))
         for node in answer.nodes:
             item = self.model.items.get(node.record.id)
             if item is not None:
@@ -282,10 +282,10 @@ class Histories(RuleBasedStateMachine):
     # Executing and comparing
 
     def _run(self, coroutine: Any) -> Any:
-        return self.world.runner.run(coroutine)
+        return self.shared.runner.run(coroutine)
 
     def _count(self) -> None:
-        self.world.steps += 1
+        self.shared.steps += 1
 
     def _execute(self, drafted: Sequence[Request | None], site: int) -> None:
         requests = [request for request in drafted if request is not None]
@@ -295,7 +295,7 @@ class Histories(RuleBasedStateMachine):
         answers = self._run(self._all(requests, site))
         for request, answer in zip(requests, answers, strict=True):
             how = type(answer).__name__ if isinstance(answer, StratagraphError) else "done"
-            self.world.outcomes[f"{_kind(request)}: {how}"] += 1
+            self.shared.outcomes[f"{_kind(request)}: {how}"] += 1
         for request in requests:
             if request.idempotency_key is not None:
                 self.keyed.setdefault(request.idempotency_key, request)
@@ -316,7 +316,7 @@ class Histories(RuleBasedStateMachine):
         return await asyncio.gather(*(self._ask(request, site + position) for position, request in enumerate(requests)))
 
     async def _ask(self, request: Request, site: int) -> Captured | Revised | StratagraphError:
-        position = self.world.sites[site % CONNECTIONS]
+        position = self.shared.sites[site % CONNECTIONS]
         try:
             if isinstance(request, CaptureRequest):
                 return (await position.capture.capture(self.trust, [request]))[0]
@@ -329,8 +329,8 @@ class Histories(RuleBasedStateMachine):
         assert different is None, different
 
     async def _observed(self) -> dict[str, Any]:
-        site = self.world.sites[0]
-        later = self.world.clock.now() + LATE
+        site = self.shared.sites[0]
+        later = self.shared.clock.now() + LATE
         while (await reevaluate_due(site.database, site.directory, now=later, batch=100)).due:
             pass
         async with site.database.engine.begin() as connection:
@@ -351,7 +351,7 @@ class Histories(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if self.tenant:
-            site = self.world.sites[0]
+            site = self.shared.sites[0]
             found = self._run(verify_chains(site.database, site.directory.vault, tenant=self.trust.tenant))
             assert found.whole, found.problems
 
@@ -567,9 +567,7 @@ SMALL = settings(
 
 
 @pytest.mark.parametrize("budget", [propagation.BUDGET, 1], ids=["at once", "queued"])
-def test_random_histories_agree_with_the_model(
-    database_url: str, budget: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_random_histories_agree_with_the_model(database_url: str, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a budget of one, nearly all dependent records are updated through the queue of re-evaluations."""
     monkeypatch.setattr(propagation, "BUDGET", budget)
     size = SMALL
@@ -577,14 +575,14 @@ def test_random_histories_agree_with_the_model(
         asked = settings()
         size = settings(SMALL, max_examples=asked.max_examples, stateful_step_count=asked.stateful_step_count)
     with asyncio.Runner() as runner:
-        world = World(runner, HandClock(datetime(2026, 6, 1, 12, tzinfo=UTC)))
-        monkeypatch.setattr(Histories, "world", world, raising=False)
+        shared = SharedState(runner, HandClock(datetime(2026, 6, 1, 12, tzinfo=UTC)))
+        monkeypatch.setattr(Histories, "shared", shared, raising=False)
         stack = AsyncExitStack()
         try:
-            runner.run(world.open(database_url, stack))
+            runner.run(shared.open(database_url, stack))
             run_state_machine_as_test(Histories, settings=size)
         finally:
             runner.run(stack.aclose())
-    print(f"\n{world.histories} histories, {world.steps} steps")
-    for what, times in sorted(world.outcomes.items()):
+    print(f"\n{shared.histories} histories, {shared.steps} steps")
+    for what, times in sorted(shared.outcomes.items()):
         print(f"{times:6} {what}")

@@ -298,7 +298,9 @@ async def test_chains_that_span_pages_are_verified(memory: Memory, monkeypatch: 
     ]
 
 
-async def test_the_list_is_bounded_and_the_count_is_not(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_list_of_problems_is_bounded_and_their_count_is_exact(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(faults, "MAX_PROBLEMS", 2)
     await chain(memory, 5)
     await tamper(memory, "UPDATE audit SET actor = 'x'")
@@ -306,7 +308,7 @@ async def test_the_list_is_bounded_and_the_count_is_not(memory: Memory, monkeypa
     assert (found.faults, len(found.problems), found.whole) == (5, 2, False)
 
 
-async def test_the_estimate_is_close(memory: Memory) -> None:
+async def test_the_estimated_number_of_entries_is_close(memory: Memory) -> None:
     for _ in range(5):
         await chain(memory, 10)
     await chain(memory, 3, tenant="beta")
@@ -375,7 +377,10 @@ def test_any_change_of_an_entry_changes_its_hash(data: st.DataObject) -> None:
     }
     entry_fields = {name: data.draw(strategy) for name, strategy in fields.items()}
     name = data.draw(st.sampled_from(sorted(fields)))
-    other = {**entry_fields, name: data.draw(fields[name].filter(lambda value: repr(value) != repr(entry_fields[name])))}
+    other = {
+        **entry_fields,
+        name: data.draw(fields[name].filter(lambda value: repr(value) != repr(entry_fields[name]))),
+    }
     assert hashed(**entry_fields) == hashed(**entry_fields)
     assert hashed(**entry_fields) != hashed(**other)
 

@@ -170,7 +170,7 @@ class RandomWriters:
     naive: list[tuple[int, int]] = field(default_factory=list)
     written: threading.Event = field(default_factory=threading.Event)
 
-def write(self, number: int, until_s: float) -> None:
+    def write(self, number: int, until_s: float) -> None:
         rng = random.Random(number)
         with psycopg.connect(self.url) as connection:
             while time.monotonic() < until_s:
@@ -237,7 +237,9 @@ async def test_under_random_writers_the_feed_loses_nothing_where_a_cursor_over_s
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(WRITERS + 1) as pool:
         naive = loop.run_in_executor(pool, random_writers.read_naively)
-        writers = asyncio.gather(*(loop.run_in_executor(pool, random_writers.write, number, end) for number in range(WRITERS)))
+        writers = asyncio.gather(
+            *(loop.run_in_executor(pool, random_writers.write, number, end) for number in range(WRITERS))
+        )
         while not writers.done():
             await feed.take_snapshot()
             more, lease = await read_all(feed, lease)
@@ -361,7 +363,7 @@ async def test_after_an_outage_a_window_spans_a_bounded_number_of_snapshots(
 async def test_no_snapshot_is_stored_when_nothing_is_written(
     feed: Feed, database: Database, tenant: Tenant, database_url: str
 ) -> None:
-async def snapshots_added(times: int) -> int:
+    async def snapshots_added(times: int) -> int:
         before = await snapshots(database)
         for _ in range(times):
             await feed.take_snapshot()
@@ -388,7 +390,9 @@ async def test_concurrent_snapshots_do_not_wait_for_each_other(feed: Feed, datab
     assert await snapshots(database) >= before + 1
 
 
-async def test_lag_counts_waiting_changes_seconds_and_dead_letters(feed: Feed, database: Database, tenant: Tenant) -> None:
+async def test_lag_counts_waiting_changes_seconds_and_dead_letters(
+    feed: Feed, database: Database, tenant: Tenant
+) -> None:
     assert await Feed(database, "never registered").lag() is None
     lease = await take_lease(feed)
     nothing = await feed.lag()
@@ -598,7 +602,9 @@ async def test_a_lease_that_ends_too_far_in_the_future_is_taken_over(feed: Feed,
 DAY = date(2026, 6, 1)
 
 
-async def test_a_day_partition_is_dropped_after_every_consumer_has_read_it(feed: Feed, database: Database, tenant: Tenant) -> None:
+async def test_a_day_partition_is_dropped_after_every_consumer_has_read_it(
+    feed: Feed, database: Database, tenant: Tenant
+) -> None:
     await make_days(database, DAY)
     lease = await take_lease(feed)
     async with database.engine.begin() as connection:
@@ -640,9 +646,7 @@ async def test_rows_of_the_default_partition_move_to_their_day_and_are_read_once
     assert ids(seen + more) == first + second
 
 
-async def test_a_stale_consumer_is_dropped_if_it_can_rebuild(
-    database: Database, tenant: Tenant
-) -> None:
+async def test_a_stale_consumer_is_dropped_if_it_can_rebuild(database: Database, tenant: Tenant) -> None:
     rebuildable, needed = Feed(database, "lazy", rereads=True), Feed(database, "needed")
     for consumer in (rebuildable, needed):
         assert await consumer.register()

@@ -36,7 +36,7 @@ def copied(**changes: Any) -> str:
     return json.dumps({"id": str(new_id()), "doc": 1_000_000 + new_id().int % 1_000_000, **changes})
 
 
-async def test_one_active_fact_per_key(memory: Memory, database_url: str) -> None:
+async def test_a_second_active_fact_with_the_same_key_is_refused(memory: Memory, database_url: str) -> None:
     fact = (await memory.observe("Alice", "works_at", "Acme")).primary
     with pytest.raises(pg.UniqueViolation, match="record_active_fact_uq"):
         attempt(database_url, COPY, fact.id, copied())
@@ -46,7 +46,7 @@ async def test_one_active_fact_per_key(memory: Memory, database_url: str) -> Non
         attempt(database_url, "UPDATE record SET state = 1 WHERE state = 2")
 
 
-async def test_sensitivity_belongs_to_the_key(memory: Memory) -> None:
+async def test_equal_facts_of_different_sensitivity_are_separate_records(memory: Memory) -> None:
     """A refusal must not reveal to a caller with a lower ceiling that a hidden record exists."""
     high = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.HIGH)).primary
     low = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.LOW)).primary
@@ -109,7 +109,7 @@ async def test_a_fact_without_its_keys_is_refused(memory: Memory, database_url: 
         ("UPDATE predicate SET name = 'Not A Name'", pg.CheckViolation, "predicate_name_ck"),
     ],
 )
-async def test_the_database_refuses(
+async def test_a_constraint_refuses_an_invalid_row(
     memory: Memory, database_url: str, statement: str, error: type[psycopg.Error], constraint: str
 ) -> None:
     await memory.observe("Alice", "works_at", "Acme")
@@ -117,13 +117,13 @@ async def test_the_database_refuses(
         attempt(database_url, statement)
 
 
-async def test_one_record_per_id(memory: Memory, database_url: str) -> None:
+async def test_a_second_record_with_the_same_id_is_refused(memory: Memory, database_url: str) -> None:
     fact = (await memory.observe("Alice", "works_at", "Acme")).primary
     with pytest.raises(pg.UniqueViolation, match="record_pk"):
         attempt(database_url, COPY, fact.id, copied(id=str(fact.id), state=3))
 
 
-async def test_one_entity_per_identifier_from_many_connections_at_once(memory: Memory) -> None:
+async def test_concurrent_captures_of_one_identifier_create_one_entity(memory: Memory) -> None:
     async def capture(number: int) -> UUID:
         done = await memory.remember(
             SourceKind.OBSERVATION,

@@ -1,4 +1,4 @@
-"""Reads as of a past instant: exact to the transaction, under the trust of then and of now.
+"""Reads as of a past instant: exact to the transaction, limited by the past and the present scope and sensitivity.
 
 See docs/specification.md, History.
 """
@@ -78,7 +78,9 @@ async def waits_at_commit(memory: Memory) -> bool:
         return held.first() is not None
 
 
-async def test_a_record_reads_as_before_each_change_and_is_absent_before_the_first(memory: Memory) -> None:
+async def test_a_record_has_its_earlier_content_before_a_change_and_is_absent_before_its_creation(
+    memory: Memory,
+) -> None:
     state: dict[str, Any] = {"thread_id": "t", "state": "planning", "context_summary": "first"}
     first = await memory.remember(SourceKind.WORKING_STATE, state)
     created_at = memory.clock.now()
@@ -99,7 +101,7 @@ async def test_a_record_reads_as_before_each_change_and_is_absent_before_the_fir
     assert now == await memory.lookup.record(memory.trust, id_)
 
 
-async def test_salience_of_then_comes_from_the_last_event_before(memory: Memory) -> None:
+async def test_past_salience_is_computed_from_the_last_event_before_the_instant(memory: Memory) -> None:
     kept = await memory.observe("Alice", "likes", "tea")
     created_at = memory.clock.now()
     memory.clock.forward(timedelta(days=30))
@@ -155,7 +157,7 @@ async def test_a_record_decays_as_it_did_until_its_lifecycle_changed(memory: Mem
 
 
 @pytest.mark.parametrize(("then", "now"), [("low", "high"), ("high", "low")])
-async def test_the_stricter_of_both_sensitivities_decides(memory: Memory, then: str, now: str) -> None:
+async def test_the_higher_of_the_past_and_the_present_sensitivity_applies(memory: Memory, then: str, now: str) -> None:
     """A record readable by only one of the two sensitivities is absent, not redacted, even at one level above."""
     kept = await memory.remember(
         SourceKind.WORKING_STATE,
@@ -180,9 +182,7 @@ async def test_the_stricter_of_both_sensitivities_decides(memory: Memory, then: 
 
 
 @pytest.mark.parametrize(("then", "now"), [("project:a", "project:b"), ("project:b", "project:a")])
-async def test_the_caller_needs_both_the_scope_of_then_and_the_scope_of_now(
-    memory: Memory, then: str, now: str
-) -> None:
+async def test_the_caller_needs_the_past_and_the_present_scope_of_a_record(memory: Memory, then: str, now: str) -> None:
     kept = await memory.remember(SourceKind.WORKING_STATE, {"thread_id": "t", "state": "planning"}, scope=then)
     await memory.turn("so that the scope exists", scope=now)
     created_at = memory.clock.now()
@@ -199,7 +199,7 @@ async def test_the_caller_needs_both_the_scope_of_then_and_the_scope_of_now(
 
 
 async def keep_version(memory: Memory, id_: UUID, instant: datetime) -> None:
-    """Copy the record's present version to the history, as a writer does before a change at `instant`."""
+    """Copy the record's current version to the history, as a writer does before a change at `instant`."""
     await change(
         memory,
         "WITH kept AS (INSERT INTO record_history (tenant, id, row_version, from_at, to_at, type, scope, sensitivity,"
@@ -214,14 +214,17 @@ async def keep_version(memory: Memory, id_: UUID, instant: datetime) -> None:
     )
 
 
-async def test_relations_are_those_that_existed_then(memory: Memory) -> None:
+async def test_past_relations_are_those_that_existed_at_the_instant(memory: Memory) -> None:
     fact = await memory.observe("Alice", "works_at", "Acme")
     created_at = memory.clock.now()
     edges = {edge.id: edge for edge in fact.edges}
     ended = next(edge for edge in fact.edges if edge.predicate == "object_entity")
     closed = created_at + timedelta(minutes=5)
     await change(memory, "UPDATE relation SET ended_at = %(at)s WHERE id = %(id)s", at=closed, id=ended.id)
-    moments = [Moment(fact.primary.id, instant) for instant in (created_at - RESOLUTION, created_at, closed - RESOLUTION, closed)]
+    moments = [
+        Moment(fact.primary.id, instant)
+        for instant in (created_at - RESOLUTION, created_at, closed - RESOLUTION, closed)
+    ]
     async with past(memory) as reader:
         found = await reader.relations_of(moments, limit=10)
         by_id = {moment: await reader.relations(list(edges), at=moment.at) for moment in moments}
@@ -255,7 +258,7 @@ async def test_both_ends_of_a_relation_must_be_readable_in_full(memory: Memory) 
     assert await predicates() == ({"subject_entity"}, {"subject_entity"})
 
 
-async def test_versions_tile_time_and_come_in_pages(memory: Memory) -> None:
+async def test_versions_cover_time_without_gaps_and_are_paged(memory: Memory) -> None:
     state: dict[str, Any] = {"thread_id": "t", "state": "planning"}
     id_ = (await memory.remember(SourceKind.WORKING_STATE, state)).primary.id
     created_at = memory.clock.now()
@@ -274,7 +277,7 @@ async def test_versions_tile_time_and_come_in_pages(memory: Memory) -> None:
         assert version.record == await at(memory, id_, last)
 
 
-async def test_an_old_instant_is_exact_whatever_is_being_written_now(memory: Memory) -> None:
+async def test_an_old_instant_is_read_without_waiting_for_current_writers(memory: Memory) -> None:
     """Transactions that began after the snapshot of the instant are not waited for."""
     memory.clock.at = SystemClock().now()
     await memory.turn("long ago")
@@ -329,7 +332,7 @@ async def test_a_snapshot_within_the_leeway_of_clocks_is_not_used(memory: Memory
                 await settle(memory.database, instant, within_s=0.0)
 
 
-async def test_a_write_in_flight_is_waited_for_and_included(memory: Memory) -> None:
+async def test_a_write_in_progress_is_waited_for_and_included(memory: Memory) -> None:
     memory.clock.at = SystemClock().now()
     async with held_commits(memory) as holder:
         writing = asyncio.create_task(memory.turn("the slow one", trust=SLOW))
@@ -375,7 +378,7 @@ async def test_a_writer_that_never_commits_is_reported_at_the_deadline(memory: M
     assert await memory.lookup.record(memory.trust, kept.primary.id, as_of=memory.clock.now()) is not None
 
 
-def test_an_instant_has_an_offset_and_is_past() -> None:
+def test_an_instant_in_the_future_or_without_an_offset_is_refused() -> None:
     assert past_instant(NOON, now=NOON) == NOON
     for wrong in (NOON + RESOLUTION, NOON.replace(tzinfo=None)):
         with pytest.raises(InvalidInput) as caught:

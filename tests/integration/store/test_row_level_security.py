@@ -130,7 +130,7 @@ async def fill(memory: Memory, logins: Logins) -> None:
 
 
 def bounds_of(connection: Any) -> Bounds:
-    """The bounds of CALLER."""
+    """Return the bounds of CALLER."""
     tenant = connection.execute("SELECT id FROM tenant WHERE name = 'acme'").fetchone()[0]
     scopes = connection.execute(
         "SELECT id FROM scope WHERE tenant = %s AND name IN ('', 'project:a') ORDER BY id", (tenant,)
@@ -147,7 +147,7 @@ def tables_of_tenants(connection: Any) -> list[str]:
 
 
 def invisible_rows(connection: Any, table: str, bounds: Bounds) -> set[tuple[Any, ...]]:
-    """The places of the rows that the caller must not see, computed from the catalog and not from the policies."""
+    """Return the ctids of the rows that the caller must not see, computed from the catalog, not from the policies."""
     columns = {
         row[0]
         for row in connection.execute(
@@ -176,7 +176,7 @@ def invisible_rows(connection: Any, table: str, bounds: Bounds) -> set[tuple[Any
         " AND r.sensitivity <= %(ceiling)s AND r.scope = ANY(%(scopes)s))"
         for link in links
     ]
-    found = row_places(
+    found = row_ids(
         connection,
         table,
         " OR ".join(conditions),
@@ -186,10 +186,10 @@ def invisible_rows(connection: Any, table: str, bounds: Bounds) -> set[tuple[Any
     return found
 
 
-def row_places(
+def row_ids(
     connection: Any, table: str, where: str = "true", parameters: dict[str, Any] | None = None
 ) -> set[tuple[Any, ...]] | None:
-    """The places of the rows that the role may read; None if it may not read the table."""
+    """Return the ctids of the rows that the role may read, or None if it may not read the table."""
     statement = sql.SQL("SELECT x.tableoid, x.ctid FROM {} x WHERE {}").format(sql.Identifier(table), sql.SQL(where))
     try:
         with connection.transaction():
@@ -223,10 +223,10 @@ def test_the_api_login_owns_nothing_inherits_nothing_and_bypasses_no_policy(logi
         ).fetchall()
         assert memberships == [(logins.prefix + role, False, False, True) for role in sorted(API_ROLES)]
         for table in tables_of_tenants(connection):  # as the login, before it takes a role
-            assert row_places(connection, table) is None, table
+            assert row_ids(connection, table) is None, table
 
 
-async def test_the_database_returns_only_rows_within_the_caller_s_bounds(memory: Memory, logins: Logins) -> None:
+async def test_the_database_returns_only_rows_within_the_bounds_of_the_caller(memory: Memory, logins: Logins) -> None:
     await fill(memory, logins)
     compared = set()
     with psycopg.connect(logins.owner) as owner:
@@ -234,13 +234,13 @@ async def test_the_database_returns_only_rows_within_the_caller_s_bounds(memory:
         for table in tables_of_tenants(owner):
             hidden = invisible_rows(owner, table, bounds)
             with logins.as_role("read", bounds, url=logins.api) as connection:
-                seen = row_places(connection, table)
+                seen = row_ids(connection, table)
             assert not hidden & (seen or set()), table
             if seen is not None and hidden and seen:
                 compared.add(table)
-            foreign = row_places(owner, table, "x.tenant <> %(tenant)s", {"tenant": bounds.tenant})
+            foreign = row_ids(owner, table, "x.tenant <> %(tenant)s", {"tenant": bounds.tenant})
             with logins.as_role("write", bounds, url=logins.api) as connection:
-                assert not (foreign or set()) & (row_places(connection, table) or set()), table
+                assert not (foreign or set()) & (row_ids(connection, table) or set()), table
     # These tables must have both visible and invisible rows, or the check would prove nothing.
     assert compared >= {
         *("audit", "audit_note", "candidate", "entity_term", "episode", "episode_event", "lex_df", "lex_scope"),
@@ -257,7 +257,7 @@ async def test_without_settings_the_database_returns_no_row(memory: Memory, logi
         granted = 0
         for again in (False, True):  # a setting that ended with its transaction reads '', not NULL
             for table in tables:
-                rows = row_places(connection, table)
+                rows = row_ids(connection, table)
                 assert not rows, table
                 granted += rows is not None
             assert connection.execute("SELECT count(*) FROM record_head").fetchone() == (0,)
@@ -275,7 +275,7 @@ async def test_without_settings_the_database_returns_no_row(memory: Memory, logi
 
 
 @pytest.mark.parametrize("forged_tenant", [False, True], ids=["own tenant", "rival's tenant"])
-async def test_the_database_filters_when_the_application_s_filter_is_removed(
+async def test_the_database_filters_rows_when_the_filter_of_the_application_is_removed(
     memory: Memory, logins: Logins, monkeypatch: pytest.MonkeyPatch, forged_tenant: bool
 ) -> None:
     await fill(memory, logins)
@@ -340,7 +340,7 @@ async def test_a_redacted_head_has_only_the_columns_of_a_head(memory: Memory, lo
             assert scope in (bounds.scopes or ())
             assert current is not None
             assert (state is None and version is None) == (level > bounds.ceiling)
-        assert row_places(connection, "relation") is None
+        assert row_ids(connection, "relation") is None
         ends = connection.execute(
             "SELECT least(source_sensitivity, target_sensitivity), greatest(source_sensitivity, target_sensitivity)"
             " FROM relation_in_sight"
@@ -493,7 +493,7 @@ async def test_a_writer_cannot_write_to_another_tenant(memory: Memory, logins: L
             connection.execute(insert, (bounds.tenant + 1,))
 
 
-async def test_a_rule_may_raise_a_record_above_its_writer_s_ceiling(memory: Memory, logins: Logins) -> None:
+async def test_a_rule_may_raise_a_record_above_the_ceiling_of_its_writer(memory: Memory, logins: Logins) -> None:
     """The role of writers is limited to the tenant only; the application limits what is returned."""
     await memory.turn("a word", trust=CALLER)
     with psycopg.connect(logins.owner) as owner:

@@ -87,7 +87,7 @@ def test_sql_and_python_agree_for_all_curves(
 
 def test_sql_and_python_agree_at_extreme_values_and_interval_bounds(database_url: str) -> None:
     """At values where doubles underflow, and one microsecond to either side of the start and the maximum age."""
-    microsecond = timedelta(microseconds=1)
+    step = timedelta(microseconds=1)
     decays = [
         Decay(curve=curve, half_life_s=half_life, min_salience=floor, max_age_s=60.0, params=given)
         for curve in Curve
@@ -100,7 +100,7 @@ def test_sql_and_python_agree_at_extreme_values_and_interval_bounds(database_url
         for decay in decays
         for s in (0.0, 5e-324, 1e-100, 0.3, 1.0)
         for created_at in (T0, T0 + timedelta(days=30_000))
-        for at in (T0 - microsecond, T0, T0 + microsecond, *(T0 + timedelta(seconds=60) + microsecond * n for n in (-1, 0, 1)),
+        for at in (T0 - step, T0, T0 + step, *(T0 + timedelta(seconds=60) + step * n for n in (-1, 0, 1)),
                    T0 + timedelta(days=30_000))
     ]  # fmt: skip
     with psycopg.connect(database_url) as connection:

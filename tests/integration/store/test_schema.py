@@ -93,7 +93,9 @@ def test_the_renamed_tables_of_the_feed_keep_their_rows_policies_and_grants(post
             letters = "SELECT version, error, tries FROM sync_dead_letter"
             assert connection.execute(letters).fetchall() == [(5, "refused", 2)]
             assert connection.execute("SELECT owner, epoch FROM mirror_leader").fetchall() == [("old", 4)]
-            assert _access_rules(connection, "sync_snapshot", "sync_dead_letter", "mirror_leader", "sync_cursor") == before
+            assert (
+                _access_rules(connection, "sync_snapshot", "sync_dead_letter", "mirror_leader", "sync_cursor") == before
+            )
             added = "INSERT INTO sync_snapshot (snap) VALUES (pg_current_snapshot()) RETURNING id"
             assert connection.execute(added).fetchall() == [(4,)]
 

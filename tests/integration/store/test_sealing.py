@@ -522,7 +522,7 @@ async def test_the_master_key_is_exchanged_without_rewriting_sealed_rows(memory:
     assert await alone.lookup.record(memory.trust, sealed[0]) is not None
 
 
-async def test_shredding_deletes_the_keys_for_good(memory: Memory, sealed: list[UUID]) -> None:
+async def test_shredding_deletes_the_keys_irrecoverably(memory: Memory, sealed: list[UUID]) -> None:
     tenant = await tenant_of(memory)
     (kept,) = await rows(memory, "SELECT sealed FROM record WHERE id = :id", id=sealed[0])
     async with memory.database.engine.begin() as connection:

@@ -72,7 +72,7 @@ def test_no_validity_is_disjoint_from_a_global_one(validity: Json) -> None:
     ],
     ids=str,
 )
-def test_these_validities_are_disjoint(one: Json, other: Json) -> None:
+def test_validities_that_exclude_each_other_are_disjoint(one: Json, other: Json) -> None:
     assert disjoint(one, other)
     assert disjoint(other, one)
 
@@ -99,7 +99,7 @@ def test_these_validities_are_disjoint(one: Json, other: Json) -> None:
     ],
     ids=str,
 )
-def test_these_validities_may_overlap(one: Json, other: Json) -> None:
+def test_validities_that_may_both_apply_are_not_disjoint(one: Json, other: Json) -> None:
     assert not disjoint(one, other)
     assert not disjoint(other, one)
 

@@ -253,7 +253,7 @@ def test_all_invalid_fields_are_reported_at_once() -> None:
     assert "payload.state" in message
 
 
-def test_a_long_list_of_invalid_fields_is_cut_short() -> None:
+def test_a_long_list_of_invalid_fields_is_truncated() -> None:
     error = refused(MemoryType.EPISODIC, {"timeline": [{} for _ in range(5)]})
     assert error.message.count(": Field required") == 10
     assert error.message.endswith("; and 5 more")
@@ -309,7 +309,7 @@ def episode(*calls: Json) -> Json:
     ],
     ids=["itself", "each other"],
 )
-def test_tool_calls_that_depend_on_each_other_in_a_circle_are_refused(calls: list[Json]) -> None:
+def test_tool_calls_with_cyclic_dependencies_are_refused(calls: list[Json]) -> None:
     assert "circle" in refused(MemoryType.EPISODIC, episode(*calls)).message
 
 

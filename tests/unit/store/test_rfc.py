@@ -488,7 +488,7 @@ def test_the_normative_envelope_uses_its_own_names() -> None:
     assert document["relationships"] == []
 
 
-def test_a_key_that_already_has_the_other_name_is_swapped() -> None:
+def test_a_payload_key_that_already_has_the_other_forms_name_is_swapped() -> None:
     payload = {"skill_name": "s", "triggers": [], "recipe": [{"step": "a"}], "procedure": "mine"}
     document = normative(MemoryType.COMPETENCE, payload)
     assert (document["payload"]["procedure"], document["payload"]["recipe"]) == ([{"step": "a"}], "mine")
@@ -496,7 +496,7 @@ def test_a_key_that_already_has_the_other_name_is_swapped() -> None:
     assert read == {"kind": "competence", **payload}
 
 
-def test_a_working_payload_has_its_last_update() -> None:
+def test_a_working_payload_contains_the_time_of_its_last_update() -> None:
     document = normative(MemoryType.WORKING, {"thread_id": "t", "state": "done", "last_updated": "mine"})
     assert document["payload"]["last_updated"] == document["updated_at"] == "2026-01-28T00:00:00Z"
     assert document["payload"]["_last_updated"] == "mine"

@@ -249,7 +249,9 @@ EVENTS: dict[str, Callable[[Salience, datetime, float], Salience]] = {
 
 @EXAMPLES
 @given(saliences() | saliences(pinned=True), elapsed, amounts)
-def test_penalizing_does_not_raise_the_value_and_stops_at_the_floor(salience: Salience, later: timedelta, amount: float) -> None:
+def test_penalizing_does_not_raise_the_value_and_stops_at_the_floor(
+    salience: Salience, later: timedelta, amount: float
+) -> None:
     at = salience.t0 + later
     before, after_it = salience.at(at), penalized(salience, amount, at).s
     assert after_it == min(before, max(salience.decay.min_salience, before - amount))

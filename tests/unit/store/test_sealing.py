@@ -83,7 +83,9 @@ def test_sealing_the_same_content_again_makes_a_different_envelope() -> None:
 
 
 @given(st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32))
-async def test_a_key_is_unwrapped_only_by_the_master_key_that_wrapped_it(first: bytes, second: bytes, key: bytes) -> None:
+async def test_a_key_is_unwrapped_only_by_the_master_key_that_wrapped_it(
+    first: bytes, second: bytes, key: bytes
+) -> None:
     one, other = LocalMasterKey(first), LocalMasterKey(second)
     wrapped = await one.wrap(key)
     assert await one.unwrap(wrapped) == key

@@ -57,7 +57,9 @@ def narrowed(of: Trust, request: tuple[frozenset[str] | None, Sensitivity | None
 
 @EXAMPLES
 @given(trusts, requests)
-def test_narrowing_never_increases_visibility(of: Trust, request: tuple[frozenset[str] | None, Sensitivity | None]) -> None:
+def test_narrowing_never_increases_visibility(
+    of: Trust, request: tuple[frozenset[str] | None, Sensitivity | None]
+) -> None:
     less = narrowed(of, request)
     if less is None:
         beyond_ceiling = request[1] is not None and request[1] > of.ceiling
@@ -161,7 +163,9 @@ def test_unscoped_records_are_visible_without_being_requested() -> None:
         ({"user:a", "user:b"}, "user:b", "user:b"),
     ],
 )
-def test_the_scope_of_a_write(scopes: set[str] | None, asked: str | None, written: str) -> None:
+def test_a_write_gets_the_requested_scope_or_the_default_of_the_credential(
+    scopes: set[str] | None, asked: str | None, written: str
+) -> None:
     assert trust(scopes).scope_for_write(asked) == written
 
 

@@ -108,4 +108,7 @@ def _flush(root: Path, key: str) -> None:
 
 
 def _unavailable() -> StoreUnavailable:
-    return StoreUnavailable("The object store of artifacts cannot be reached or refuses the request; retry shortly.")
+    return StoreUnavailable(
+        "The object store of artifacts cannot be reached or refuses the request; retry shortly. If it stays so, check"
+        " STRATAGRAPH_ARTIFACT_URL and the credentials of its cloud."
+    )

@@ -60,7 +60,9 @@ async def verify_chains(
             name = await _name(database, number)
             await _TenantVerification(connection, database, vault, number, name, record, found, advance).run()
     if record is not None and not found.chains and found.whole:
-        raise RecordNotFound(record, f"There is no record {record}, and the audit log has no entries of it.")
+        raise RecordNotFound(
+            record, f"There is no record {record}, and the audit log has no entries of it; check the id and the tenant."
+        )
     return found
 
 
@@ -72,7 +74,9 @@ async def _number(database: Database, name: str) -> int:
             await connection.execute(select(table.c.id).where(table.c.name == name))
         ).scalar_one_or_none()
     if number is None:
-        raise InvalidInput(f"--tenant: there is no tenant {name!r}", path=["tenant"])
+        raise InvalidInput(
+            f"--tenant: there is no tenant {name!r}; check the spelling, or leave it out for all", path=["tenant"]
+        )
     return number
 
 

@@ -1,4 +1,4 @@
-"""What is kept of records outside their own rows: audit notes, captures, logged answers and dead letters."""
+"""Rows kept for records outside the record tables: audit notes, captures, logged answers and dead letters."""
 
 from __future__ import annotations
 

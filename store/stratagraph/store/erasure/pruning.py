@@ -13,8 +13,8 @@ that the next pass does not read them again:
 - A superseded or retracted record is history. It is kept as long as a new record would take to decay.
 
 A record that cannot be pruned, for example because its curve is unknown, is set aside
-(`stratagraph.store.jobs.set_aside`), so that it does not hold up others. Concurrent passes skip each other's locked rows
-and never wait; a locked record stays due for a later pass.
+(`stratagraph.store.jobs.set_aside`), so that it does not hold up others. Concurrent passes skip each other's locked
+rows and never wait; a locked record stays due for a later pass.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ async def prune_due(connection: AsyncConnection, directory: Directory, *, now: d
     done, failed = await process_isolated(connection, [one for one in due if one.error is None], prune)
     errors = {one.key: error for one, error in failed.items()}
     errors |= {one.key: one.error for one in due if one.error is not None}
-    until: dict[Key, datetime | None] = {key: await set_aside(connection, JOB, key, error, at=now) for key, error in sorted(errors.items())}
+    until: dict[Key, datetime | None] = {
+        key: await set_aside(connection, JOB, key, error, at=now) for key, error in sorted(errors.items())
+    }
     await _postpone(connection, until)
     await clear_set_aside(connection, JOB, [one.key for one in due if one.key not in errors])
     return Pruned(

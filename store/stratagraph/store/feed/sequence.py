@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.snapshots import incarnation
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 
 
@@ -42,16 +43,22 @@ class Sequences:
         own, separator, xid = token.rpartition(":")
         if not separator or not xid.isdecimal() or len(xid) > 20:
             raise InvalidInput(
-                f"{path[0]}: {token!r} is not a sequence token; pass the `receipt.sequence` of a capture", path=path
+                f"{path[0]}: {shown(token)} is not a sequence token; pass the `receipt.sequence` of a capture",
+                path=path,
             )
         if own != await self.incarnation(connection):
             raise InvalidInput(
-                f"{path[0]}: this token belongs to another database or dates from before a restore; leave it out",
+                f"{path[0]}: the token {shown(token)} belongs to another database or dates from before a restore;"
+                " leave it out",
                 path=path,
             )
         known = await connection.execute(
             text("SELECT CAST(:xid AS xid8) < pg_snapshot_xmax(pg_current_snapshot())"), {"xid": xid}
         )
         if not known.scalar_one():
-            raise InvalidInput(f"{path[0]}: this token has not been issued yet", path=path)
+            raise InvalidInput(
+                f"{path[0]}: the token {shown(token)} has not been issued yet; pass a `receipt.sequence` unchanged, or"
+                " leave it out",
+                path=path,
+            )
         return xid

@@ -14,6 +14,7 @@ from typing import Any
 
 import rfc8785
 
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded
 
 MAX_DEPTH = 64  # levels of nesting; deeper JSON is a mistake or an attack
@@ -26,7 +27,9 @@ def canonical_json(value: Any, *, path: list[str]) -> bytes:
     try:
         return rfc8785.dumps(_as_doubles(value))
     except rfc8785.CanonicalizationError as error:
-        raise InvalidInput(f"{'.'.join(path)}: has no canonical JSON form: {error}", path=path) from error
+        raise InvalidInput(
+            f"{'.'.join(path)}: has no canonical JSON form: {error}; send such numbers as strings", path=path
+        ) from error
 
 
 def _as_doubles(value: Any) -> Any:
@@ -57,7 +60,9 @@ def normalised_name(name: str) -> str:
 def check_json(value: Any, *, path: list[str], depth: int = 0) -> None:
     """Raise InvalidInput for a value that PostgreSQL cannot store as JSON, LimitExceeded beyond MAX_DEPTH levels."""
     if depth > MAX_DEPTH:
-        raise LimitExceeded(f"{'.'.join(path[:6])}…: nested deeper than {MAX_DEPTH} levels", path=path)
+        raise LimitExceeded(
+            f"{'.'.join(path[:6])}…: nested deeper than {MAX_DEPTH} levels; send a flatter value", path=path
+        )
     if isinstance(value, str):
         if "\x00" in value:
             raise InvalidInput(
@@ -69,7 +74,7 @@ def check_json(value: Any, *, path: list[str], depth: int = 0) -> None:
     elif isinstance(value, dict):
         for name, item in value.items():
             if not isinstance(name, str):
-                raise InvalidInput(f"{'.'.join(path)}: object keys must be strings, not {name!r}", path=path)
+                raise InvalidInput(f"{'.'.join(path)}: object keys must be strings, not {shown(name)}", path=path)
             check_json(name, path=path, depth=depth)
             check_json(item, path=[*path, name], depth=depth + 1)
     elif isinstance(value, list):
@@ -79,4 +84,8 @@ def check_json(value: Any, *, path: list[str], depth: int = 0) -> None:
         if not math.isfinite(value):
             raise InvalidInput(f"{'.'.join(path)}: {value} is not a JSON number; use a finite one", path=path)
     elif value is not None and not isinstance(value, bool | int):
-        raise InvalidInput(f"{'.'.join(path)}: a {type(value).__name__} is not JSON", path=path)
+        raise InvalidInput(
+            f"{'.'.join(path)}: a {type(value).__name__} is not JSON; use a string, number, boolean, list, object or"
+            " null",
+            path=path,
+        )

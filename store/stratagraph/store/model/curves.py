@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 
 Params = Mapping[str, Any]
@@ -44,7 +45,7 @@ def custom_curve(params: Params | None, *, path: list[str]) -> CustomCurve:
     if curve is None:
         where = [*path, "params", "name"]
         raise InvalidInput(
-            f"{'.'.join(where)}: {name!r} is not a registered curve; choose one of {', '.join(sorted(CURVES))}",
+            f"{'.'.join(where)}: {shown(name)} is not a registered curve; choose one of {', '.join(sorted(CURVES))}",
             path=where,
         )
     curve.check(given, path)
@@ -56,7 +57,9 @@ def check_power_law(params: Params, path: list[str]) -> None:
     beta = params.get("beta", 1.0)
     if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 < beta < MAX_BETA:
         where = [*path, "params", "beta"]
-        raise InvalidInput(f"{'.'.join(where)}: must be a number above 0 and below {MAX_BETA:g}", path=where)
+        raise InvalidInput(
+            f"{'.'.join(where)}: must be a number above 0 and below {MAX_BETA:g}, not {shown(beta)}", path=where
+        )
 
 
 def _power_law(elapsed_s: float, half_life_s: float, params: Params) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from typing import Self
 
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 
 
@@ -23,7 +24,7 @@ class NamedEnum(IntEnum):
             return cls[label.upper()]
         except KeyError:
             known = ", ".join(member.label for member in cls)
-            raise InvalidInput(f"{'.'.join(path)}: {label!r} is none of {known}", path=path) from None
+            raise InvalidInput(f"{'.'.join(path)}: {shown(label)} is none of {known}", path=path) from None
 
 
 class MemoryType(NamedEnum):

@@ -32,7 +32,7 @@ from collections.abc import Sequence
 
 
 class StratagraphError(Exception):
-    """Stratagraph failed."""
+    """Stratagraph failed; the server log has the reason."""
 
     code = "INTERNAL"
     retryable = False
@@ -48,7 +48,7 @@ class StratagraphError(Exception):
 
 
 class InvalidInput(StratagraphError):
-    """The input is not valid."""
+    """The input is not valid; correct the field that `path` names."""
 
     code = "INVALID_INPUT"
 
@@ -60,29 +60,36 @@ class Unauthenticated(StratagraphError):
 
 
 class Forbidden(StratagraphError):
-    """The credential does not allow this."""
+    """The credential does not allow this; use one with more access, scopes or a higher ceiling."""
 
     code = "FORBIDDEN"
 
 
 class RecordNotFound(StratagraphError):
-    """There is no such record."""
+    """There is no such record that the credential may see; check the id and the credential."""
 
     code = "NOT_FOUND"
 
     def __init__(self, record_id: object, message: str | None = None, *, path: Sequence[str] | None = None) -> None:
-        super().__init__(message or f"There is no record {record_id} that this credential may see.", path=path)
+        text = (
+            f"There is no record {record_id} that this credential may see. Check the id, and the credential's scopes"
+            " and ceiling."
+        )
+        super().__init__(message or text, path=path)
         self.record_id = record_id
 
 
 class VersionConflict(StratagraphError):
-    """The record has changed since it was read."""
+    """The record has changed since it was read; read it again and repeat the change with its new version."""
 
     code = "VERSION_CONFLICT"
 
     def __init__(self, current: int, message: str | None = None) -> None:
-        text = message or f"The record has changed since it was read; its version is now {current}. Read it again."
-        super().__init__(text)
+        text = (
+            f"The record has changed since it was read; its version is now {current}. Read it again, and repeat the"
+            " change with the new version."
+        )
+        super().__init__(message or text)
         self.current = current
 
 
@@ -93,37 +100,37 @@ class EpisodicImmutable(StratagraphError):
 
 
 class EvidenceRequired(StratagraphError):
-    """A fact needs at least one source as evidence."""
+    """A fact needs at least one source as evidence; give {source_type, source_id} or {kind, ref}."""
 
     code = "EVIDENCE_REQUIRED"
 
 
 class ConditionsOverlap(StratagraphError):
-    """The conditions overlap those of another active fact."""
+    """The fact holds at the same time as another one; give conditions or a validity that exclude the other's."""
 
     code = "CONDITIONS_OVERLAP"
 
 
 class IdempotencyMismatch(StratagraphError):
-    """This idempotency key was used for another request; choose a new one."""
+    """This idempotency key was used for another request; repeat that request unchanged, or choose a new key."""
 
     code = "IDEMPOTENCY_MISMATCH"
 
 
 class DeletionForbidden(StratagraphError):
-    """The record cannot be deleted: its deletion policy is `never`."""
+    """The record cannot be deleted: its deletion policy is `never`. Retract it, or have it erased."""
 
     code = "DELETION_FORBIDDEN"
 
 
 class LimitExceeded(StratagraphError):
-    """The request exceeds a limit."""
+    """The request exceeds a limit; send less in the field that `path` names."""
 
     code = "LIMIT_EXCEEDED"
 
 
 class ArtifactDamaged(StratagraphError):
-    """The stored bytes are missing or do not match their hash; upload them again."""
+    """The artifact's stored bytes are missing or do not match its hash; upload the same bytes again."""
 
     code = "ARTIFACT_DAMAGED"
 
@@ -140,7 +147,7 @@ class WriteCollision(StoreUnavailable):
 
 
 class KeyCollision(WriteCollision):
-    """Another writer took the same key, or deleted a row that this write refers to."""
+    """Another writer took the same key, or deleted a row that this write refers to; try again shortly."""
 
     def __init__(self, constraint: str | None) -> None:
         super().__init__()
@@ -160,13 +167,13 @@ class StatementFailed(Exception):
 
 
 class MirrorUnavailable(StratagraphError):
-    """The graph mirror cannot be reached."""
+    """The graph mirror cannot be reached; check that Neo4j runs. Reads use PostgreSQL until then."""
 
     code = "UNAVAILABLE"
     retryable = True
 
 
 class Misconfigured(StratagraphError):
-    """The settings are incomplete or contradict each other."""
+    """The settings are incomplete or contradict each other; correct the STRATAGRAPH_ variables."""
 
     code = "MISCONFIGURED"

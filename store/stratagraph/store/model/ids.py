@@ -6,6 +6,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 
 
@@ -19,4 +20,7 @@ def parse_id(text: str, *, path: list[str]) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise InvalidInput(f"{'.'.join(path)}: {text!r} is not a UUID", path=path) from None
+        raise InvalidInput(
+            f"{'.'.join(path)}: {shown(text)} is not a UUID; write one such as 01980d6e-6c1f-7c11-8d5e-2f9a3b4c5d6e",
+            path=path,
+        ) from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 
 INVERSES: dict[str, str] = {
@@ -56,7 +57,7 @@ def check_predicate(predicate: str, *, path: list[str]) -> str:
     """Return the predicate. Raises InvalidInput, naming `path`, if it cannot name a relationship type."""
     if not re.fullmatch(FORM, predicate):
         raise InvalidInput(
-            f"{'.'.join(path)}: {predicate!r} is not a predicate;"
+            f"{'.'.join(path)}: {shown(predicate)} is not a predicate;"
             " use lower-case words joined by _, at most 63 characters",
             path=path,
         )

@@ -43,14 +43,19 @@ class Trust:
         if ceiling is not None:
             if ceiling > self.ceiling:
                 raise Forbidden(
-                    f"maxSensitivity: {ceiling.label} is above this credential's ceiling {self.ceiling.label}",
+                    f"maxSensitivity: {ceiling.label} is above this credential's ceiling {self.ceiling.label}; ask for"
+                    f" {self.ceiling.label} or below, or leave it out",
                     path=["maxSensitivity"],
                 )
             trust = replace(trust, ceiling=ceiling)
         if scopes is not None:
             wanted = frozenset(scopes) - {UNSCOPED}
             if self.scopes is not None and not wanted <= self.scopes:
-                raise Forbidden("scopes: this credential does not cover all of them", path=["scopes"])
+                raise Forbidden(
+                    f"scopes: this credential does not cover all {len(wanted)} scopes asked for; name only its own"
+                    " scopes, or leave it out",
+                    path=["scopes"],
+                )
             trust = replace(trust, scopes=wanted)
         return trust
 
@@ -65,7 +70,10 @@ class Trust:
     def require(self, access: Access) -> None:
         """Raise Forbidden if the credential has less than `access`."""
         if self.access < access:
-            raise Forbidden(f"This needs {access.label} access; the credential has {self.access.label}.")
+            raise Forbidden(
+                f"This needs {access.label} access; the credential has {self.access.label}. Use one with"
+                f" {access.label} access."
+            )
 
     def scope_for_write(self, scope: str | None) -> str:
         """Return the scope of a new record for which the request names `scope`.
@@ -80,11 +88,15 @@ class Trust:
             if len(self.scopes) == 1:
                 return next(iter(self.scopes))
             raise InvalidInput(
-                "scope: this credential does not have just one scope; name the record's scope", path=["scope"]
+                f"scope: this credential does not have just one scope but {len(self.scopes)}; name the record's scope",
+                path=["scope"],
             )
         if self.scopes is not None and scope not in self.scopes:
             what = "write without a scope" if scope == UNSCOPED else f"write to the scope {scope!r}"
-            raise Forbidden(f"scope: this credential may not {what}", path=["scope"])
+            raise Forbidden(
+                f"scope: this credential may not {what}; name one of its scopes, or use another credential",
+                path=["scope"],
+            )
         return scope
 
     def sensitivity_for_write(self, sensitivity: Sensitivity | None) -> Sensitivity:
@@ -96,7 +108,8 @@ class Trust:
             return min(Sensitivity.LOW, self.ceiling)
         if sensitivity > self.ceiling:
             raise Forbidden(
-                f"sensitivity: {sensitivity.label} is above this credential's ceiling {self.ceiling.label}",
+                f"sensitivity: {sensitivity.label} is above this credential's ceiling {self.ceiling.label}; capture at"
+                f" {self.ceiling.label} or below, or use a credential with a higher ceiling",
                 path=["sensitivity"],
             )
         return sensitivity

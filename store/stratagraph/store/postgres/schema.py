@@ -37,7 +37,9 @@ def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = No
                 " embedded server."
             ) from error
         if error.orig is not None and getattr(error.orig, "sqlstate", None) is None:
-            raise StoreUnavailable(f"The database cannot be reached: {error.orig}") from error
+            raise StoreUnavailable(
+                f"The database cannot be reached; check that it runs and its URL in the settings: {error.orig}"
+            ) from error
         raise
     finally:
         engine.dispose()
@@ -61,7 +63,9 @@ def _migrate(engine: Engine, *, api: str, worker: str) -> str:
     with engine.connect() as connection:
         version = connection.execute(text("SHOW server_version_num")).scalar_one()
         if int(version) < MINIMUM_VERSION:
-            raise Misconfigured(f"PostgreSQL 16 or newer is needed; this server is {int(version) // 10_000}.")
+            raise Misconfigured(
+                f"PostgreSQL 16 or newer is needed; this server is {int(version) // 10_000}. Upgrade it."
+            )
         connection.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": MIGRATION_LOCK})
         connection.commit()
         known = sorted(path.stem.split("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))

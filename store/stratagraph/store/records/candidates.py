@@ -66,7 +66,9 @@ class RequestKey:
             return None
         if known.request_hash != self.request_hash:
             raise IdempotencyMismatch(
-                "idempotencyKey: this key was used for another request; choose a new one", path=path
+                "idempotencyKey: this key was used for another request; repeat that request unchanged, or choose a new"
+                " key",
+                path=path,
             )
         return known.committed
 

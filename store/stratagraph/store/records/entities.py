@@ -221,7 +221,7 @@ async def replace_terms(
     shared = [row for row in rows if row["term_key"] not in claimed_keys]
     if any(row["kind"] == IDENTIFIER for row in shared):
         raise InvalidInput(
-            "payload.identifiers: one of them belongs to another entity; merge the two instead",
+            "payload.identifiers: one of them belongs to another entity; remove it, or merge the two entities",
             path=["payload", "identifiers"],
         )
     await insert_rows(connection, table, [{**row, "claimed": False} for row in shared])

@@ -43,6 +43,7 @@ def open_sealed(key: AESGCM, blob: bytes, *, tenant: int, id_: UUID, purpose: st
     except InvalidTag as error:
         raise StratagraphError(
             f"The sealed content of {id_} does not open: it was changed, or sealed for another row or with another key."
+            " Restore the row from a backup."
         ) from error
 
 
@@ -50,7 +51,8 @@ def key_id_of(blob: bytes, *, id_: UUID) -> int:
     """Return the number of the data key that sealed the blob. Raises StratagraphError for an unknown format."""
     if len(blob) < _SHORTEST or blob[0] != FORMAT:
         raise StratagraphError(
-            f"The sealed content of {id_} is not in a format that this version of Stratagraph knows."
+            f"The sealed content of {id_} is not in a format that this version of Stratagraph knows. Run the version"
+            " that wrote it, or restore the row from a backup."
         )
     return int(_HEADER.unpack_from(blob)[1])
 

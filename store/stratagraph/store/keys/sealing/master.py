@@ -93,11 +93,17 @@ class HookedMasterKey:
         except Exception as error:
             raise self._failed("unwrap", error) from error
         if len(key) != KEY_BYTES:
-            raise Misconfigured(f"The master key hook {self.name} returned a key of {len(key)} bytes, not {KEY_BYTES}.")
+            raise Misconfigured(
+                f"The master key hook {self.name} returned a key of {len(key)} bytes, not {KEY_BYTES}. Correct the"
+                " hook."
+            )
         return key
 
     def _failed(self, action: str, error: Exception) -> StoreUnavailable:
-        return StoreUnavailable(f"The master key hook {self.name} could not {action} a key ({type(error).__name__}).")
+        return StoreUnavailable(
+            f"The master key hook {self.name} could not {action} a key ({type(error).__name__}). Check that its key"
+            " service can be reached, and retry."
+        )
 
 
 def generate() -> str:
@@ -125,7 +131,7 @@ def from_file(path: Path, *, where: str) -> LocalMasterKey:
         text = path.read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise Misconfigured(f"{where}: {path} cannot be read: {reason}") from error
+        raise Misconfigured(f"{where}: {path} cannot be read: {reason}. Name a readable file with a key") from error
     return from_text(text, where=f"{where} ({path})")
 
 
@@ -136,10 +142,13 @@ def from_hook(hook: str, *, where: str) -> HookedMasterKey:
         made = getattr(importlib.import_module(module), factory)()
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise Misconfigured(
-            f"{where}: {hook} is not a module:factory that can be called ({type(error).__name__})."
+            f"{where}: {hook} is not a module:factory that can be called ({type(error).__name__}). Write one such as"
+            " my_kms:master_key, with the module on PYTHONPATH."
         ) from error
     if not isinstance(made, MasterKey):
-        raise Misconfigured(f"{where}: the object that {hook} returns lacks name, wrap or unwrap.")
+        raise Misconfigured(
+            f"{where}: the object that {hook} returns lacks name, wrap or unwrap; it must have all three."
+        )
     return HookedMasterKey(made)
 
 

@@ -97,7 +97,7 @@ class Vault:
         """Return the key wrapped by the master key, and that one's name. Raises Misconfigured without a master key."""
         if self.master is None:
             raise Misconfigured(
-                "This must be encrypted, and there is no master key: make one with `stratagraph keys generate` and set"
+                "A key must be encrypted, and no master key is set: make one with `stratagraph keys generate` and set"
                 " STRATAGRAPH_MASTER_KEY, or set STRATAGRAPH_ENCRYPT_FROM=off."
             )
         return await self.master.wrap(key), self.master.name
@@ -177,7 +177,7 @@ class Keyring:
             await self.add_key()
             newest = await self._lock_newest(connection)
         if newest is None:
-            raise StratagraphError("The tenant's data keys were deleted while this ran; try again.")
+            raise StratagraphError(f"The data keys of tenant {self.tenant} were deleted during this write; try again.")
         key_id, created_at = newest
         key = self._keys.get(key_id)
         if key is None or key.created_at != created_at:
@@ -198,7 +198,9 @@ class Keyring:
             key = self._keys.get(key_id)
             if key is None:
                 raise StratagraphError(
-                    f"The sealed content of {item.id} needs the data key {key_id}, which does not exist (any more)."
+                    f"The sealed content of {item.id} needs the data key {key_id}, which does not exist. Restore the"
+                    " key from"
+                    " a backup of the database, or erase the record."
                 )
             opened.append(open_sealed(key.cipher, item.blob, tenant=self.tenant, id_=item.id, purpose=item.purpose))
         return opened

@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads.base import Payload, dump
 from stratagraph.store.model.payloads.competence import CompetencePayload
@@ -37,7 +39,9 @@ def parse_payload(memory_type: MemoryType, value: Any, *, path: list[str] | None
     """
     path = path or ["payload"]
     if not isinstance(value, dict):
-        raise InvalidInput(f"{'.'.join(path)}: a {memory_type.label} payload must be a JSON object", path=path)
+        raise InvalidInput(
+            f"{'.'.join(path)}: a {memory_type.label} payload must be a JSON object, not {json_type(value)}", path=path
+        )
     check_json(value, path=path)
     try:
         return dump(PAYLOADS[memory_type].model_validate({"kind": memory_type.label, **value}))
@@ -48,9 +52,33 @@ def parse_payload(memory_type: MemoryType, value: Any, *, path: list[str] | None
 def invalid(error: ValidationError, path: list[str]) -> InvalidInput:
     """Return one InvalidInput for all errors that pydantic found. Its path is that of the first."""
     found = [
-        ([*path, *(str(step) for step in item["loc"])], item["msg"].removeprefix("Value error, "))
-        for item in error.errors(include_url=False, include_context=False, include_input=False)
+        ([*path, *(str(step) for step in item["loc"])], _problem(item))
+        for item in error.errors(include_url=False, include_context=False)
     ]
     message = "; ".join(f"{'.'.join(field)}: {problem}" for field, problem in found[:10])
     more = f"; and {len(found) - 10} more" if len(found) > 10 else ""
     return InvalidInput(message + more, path=found[0][0])
+
+
+def _problem(item: ErrorDetails) -> str:
+    """Return pydantic's message with the type of a value of the wrong type, a number out of bounds, or a length.
+
+    Texts are never quoted, since they may be memories.
+    """
+    message, value = item["msg"].removeprefix("Value error, "), item["input"]
+    match item["type"]:
+        case "model_type" | "dict_type" | "model_attributes_type":
+            message = f"must be a JSON object, not {json_type(value)}"
+        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
+            message += f", not {shown(value)}" if isinstance(value, int | float) else ""
+        case "string_too_long":
+            message += f", not {len(value)}"
+        case "literal_error":
+            message += f", not {'another text' if isinstance(value, str) else json_type(value)}"
+        case "extra_forbidden":
+            message = "is not a known field; remove it or correct its name"
+        case "timezone_aware":
+            message = "must have a UTC offset, such as 2026-01-28T09:30:00Z"
+        case kind if kind.endswith("_type"):
+            message += f", not {json_type(value)}"
+    return message

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.payloads.base import Count, Instant, Name, Number, Part, Payload, Share
 
 
@@ -46,11 +47,15 @@ class PlanGraphPayload(Payload):
         """Check that node ids are distinct, that edges join known nodes, and that they form no cycle."""
         ids = {node.id for node in self.nodes}
         if len(ids) != len(self.nodes):
-            raise ValueError("nodes: two steps share an id; give each its own")
+            listed = [node.id for node in self.nodes]
+            repeated = next(id_ for id_ in listed if listed.count(id_) > 1)
+            raise ValueError(f"nodes: two steps share an id, {shown(repeated)}; give each its own")
         for position, edge in enumerate(self.edges):
             for end, side in ((edge.source, "from"), (edge.target, "to")):
                 if end not in ids:
-                    raise ValueError(f"edges.{position}.{side}: there is no node {end!r}")
+                    raise ValueError(
+                        f"edges.{position}.{side}: there is no node {end!r}; add it to nodes, or correct the edge"
+                    )
         import networkx as nx  # the import takes 0.3 s, and most processes never need it
 
         graph: nx.DiGraph[str] = nx.DiGraph((edge.source, edge.target) for edge in self.edges)

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import JsonValue, field_validator, model_validator
 
+from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.payloads.base import Instant, Name, Part, Payload
 
 
@@ -18,11 +19,15 @@ class Validity(Part):
     @model_validator(mode="after")
     def mode_fits(self) -> Self:
         if self.mode == "conditional" and not self.conditions:
-            raise ValueError("mode is conditional, so conditions must name at least one key")
+            raise ValueError(
+                "mode is conditional, so conditions must name at least one key; add one, or use the mode global"
+            )
         if self.mode == "timeboxed" and self.start is None and self.end is None:
-            raise ValueError("mode is timeboxed, so start or end must be given")
+            raise ValueError("mode is timeboxed, so start or end must be given; add one, or use the mode global")
         if self.start is not None and self.end is not None and self.end <= self.start:
-            raise ValueError("end must be later than start")
+            raise ValueError(
+                f"end must be later than start, but {rfc3339(self.end)} is not after {rfc3339(self.start)}"
+            )
         return self
 
 

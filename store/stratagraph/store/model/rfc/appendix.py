@@ -49,9 +49,11 @@ class DecayForm(Form):
             ("max_age", self.max_age_seconds, self.max_age_s),
         ):
             if whole is not None and not whole.is_integer():
-                raise ValueError(f"{name}_seconds must be a whole number; give a fraction as {name}_s beside it")
+                raise ValueError(
+                    f"{name}_seconds must be a whole number, not {whole:g}; give a fraction as {name}_s beside it"
+                )
             if exact is not None and (whole is None or float(round(exact)) != whole):
-                raise ValueError(f"{name}_seconds must be {name}_s, rounded")
+                raise ValueError(f"{name}_seconds must be {name}_s, rounded to whole seconds; {name}_s is {exact:g}")
         return self
 
 

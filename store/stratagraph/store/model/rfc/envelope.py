@@ -14,6 +14,7 @@ from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.curves import check_power_law
 from stratagraph.store.model.enums import AuditAction, Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads import invalid
 from stratagraph.store.model.predicates import inverse, stored_direction
@@ -95,7 +96,7 @@ FormT = TypeVar("FormT", bound=Form)
 def read_form(form: type[FormT], document: Any) -> FormT:
     """Parse a document. Raises InvalidInput, whose path names the first invalid field."""
     if not isinstance(document, dict):
-        raise InvalidInput("record: a record must be a JSON object", path=["record"])
+        raise InvalidInput(f"record: a record must be a JSON object, not {json_type(document)}", path=["record"])
     for name, value in document.items():
         check_json(name, path=["record"])
         check_json(value, path=[str(name)])
@@ -108,7 +109,11 @@ def read_form(form: type[FormT], document: Any) -> FormT:
 def envelope_of(record: MemoryRecord, audit: Iterable[AuditEntry]) -> dict[str, Any]:
     """Return the fields of the envelope except `payload`. Raises InvalidInput for a redacted record."""
     if record.redacted or record.payload is None or record.lifecycle is None or record.provenance is None:
-        raise InvalidInput(f"record: {record.id} was not read in full, so it cannot be exported", path=["record"])
+        raise InvalidInput(
+            f"record: record {record.id} was not read in full, so it cannot be exported: its content is hidden from a"
+            f" reader with a ceiling below {record.sensitivity.label}. Export it with a higher ceiling.",
+            path=["record"],
+        )
     return without_nones(
         id=str(record.id),
         tenant=record.tenant,
@@ -159,12 +164,14 @@ def relations_of(record: MemoryRecord, relations: Iterable[Relation]) -> list[di
     for relation in relations:
         if stored_direction(relation.predicate)[1]:
             raise InvalidInput(
-                f"relations: {relation.predicate!r} is an inverse name; relations are stored under the forward name",
+                f"relations: {relation.predicate!r} is an inverse name; relations are stored under the forward name"
+                f" {stored_direction(relation.predicate)[0]!r}, with source and target swapped",
                 path=["relations"],
             )
         if record.id not in {relation.source, relation.target}:
             raise InvalidInput(
-                f"relations: {relation.id} does not start or end at the record {record.id}", path=["relations"]
+                f"relations: {relation.id} does not start or end at the record {record.id}; leave it out",
+                path=["relations"],
             )
         starts_here = relation.source == record.id
         found.append(
@@ -200,7 +207,9 @@ def salience_from(
     created_at = kept.created_at or form.created_at
     if kept.never_reinforced and last_reinforced_at != created_at:
         raise InvalidInput(
-            f"{'.'.join(path)}: differs from created_at, although the record was never reinforced", path=path
+            f"{'.'.join(path)}: {rfc3339(last_reinforced_at)} differs from created_at {rfc3339(created_at)}, although"
+            " never_reinforced is true; make them equal, or leave never_reinforced out",
+            path=path,
         )
     return Salience(
         s=form.salience if kept.s is None else kept.s,

@@ -213,7 +213,10 @@ def _without_last_updated(form: NormativeForm, payload: dict[str, Any]) -> tuple
             raise invalid(error, ["payload"]) from error
         if form.updated_at is not None and last_updated != updated_at:
             raise InvalidInput(
-                "payload.last_updated: differs from updated_at; give only one of them", path=["payload", "last_updated"]
+                f"payload.last_updated: {rfc3339(last_updated)} differs from updated_at {rfc3339(updated_at)}; give"
+                " only"
+                " one of them",
+                path=["payload", "last_updated"],
             )
         updated_at = last_updated
     kept = {name: value for name, value in payload.items() if name != "last_updated"}

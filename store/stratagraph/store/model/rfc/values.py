@@ -12,6 +12,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from stratagraph.store.model.enums import NamedEnum
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.predicates import check_predicate, stored_direction
 
@@ -34,7 +35,7 @@ def _uuid(value: Any) -> UUID:
             return UUID(value)
         except ValueError:
             pass
-    raise ValueError("must be a UUID in text form")
+    raise ValueError("must be a UUID in text form, such as 01980d6e-6c1f-7c11-8d5e-2f9a3b4c5d6e")
 
 
 def word_of(kind: type[Any], **own: str) -> Callable[[Any], Any]:
@@ -43,7 +44,7 @@ def word_of(kind: type[Any], **own: str) -> Callable[[Any], Any]:
 
     def read(value: Any) -> Any:
         if not isinstance(value, str) or value not in words:
-            raise ValueError(f"{value!r} is none of {', '.join(words)}")
+            raise ValueError(f"{shown(value)} is none of {', '.join(words)}")
         return words[value]
 
     return read
@@ -58,7 +59,7 @@ def label_of(member: NamedEnum | StrEnum, **own: str) -> str:
 def _finite(value: Any) -> Any:
     """Refuse integers beyond the range of a double, which would become infinite."""
     if isinstance(value, int) and abs(value) > 10**300:
-        raise ValueError("the number is out of range")
+        raise ValueError("the number is out of range; send one between -1e300 and 1e300")
     return value
 
 

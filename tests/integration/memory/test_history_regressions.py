@@ -150,7 +150,7 @@ async def test_a_fact_given_as_its_own_evidence_gets_no_relation_to_itself(memor
     assert [edge for edge in edges if edge.source == edge.target] == []
 
 
-async def test_the_audit_times_of_a_record_increase_while_the_clock_stands_still(memory: Memory) -> None:
+async def test_the_audit_times_of_a_record_increase_even_if_the_clock_does_not(memory: Memory) -> None:
     a = (await memory.observe("a", "p", 1)).primary
     b = (await memory.observe("b", "p", 1, evidence=evidence_of(a.id))).primary
     far = memory.clock.now()
@@ -267,7 +267,7 @@ async def test_a_fact_supported_only_by_a_deleted_record_is_contested_from_the_s
 
 
 async def test_a_slot_with_overlapping_facts_cannot_become_single_valued(memory: Memory) -> None:
-    """Overlapping facts are allowed in a multi-valued slot; a third fact's policy cannot make the slot single-valued."""
+    """Overlapping facts are allowed in a multi-valued slot; the policy of a third cannot make it single-valued."""
     one = (await memory.observe("a", "p", 1, conditions={"env": "prod"})).primary
     other = (await memory.observe("a", "p", 2, conditions={"region": "eu"})).primary
     with pytest.raises(ConditionsOverlap):
@@ -305,7 +305,7 @@ async def test_a_retry_concurrent_with_its_first_attempt_is_answered_as_a_replay
         assert sorted(one.replayed for one in done) == [False, True]
 
 
-async def test_two_concurrent_turns_open_one_episode_after_a_silence(memory: Memory) -> None:
+async def test_two_concurrent_turns_open_one_episode_after_inactivity(memory: Memory) -> None:
     """The second turn waits for a lock, finds the old episode closed and joins the one that the first opened."""
     await asyncio.gather(memory.turn("hello", thread="t"), memory.turn("there", thread="t"))
     for number in range(6):
@@ -320,7 +320,9 @@ async def test_deleting_queues_re_evaluations_over_the_budget_of_one_transaction
 ) -> None:
     monkeypatch.setattr(propagation, "BUDGET", 1)
     source = (await memory.observe("a", "p", 1)).primary
-    derived = [(await memory.observe(f"b{number}", "p", 1, evidence=evidence_of(source.id))).primary for number in range(3)]
+    derived = [
+        (await memory.observe(f"b{number}", "p", 1, evidence=evidence_of(source.id))).primary for number in range(3)
+    ]
     await revise(memory, Delete(record_id=source.id, rationale="never said"))
     later = memory.clock.now() + timedelta(seconds=1)
     while (await reevaluate_due(memory.database, memory.directory, now=later, batch=100)).due:
