@@ -98,7 +98,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"sourceKind": "RUMOUR"}, "SourceKind"),
     ({"timestamp": "2026-01-01T00:00:00"}, "no UTC offset"),
     ({"timestamp": "yesterday"}, "RFC 3339"),
-    ({"proposedType": "SEMANTIC"}, "becomes episodic"),
+    ({"proposedType": "SEMANTIC"}, "makes a record of type episodic"),
     ({"content": "free text"}, "must be a JSON object"),
     ({"content": {"event_kind": ""}}, "event_kind"),
     ({"content": {"event_kind": "x", "blob": "y" * (1 << 20)}}, "at most"),

@@ -1,4 +1,4 @@
-"""The queries of docs/graph-examples.md return the answers shown there, over HTTP and as commands."""
+"""The queries of docs/graph-questions.md return the answers shown there, over HTTP and as commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from fix_service import Client, Service, run_command
 from model_explore import STORY
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "graph-examples.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "graph-questions.md").read_text()
 CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
   ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
 ENTITY = "query($name: String!) { entities(name: $name, first: 1) { id } }"

@@ -15,7 +15,7 @@ from stratagraph.store.postgres.database import Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobConfig:
-    """When a job runs. A job's own config adds how much it does at once."""
+    """The schedule of a job, in seconds. A job's own config adds how much one transaction and one run do."""
 
     interval_s: float  # from the end of one run to the beginning of the next, over all servers together
     deadline_s: float = 300.0  # after which a run is stopped and counts as failed
@@ -24,7 +24,10 @@ class JobConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobResult:
-    """What one run did. `counts` name what was counted; `more` asks for another run at once."""
+    """The result of one run.
+
+    `counts` maps the name of each count, such as records_pruned, to a number. `more` asks for another run at once.
+    """
 
     counts: Mapping[str, int] = field(default_factory=dict)
     more: bool = False
@@ -32,7 +35,7 @@ class JobResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """What jobs are built from. `owner` names this server among all that run jobs."""
+    """The services that jobs are built from. `owner` names this server among all that run jobs."""
 
     database: Database
     directory: Directory
@@ -42,7 +45,7 @@ class Resources:
 
 
 class Job(Protocol):
-    """A background job. It may be stopped at any instant and run again: each transaction leaves the store whole.
+    """A background job. It may be stopped at any instant and run again: each transaction leaves the store consistent.
 
     `name` identifies the job in the database, in logs and on the command line; `summary` says in one line what it does.
     """
@@ -57,5 +60,8 @@ class Job(Protocol):
     def config(self) -> JobConfig: ...
 
     async def run_once(self, now: datetime) -> JobResult:
-        """Process what is due at `now`, in bounded batches. What fails raises; what was committed until then stays."""
+        """Process what is due at `now`, in bounded batches, each a transaction of its own.
+
+        An exception ends the run and counts as its failure; batches committed before it stay.
+        """
         ...

@@ -25,5 +25,5 @@ JOBS: tuple[Callable[[Resources], Job], ...] = (
 
 
 def build_jobs(resources: Resources) -> list[Job]:
-    """Return an instance of every job."""
+    """Return an instance of every job in JOBS, with its default config."""
     return [job(resources) for job in JOBS]

@@ -38,7 +38,7 @@ class RunStopped(StratagraphError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """How one run ended: its counts, or the reason why it failed. `took_s` is in seconds."""
+    """How one run ended: `counts` and no `error`, or the reason why it failed and no counts. `took_s` is in seconds."""
 
     job: str
     counts: Mapping[str, int]
@@ -62,14 +62,17 @@ class Runner:
         return self._jobs
 
     async def run(self) -> None:
-        """Run all jobs until cancelled."""
+        """Run each job whenever it is due, until cancelled. A job that fails, and an outage, do not end this."""
         await self._until_reached(lambda: self._leases.register(self._jobs))
         async with asyncio.TaskGroup() as group:
             for job in self._jobs.values():
                 group.create_task(self._loop(job), name=f"job {job.name}")
 
     async def run_once(self, name: str) -> Run | None:
-        """Run one job now, due or not; None if another server is running it. Raises KeyError for an unknown name."""
+        """Run one job now, due or not, and return how it ended; None if another server is running it.
+
+        A run that fails is returned with its error. Raises KeyError for an unknown name.
+        """
         job = self._jobs[name]
         await self._leases.register([name])
         failures = await self._leases.claim(name, forced=True)

@@ -119,7 +119,7 @@ class Applier:
 
         Refused changes are stored as dead letters and the others are written. `keys` are the keys of the checkpoints to
         lock; `checkpoint` is their new value, `progress` that of a rebuild, each stored with the batch. Raises
-        MirrorUnavailable if Neo4j cannot be written at present, whatever the changes. Repeating a write changes nothing.
+        MirrorUnavailable if Neo4j cannot be written at present, whatever the changes. Repeating it changes nothing.
         """
         try:
             began = time.monotonic()
@@ -153,7 +153,10 @@ class Applier:
                 await self.refresh()
             else:
                 return
-        raise MirrorUnavailable("The mirror has another generation than Postgres knows.")
+        raise MirrorUnavailable(
+            f"The mirror's generation still differs from PostgreSQL's after {ATTEMPTS} attempts. The mirror worker"
+            " compares the two again and, if they disagree, rebuilds the mirror by itself."
+        )
 
     async def _write_by_halves(self, changes: Sequence[LoggedChange], keys: tuple[str, ...], refused: _Refused) -> None:
         """Write changes of which at least one is refused: find it, store it as a dead letter, and write the others."""
@@ -250,7 +253,9 @@ class _Refused:
         self.count += 1
         if self.count >= MAX_REFUSED and not self.any_accepted:
             raise MirrorUnavailable(
-                f"Neo4j refused {self.count} changes in a row and accepted none: {error.code}"
+                f"Neo4j refused {self.count} changes in a row and accepted none: {error.code}. Look in Neo4j's log"
+                " for the"
+                " cause; the mirror worker keeps the changes and retries them."
             ) from error
 
 
@@ -266,4 +271,8 @@ def _refuses_data(error: Neo4jError) -> bool:
 def _raise_outage(error: Neo4jError) -> None:
     """Raise MirrorUnavailable unless the error refuses the data."""
     if not _refuses_data(error):
-        raise MirrorUnavailable(f"Neo4j cannot be written at present: {error.code}") from error
+        raise MirrorUnavailable(
+            f"Neo4j cannot be written at present: {error.code}. The mirror worker retries by itself; if it stays so,"
+            " look"
+            " in Neo4j's log."
+        ) from error

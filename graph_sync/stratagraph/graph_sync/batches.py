@@ -53,7 +53,7 @@ class CheckpointLock:
 
 
 class GenerationChanged(Exception):
-    """The rows to be written have an older generation number than the mirror; read the numbers and convert them again."""
+    """The mirror has another generation number than the rows to be written: read the numbers and convert again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,7 +81,11 @@ async def lock_checkpoints(transaction: AsyncManagedTransaction, lock: Checkpoin
     result = await transaction.run(statement("lock_checkpoints"), keys=sorted(lock.keys), tenants=sorted(tenants))
     locked = await result.single()
     if locked is None or len(locked["gens"]) < len(lock.keys):
-        raise MirrorUnavailable("The mirror has lost its position in the change feed: it was emptied or replaced.")
+        raise MirrorUnavailable(
+            "The mirror has lost its position in the change feed: it was emptied or replaced. The mirror worker"
+            " rebuilds"
+            " it by itself; queries read PostgreSQL until then."
+        )
     own = dict(zip(locked["tenants"], locked["own"], strict=True))
     for tenant in tenants or {0}:
         if max(*locked["gens"], own.get(tenant, 0)) != lock.numbers.of(tenant):

@@ -222,7 +222,7 @@ class Checker:
         return any(one.state == "building" for one in await self._generations.unfinished())
 
     async def repair(self, differences: Sequence[Difference]) -> int:
-        """Append a repair of each row to the change log and return their number. The mirror's workers apply them later."""
+        """Append a repair of each row to the change log and return their number. The mirror's workers apply them."""
         by_tenant: dict[int, list[Change]] = {}
         for one in differences:
             version = max(one.version or 0, one.mirrored or 0)

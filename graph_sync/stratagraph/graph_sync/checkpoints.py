@@ -32,7 +32,9 @@ def check_position(row: Mapping[str, Any], least: Freshness) -> None:
     A mirror may be emptied between two reads, so every read checks this; it costs next to nothing.
     """
     if row["checkpoints"] < len(CHECKPOINTS) or row["gen"] < least.generation or row["snapshot"] < least.snapshot:
-        raise MirrorUnavailable("the mirror was emptied or is an old copy; it is being rebuilt")
+        raise MirrorUnavailable(
+            "the mirror was emptied or is an old copy; it is being rebuilt, and queries read PostgreSQL until then"
+        )
 
 
 async def find_mismatch(

@@ -74,7 +74,9 @@ class Neo4jExplorer:
                     text, {**parameters, "checkpoints": CHECKPOINTS}, timeout_s=max(0.001, self._left_s)
                 )
         except TimeoutError:
-            raise MirrorUnavailable(f"the mirror took longer than {self._deadline_s:g} s") from None
+            raise MirrorUnavailable(
+                f"the mirror took longer than {self._deadline_s:g} s, so PostgreSQL was read"
+            ) from None
         finally:
             self._left_s -= time.monotonic() - began
         row = rows[0]
@@ -89,7 +91,7 @@ def _converting() -> Iterator[None]:
         yield
     except (ValueError, TypeError, AttributeError) as error:
         raise MirrorUnavailable(
-            "the mirror holds values that its worker did not write; they will be repaired"
+            "the mirror holds values that its worker did not write; it will repair them, and PostgreSQL was read"
         ) from error
 
 

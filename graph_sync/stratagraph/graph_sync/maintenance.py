@@ -133,9 +133,10 @@ class Maintenance:
             await asyncio.shield(self._generations.release_leadership(self._owner))
 
     async def begin_rebuild(self, tenant: int | None, *, reason: str) -> int:
-        """Begin a rebuild of a mirror that agrees with Postgres, for one tenant or, with None, all; return its generation.
+        """Begin a rebuild of a mirror that agrees with Postgres, of one tenant or, with None, all.
 
-        The mirror answers during the rebuild. The leader's next passes write the rows.
+        Returns the number of its generation. The mirror answers during the rebuild. The leader's next pass writes the
+        rows.
         """
         number, _ = await self._generations.begin(
             "refreshing",
@@ -216,7 +217,9 @@ class Maintenance:
         async def page(done: int) -> None:
             if time.monotonic() - self._renewed_at > LEASE_S / 3:
                 if not await self.acquire_lease():
-                    raise MirrorUnavailable("Another worker is now the mirror's leader and continues the rebuild.")
+                    raise MirrorUnavailable(
+                        "Another worker is now the mirror's leader and continues the rebuild; nothing needs to be done."
+                    )
                 await self.publish_status()
             if on_page is not None:
                 await on_page(done)

@@ -1,4 +1,4 @@
-"""Conversion of rows to nodes and relationships, which are all that the mirror stores: no text, payload or embedding."""
+"""Conversion of rows to nodes and relationships. The mirror stores nothing else: no text, no payload, no embedding."""
 
 from __future__ import annotations
 

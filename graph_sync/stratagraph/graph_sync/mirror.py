@@ -52,7 +52,9 @@ class Mirror:
                 notifications_min_severity="OFF",
             )
         except (DriverError, ValueError) as error:
-            raise Misconfigured(f"STRATAGRAPH_NEO4J_URI: {error}") from error
+            raise Misconfigured(
+                f"STRATAGRAPH_NEO4J_URI: {error}. Write an address such as bolt://localhost:7687."
+            ) from error
         self._constrained: set[str] = set()
 
     async def __aenter__(self) -> Mirror:
@@ -98,7 +100,9 @@ class Mirror:
         checkpoint: Checkpoint | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Write a batch in one transaction, with the new `checkpoint` or `progress` if given. Repeating changes nothing.
+        """Write a batch in one transaction, with the new `checkpoint` or `progress` if given.
+
+        Repeating it changes nothing.
 
         Raises GenerationChanged; MirrorUnavailable if Neo4j cannot be reached or was emptied; and the driver's
         Neo4jError if Neo4j refuses the data.
@@ -205,7 +209,7 @@ class Mirror:
         await self._commit_alone(statement("publish_status"), **properties)
 
     async def counts(self) -> tuple[int, int]:
-        """Return the numbers of nodes and of relationships in the mirror that stand for records and relations."""
+        """Return the numbers of records and of relations that readers of the mirror can see."""
         row = (await self.read(statement("count_visible"), {}))[0]
         return row["nodes"], row["relations"]
 
@@ -222,7 +226,7 @@ class Mirror:
                 result = await session.run(Query(text, timeout=timeout_s), dict(parameters))
                 return [dict(record) for record in await result.fetch(1_000)]
         except Neo4jError as error:
-            raise MirrorUnavailable(f"Neo4j does not answer: {error.code}") from error
+            raise MirrorUnavailable(f"Neo4j refused to read: {error.code}; look in its log") from error
 
     async def _create(self, text: str) -> None:
         """Create a constraint or an index unless it exists.
@@ -257,7 +261,9 @@ async def translated() -> AsyncIterator[None]:
         ) from error
     except Neo4jError as error:
         if error.is_retryable() or (error.code or "").startswith("Neo.TransientError"):
-            raise MirrorUnavailable(f"Neo4j cannot answer at present: {error.code}") from error
+            raise MirrorUnavailable(f"Neo4j cannot answer at present: {error.code}; retry shortly") from error
         raise
     except (DriverError, OSError) as error:
-        raise MirrorUnavailable(f"Neo4j cannot be reached: {type(error).__name__}") from error
+        raise MirrorUnavailable(
+            f"Neo4j cannot be reached: {type(error).__name__}; check that it runs at STRATAGRAPH_NEO4J_URI"
+        ) from error

@@ -31,7 +31,7 @@ class Neo4jGraphReader:
     name = "neo4j"
 
     def __init__(self, mirror: Mirror, *, least: Freshness | None = None, timeout_s: float | None = None) -> None:
-        """Without `least`, the mirror's position is not checked. `timeout_s` replaces READ_TIMEOUT_S for measurements."""
+        """Without `least`, the position is not checked. `timeout_s` replaces READ_TIMEOUT_S in measurements."""
         self._mirror = mirror
         self._least = least
         self._timeout_s = timeout_s
@@ -78,5 +78,5 @@ class Neo4jGraphReader:
             ]
         except (ValueError, TypeError) as error:  # a user who can write to Neo4j can write any value
             raise MirrorUnavailable(
-                "the mirror holds values that its worker did not write; they will be repaired"
+                "the mirror holds values that its worker did not write; it will repair them, and PostgreSQL was read"
             ) from error

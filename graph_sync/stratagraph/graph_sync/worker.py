@@ -83,7 +83,7 @@ class _Step:
 
 
 class SyncWorker:
-    """A worker that applies the feed to the mirror. Any number may run, also in other processes; they share the shards."""
+    """A worker that applies the feed to the mirror. Any number may run, in any processes; they share the shards."""
 
     def __init__(self, database: Database, directory: Directory, mirror: Mirror, config: SyncConfig) -> None:
         self._feed = mirror_feed(database)

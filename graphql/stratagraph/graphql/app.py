@@ -41,7 +41,7 @@ _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class GraphQLEndpoint(GraphQL[Context, None]):
-    """Strawberry's endpoint with authentication, error codes, and errors as JSON throughout."""
+    """The endpoint /graphql: Strawberry's, with authentication, error codes, and every error as JSON."""
 
     def __init__(self, services: Services, authentication: Authentication) -> None:
         super().__init__(build_schema(), graphql_ide=None, allow_queries_via_get=False, subscription_protocols=())
@@ -176,7 +176,7 @@ def build_app(
     ready: Callable[[], Awaitable[bool]],
     loopback_only: bool,
 ) -> Starlette:
-    """Return the application.
+    """Return the ASGI application with its routes, limits and probes.
 
     `ready` reports whether requests can be answered at present; /readyz answers 200 or 503 accordingly. With
     `loopback_only`, for single-user mode, requests must name a loopback host.

@@ -20,5 +20,5 @@ AsOfInstant = Annotated[
 
 
 def record_uuid(id_: str, name: str = "id") -> UUID:
-    """Parse the id of a record. Raises InvalidInput whose path is the argument `name`."""
+    """Parse the id of a record, a UUID. Raises InvalidInput, whose path is the argument `name`, for any other text."""
     return parse_id(id_, path=[name])

@@ -22,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.failure import failure
 from stratagraph.memory.artifacts import Artifacts
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded, StratagraphError
 from stratagraph.store.model.trust import Trust
 
@@ -133,7 +134,9 @@ def _check_content_length(request: Request, limit: int) -> None:
     length = request.headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > limit:
         raise LimitExceeded(
-            f"The artifact is over {limit} bytes; upload it in parts, or raise STRATAGRAPH_ARTIFACT_MAX_BYTES."
+            f"Content-Length: {shown(length)} is not a number of at most {limit} bytes; upload the artifact in"
+            " parts, or raise"
+            " STRATAGRAPH_ARTIFACT_MAX_BYTES."
         )
 
 
@@ -166,7 +169,7 @@ def _expected_hash(request: Request) -> bytes | None:
 
 
 def _refuse_header(header: str, form: str) -> NoReturn:
-    raise InvalidInput(f"{header}: must have the form {form}", path=[header])
+    raise InvalidInput(f"{header}: must have the form {form}; correct it, or leave the header out", path=[header])
 
 
 async def _chunks(data: bytes) -> AsyncIterator[bytes]:

@@ -31,7 +31,11 @@ class Authentication:
         self._single_user = single_user
 
     async def trust_of(self, request: Request) -> Trust:
-        """Return the caller's trust. Raises Unauthenticated, or StoreUnavailable if an API key cannot be looked up."""
+        """Return the trust of the caller who sent `request`.
+
+        Raises Unauthenticated for a missing, malformed, unknown, expired or revoked token, and StoreUnavailable if an
+        API key cannot be looked up.
+        """
         header = request.headers.get("authorization")
         if header is None:
             if self._single_user:

@@ -55,7 +55,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeKey:
-    """A loader key for an episode. Records hold dictionaries and cannot be hashed themselves."""
+    """The key of an episode in `Context.timelines`: records contain dictionaries, so they cannot be hashed."""
 
     record: MemoryRecord = field(hash=False, compare=False)
     id: UUID

@@ -16,8 +16,8 @@ def coded(error: GraphQLError) -> GraphQLError:
     """Return the error with `extensions.code` and `extensions.retryable`.
 
     Parse, validation and coercion errors keep their message and get INVALID_INPUT; a StratagraphError keeps its
-    message, code and path. Any other error is logged and replaced by one with the code INTERNAL and a reference, under
-    which the log has it.
+    message, code and path. Any other error is logged and replaced by one with the code INTERNAL and a reference, which
+    the log entry has too.
     """
     original = error.original_error
     if isinstance(original, StratagraphError):

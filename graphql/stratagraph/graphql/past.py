@@ -14,7 +14,7 @@ from stratagraph.store.records.past import Moment
 
 
 class PastLoaders:
-    """Batched reads of what belongs to the records of one answer, each record as of its own instant."""
+    """Batched reads of the relations and timelines of the records of one answer, each record as of its own instant."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -33,7 +33,7 @@ class PastLoaders:
 
 @dataclass(frozen=True, slots=True)
 class PastEpisode:
-    """A loader key for an episode at an instant. Records hold dictionaries and cannot be hashed themselves."""
+    """The key of an episode in `PastLoaders.timelines`: records contain dictionaries, so they cannot be hashed."""
 
     record: domain.MemoryRecord = field(hash=False, compare=False)
     moment: Moment
@@ -41,7 +41,7 @@ class PastEpisode:
 
 @dataclass(frozen=True, slots=True)
 class AsOf:
-    """The past instant that a record is shown as of, and the loaders for what belonged to it."""
+    """The past instant that a record is shown as of, and the loaders of the relations and timeline it had then."""
 
     at: datetime
     loaders: PastLoaders

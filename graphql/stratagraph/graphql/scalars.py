@@ -10,6 +10,7 @@ from graphql import GraphQLError, ValueNode, value_from_ast_untyped
 from strawberry.types.scalar import ScalarDefinition, scalar
 
 from stratagraph.store.model.clock import as_utc, rfc3339
+from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import InvalidInput
 
 JSON = NewType("JSON", object)
@@ -17,11 +18,11 @@ JSON = NewType("JSON", object)
 
 def _parse_datetime(value: object) -> datetime:
     if not isinstance(value, str):
-        raise GraphQLError("A DateTime must be a string such as 2026-01-28T09:30:00Z.")
+        raise GraphQLError(f"A DateTime must be a string such as 2026-01-28T09:30:00Z, not {json_type(value)}.")
     try:
         parsed = datetime.fromisoformat(value)
     except ValueError:
-        raise GraphQLError(f"{value!r} is not an RFC 3339 date and time, such as 2026-01-28T09:30:00Z.") from None
+        raise GraphQLError(f"{shown(value)} is not an RFC 3339 date and time, such as 2026-01-28T09:30:00Z.") from None
     try:
         return as_utc(parsed, path=["DateTime"])
     except InvalidInput as error:

@@ -16,7 +16,7 @@ from stratagraph.memory.revise.service import Revision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """State of one part of the service. `detail` is in words, for people."""
+    """The state of one part of the service. `ok` is False if it needs attention; `detail` is a sentence for people."""
 
     name: str
     ok: bool

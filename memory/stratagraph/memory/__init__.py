@@ -1,1 +1,1 @@
-"""What an agent does with memory: capture (`capture/`), retrieve (`retrieve/`), look up, and import (`imports/`)."""
+"""The operations on memory: capture, retrieve, look up, explore, revise, erase and import records."""

@@ -1,7 +1,7 @@
 """The artifact service: store bytes under their SHA-256 and return them to callers that may read a record naming them.
 
 At rest the bytes are sealed if the service has a master key. Each object has its own key, which the tenant's data key
-seals and the artifact's row holds. Rotating keys therefore rewrites no object, and deleting the row makes any remaining
+seals and the artifact's row stores. Rotating keys therefore rewrites no object, and deleting the row makes every
 copy of the object unreadable.
 """
 
@@ -37,6 +37,7 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.vault import Sealed
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import (
     ArtifactDamaged,
     InvalidInput,
@@ -68,12 +69,17 @@ class Uploaded:
 
     @property
     def uri(self) -> str:
+        """The artifact's URI: sha256: followed by 64 hexadecimal digits."""
         return uri_of(self.sha256)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """The bytes of an artifact, verified against its hash."""
+    """The bytes of an artifact, verified against its hash.
+
+    `media_type` is the one given by the caller's upload or by a record that the caller may read; None if neither gave
+    one.
+    """
 
     sha256: bytes
     media_type: str | None
@@ -81,7 +87,10 @@ class Fetched:
 
 
 class Artifacts:
-    """Stores and returns the bytes of artifacts. One instance per process, safe for concurrent tasks."""
+    """The service that stores and returns the bytes of artifacts. One instance per process, safe for concurrent tasks.
+
+    `max_bytes` limits the size of one artifact.
+    """
 
     def __init__(
         self,
@@ -109,13 +118,15 @@ class Artifacts:
         """Store the bytes of `body`, durably before this returns. The same bytes are stored once.
 
         The uploader may read them for a day, or until one of its records refers to them; from then on access follows
-        from the record. A retry is harmless. Raises LimitExceeded if they are more than `max_bytes`, InvalidInput if
-        their hash is not `expected` or the media type is malformed, Forbidden, StoreUnavailable.
+        from the record. `expected` is the SHA-256 hash that the bytes must have. A retry is harmless. Raises
+        LimitExceeded if there are more than `max_bytes` bytes, InvalidInput if their hash is not `expected` or the
+        media type is malformed, Forbidden without write access, and StoreUnavailable.
         """
         trust.require(Access.WRITE)
         if media_type is not None and (len(media_type) > 255 or not _MEDIA_TYPE.match(media_type)):
             raise InvalidInput(
-                "Content-Type: not a valid media type; use a form such as text/plain; charset=utf-8",
+                f"Content-Type: {shown(media_type)} is not a valid media type; use a form such as text/plain;"
+                " charset=utf-8",
                 path=["Content-Type"],
             )
         data = await self._read(body)
@@ -161,7 +172,8 @@ class Artifacts:
         digest = hash_in(uri)
         if digest is None:
             raise InvalidInput(
-                "An artifact's URI is sha256: followed by 64 hexadecimal digits; correct the URI.", path=["uri"]
+                f"An artifact's URI is sha256: followed by 64 hexadecimal digits, not {shown(uri)}; correct the URI.",
+                path=["uri"],
             )
         caller = await self._directory.resolve(trust)
         artifact = await self._find(caller, digest)
@@ -176,9 +188,11 @@ class Artifacts:
         return Fetched(sha256=digest, media_type=artifact.media_type, data=data)
 
     async def remove_unneeded(self) -> int:
-        """Delete artifacts that nothing needs, then remove objects that are due; return the number of objects removed.
+        """Delete unreferenced artifacts, then remove their objects from the object store; return how many it removed.
 
-        Any number of servers may run this concurrently, and each may stop at any instant.
+        An artifact is deleted if no record refers to it and it was not uploaded within the last day. An object that
+        cannot be removed is tried again after RETRY_AFTER. Any number of servers may run this concurrently, and each
+        may stop at any instant: the next call continues.
         """
         checked = BATCH
         while checked == BATCH:
@@ -199,8 +213,9 @@ class Artifacts:
     async def remove_released(self, tenant: Tenant, hashes: Collection[bytes]) -> int:
         """Remove the objects of artifacts that `release_artifacts` deleted; return the number of objects removed.
 
-        Call it after the commit; it may be repeated. An object that cannot be removed now stays queued, and
-        `remove_unneeded` removes it later.
+        `hashes` are the SHA-256 hashes of these artifacts; one without a queued object is skipped. Call it after the
+        commit; it may be repeated. An object that cannot be removed now stays queued, and `remove_unneeded` removes it
+        later.
         """
         async with self._database.background(Role.ERASE) as connection:
             due = await fetch_removals_of(connection, tenant, hashes)
@@ -230,7 +245,11 @@ class Artifacts:
             found = await find_artifacts(connection, caller, [digest], at=self._clock.now())
         if digest not in found:
             uri = uri_of(digest)
-            raise RecordNotFound(uri, f"There is no artifact {uri} that is visible to this credential.", path=["uri"])
+            raise RecordNotFound(
+                uri,
+                f"There is no artifact {uri} that is visible to this credential; check the hash, or upload the bytes.",
+                path=["uri"],
+            )
         return found[digest]
 
     async def _plain(self, tenant: Tenant, artifact: Artifact, raw: bytes) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Cursors of pages: opaque strings that hold the key of the last item."""
+"""Cursors of pages: opaque strings made from the key of the last item of a page."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import base64
 import binascii
 from uuid import UUID
 
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 
 
 def encode_id(id_: UUID) -> str:
-    """Return the cursor of a record."""
+    """Return the cursor after which the page that follows the record `id_` begins."""
     return _encode(id_.bytes)
 
 
@@ -20,7 +21,7 @@ def decode_id(cursor: str) -> UUID:
 
 
 def encode_version(number: int) -> str:
-    """Return the cursor of a version of a record."""
+    """Return the cursor after which the page that follows version `number` of a record begins."""
     return _encode(number.to_bytes(8))
 
 
@@ -40,6 +41,6 @@ def _decode(cursor: str, *, length: int) -> bytes:
         key = b""
     if len(key) != length:
         raise InvalidInput(
-            f"after: {cursor!r} is not a cursor; give `pageInfo.endCursor` of the previous page", path=["after"]
+            f"after: {shown(cursor)} is not a cursor; give `pageInfo.endCursor` of the previous page", path=["after"]
         )
     return key

@@ -33,8 +33,8 @@ async def lock_episodes(
 ) -> tuple[dict[Thread, OpenEpisode], list[Change]]:
     """Lock the open episode of each thread, opening one where there is none.
 
-    An open episode that is past its time of silence is closed first. Returns the episodes by thread, and the changes of
-    those that were closed, for the feed.
+    An open episode whose thread has had no capture for 30 minutes is closed first, and a new one is opened. Returns the
+    open episodes by thread, and the changes of those that were closed, for the feed.
     """
     if not threads:
         return {}, []
@@ -75,7 +75,10 @@ async def set_outcome(
     actor: str,
     at: datetime,
 ) -> list[Change]:
-    """Set the outcome of a locked episode and close it. Returns the changes for the feed."""
+    """Set the outcome of a locked episode, open or closed, and close it if it is open; return the changes for the feed.
+
+    `reason` is the caller's text for the audit log, or None. `actor` is who set the outcome.
+    """
     await record_outcome(connection, tenant, episode, outcome, reason=reason, actor=actor, at=at)
     return await close_episodes(connection, directory, tenant, [episode], at=at)
 
@@ -83,7 +86,7 @@ async def set_outcome(
 async def close_episodes(
     connection: Connection, directory: Directory, tenant: Tenant, ids: Sequence[UUID], *, at: datetime
 ) -> list[Change]:
-    """Close locked episodes. They take no more events, and can be found by the words of their events.
+    """Close locked episodes: no more events are appended, and word search finds them by the words of their events.
 
     Returns the changes for the feed.
     """

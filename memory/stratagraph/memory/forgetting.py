@@ -13,6 +13,7 @@ from stratagraph.store.erasure.pruning import preview
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION, Clock, as_utc, rfc3339
 from stratagraph.store.model.enums import Access
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
@@ -38,7 +39,7 @@ class Forgettable:
 class Preview:
     """A page of records that will be pruned, the oldest due first.
 
-    `total` is exact below MAX_TOTAL; MAX_TOTAL may stand for more.
+    `total` counts the records of all pages, up to MAX_TOTAL: a `total` of MAX_TOTAL means that many or more.
     """
 
     items: tuple[Forgettable, ...]
@@ -56,7 +57,7 @@ class Forgetting:
         self._clock = clock
 
     async def preview(self, trust: Trust, until: datetime, *, first: int = 50, after: str | None = None) -> Preview:
-        """Return a page of the records that would be pruned by `until` without any read, reinforcement or learning.
+        """Return a page of the records that would be pruned by `until` if nothing changed before then.
 
         `first` is from 1 to 100; `after` is the `end_cursor` of the previous page. Raises InvalidInput for an `until`
         in the past or more than ten years ahead, and for an invalid `first` or `after`.
@@ -99,5 +100,5 @@ def _decode_cursor(cursor: str) -> tuple[datetime, UUID]:
         return _EPOCH + timedelta(microseconds=microseconds), UUID(bytes=id_)
     except (ValueError, binascii.Error, struct.error, OverflowError):
         raise InvalidInput(
-            f"after: {cursor!r} is not a cursor; give `pageInfo.endCursor` of the previous page", path=["after"]
+            f"after: {shown(cursor)} is not a cursor; give `pageInfo.endCursor` of the previous page", path=["after"]
         ) from None

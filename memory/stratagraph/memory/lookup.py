@@ -58,11 +58,12 @@ class Lookup:
         self._clock = clock
 
     async def record(self, trust: Trust, id_: UUID, *, as_of: datetime | None = None) -> MemoryRecord | None:
-        """Return the record, an episode with its whole timeline, or None if none is visible to the caller.
+        """Return the record `id_`, or None if it does not exist or is not visible to the caller.
 
-        With `as_of`, returns the record as it was at that past instant, if it is fully visible to the caller both by
-        its scope and sensitivity of then and by those of now. Raises InvalidInput for an instant in the future, and
-        StoreUnavailable if transactions that were running at that instant have not ended in time.
+        A record that is not fully visible to the caller is redacted. An episode has its whole timeline, up to
+        ALL_EVENTS events. With `as_of`, returns the record as it was at that past instant, if it is fully visible to
+        the caller both by its scope and sensitivity of then and by those of now. Raises InvalidInput for an instant in
+        the future, and StoreUnavailable if transactions that were running at that instant have not ended in time.
         """
         trust.require(Access.READ)
         caller = await self._directory.resolve(trust)
@@ -90,7 +91,8 @@ class Lookup:
     async def history(self, trust: Trust, id_: UUID, *, first: int = 50, after: str | None = None) -> History:
         """Return a page of the record's versions that are fully visible to the caller, newest first.
 
-        The page is empty if no record is visible to the caller. Raises InvalidInput for an invalid `first` or `after`.
+        `after` is the `end_cursor` of the previous page. The page is empty if the record does not exist or is not
+        visible to the caller. Raises InvalidInput for an invalid `first` or `after`.
         """
         trust.require(Access.READ)
         _check_first(first)
@@ -107,7 +109,10 @@ class Lookup:
         )
 
     async def payloads(self, trust: Trust, records: Collection[MemoryRecord]) -> dict[UUID, dict[str, Any]]:
-        """Return the payloads of the thread episodes among `records`, with at most LISTED_EVENTS events each."""
+        """Return the payloads of the threads' episodes among `records`, with at most LISTED_EVENTS events each, by id.
+
+        Other records are left out.
+        """
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
             return await assemble_episodes(connection, caller, records, most=LISTED_EVENTS)
@@ -124,7 +129,8 @@ class Lookup:
     ) -> RecordPage:
         """Return a page of the records visible to the caller, fully or redacted, newest first.
 
-        Raises InvalidInput for an invalid `first` or `after`.
+        Without `types`, `scope` or `tag`, records of all of them are listed. `after` is the `end_cursor` of the
+        previous page. Raises InvalidInput for an invalid `first` or `after`.
         """
         trust.require(Access.READ)
         _check_first(first)
@@ -141,7 +147,11 @@ class Lookup:
         )
 
     async def entities(self, trust: Trust, name: str, *, scope: str | None, first: int) -> list[MemoryRecord]:
-        """Return the entities with this name or alias, ignoring differences of case and white space."""
+        """Return at most `first` entities with this name or alias, ignoring differences of case and white space.
+
+        Only current entities that the caller may read in full; with `scope`, only those of that scope. Raises
+        InvalidInput for an invalid `first`, and Forbidden for a scope that the credential does not cover.
+        """
         trust.require(Access.READ)
         _check_first(first)
         caller = await self._directory.resolve(trust if scope is None else trust.narrowed(scopes=[scope]))
@@ -152,7 +162,11 @@ class Lookup:
         return [record for record in records if scope is None or record.scope == scope]
 
     async def plan(self, trust: Trust, id_: str, version: str | None) -> PlanLayout | None:
-        """Return the plan with this `plan_id` or record id, in `version` or the newest, or None if there is none."""
+        """Return the layout of the plan whose `plan_id` or record id is `id_`, or None if there is none.
+
+        `version` is the version label in its payload; None for the newest version. A plan that the caller may not read
+        in full is skipped.
+        """
         trust.require(Access.READ)
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
@@ -169,14 +183,21 @@ class Lookup:
         return None
 
     async def relations(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, list[Relation]]:
-        """Return the visible relations of each record, at most MAX_RELATIONS, greatest weight first."""
+        """Return the visible relations of each record, at most MAX_RELATIONS, greatest weight first.
+
+        Every id is a key; the list is empty for a record without a visible relation.
+        """
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
             reader = Reader(connection, self._directory, caller, self._clock.now())
             return await reader.relations_of(ids, limit=MAX_RELATIONS)
 
     async def past_relations(self, trust: Trust, moments: Collection[Moment]) -> dict[Moment, list[Relation]]:
-        """Return the relations that records had at past instants for which `record` or a search has been answered."""
+        """Return the relations that records had at past instants, at most MAX_RELATIONS each, greatest weight first.
+
+        Ask only for instants as of which `record` or a retrieval has been answered: these have waited until no
+        transaction can still write at the instant, and this does not wait.
+        """
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
             return await Past(connection, self._directory, caller).relations_of(moments, limit=MAX_RELATIONS)
@@ -184,16 +205,16 @@ class Lookup:
     async def past_payloads(
         self, trust: Trust, records: Collection[tuple[MemoryRecord, datetime]]
     ) -> dict[Moment, dict[str, Any]]:
-        """Return the payloads of the thread episodes among `records` as of the instant given with each.
+        """Return the payloads of the threads' episodes among `records` as of the instant given with each.
 
-        Each has at most LISTED_EVENTS events.
+        Each has at most LISTED_EVENTS events. Other records are left out.
         """
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
             return await Past(connection, self._directory, caller).assemble_episodes(records, most=LISTED_EVENTS)
 
     async def audit(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, list[AuditEntry]]:
-        """Return the audit logs of the records that are fully visible to the caller."""
+        """Return the audit entries, oldest first, of the records fully visible to the caller; others are left out."""
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
             reader = Reader(connection, self._directory, caller, self._clock.now())

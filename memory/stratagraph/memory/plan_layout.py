@@ -10,7 +10,10 @@ from stratagraph.store.model.records import MemoryRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A step of a plan. `rank` is the length of the longest path that leads to it: its column in a layout."""
+    """A step of a plan: the operation `op`, such as deploy, with its parameters and guards.
+
+    `rank` is the number of edges of the longest path that leads to the step: its column in a layout, from 0.
+    """
 
     id: str
     op: str
@@ -30,7 +33,7 @@ class PlanLayout:
 
 
 def lay_out_plan(record: MemoryRecord, payload: dict[str, Any]) -> PlanLayout:
-    """Return the layout of a plan with this payload."""
+    """Return the layout of the plan `record`, computed from its `payload`."""
     import networkx as nx  # imported here: it takes a third of a second, and most processes lay out no plan
 
     graph: nx.DiGraph[str] = nx.DiGraph()

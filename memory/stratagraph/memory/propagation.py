@@ -29,7 +29,10 @@ BUDGET = 200  # records re-evaluated within the transaction that caused it
 
 @dataclass(slots=True)
 class Propagated:
-    """The new states of re-evaluated records, the changes to announce in the feed, and the number of records queued."""
+    """The result of a re-evaluation: new states, the changes to announce in the feed, and the number of records queued.
+
+    `states` has only the records whose state changed.
+    """
 
     states: dict[UUID, RecordState] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
@@ -39,7 +42,7 @@ class Propagated:
 async def derived_records(connection: Connection, caller: Caller, causes: Collection[UUID]) -> list[UUID]:
     """Return at most BUDGET records derived from `causes`, directly or not.
 
-    The caller locks them together with `causes`, before it takes the instant of its write.
+    Lock them together with `causes`, before taking the instant of the write.
     """
     return sorted(await fetch_downstream(connection, caller.tenant, causes))[:BUDGET]
 
@@ -56,8 +59,10 @@ async def reevaluate(
 ) -> Propagated:
     """Re-evaluate the `doubtful` records, those derived from `causes`, and all records whose state follows from theirs.
 
-    The rows of `causes` must have been changed already. Call it once in a transaction, so that a record changes at most
-    once.
+    `doubtful` are records whose own support may have changed. `causes` are records whose state has changed; their rows
+    must have been written already. A record that has no valid source or an open dispute becomes contested, and active
+    again once it has a valid source and no dispute, unless another fact has taken its slot. Superseded and retracted
+    records keep their state. Call it once in a transaction, so that a record changes at most once.
     """
     evaluation = _Reevaluation(connection, directory, caller.unrestricted(), actor, at)
     await evaluation.run({*doubtful, *await evaluation.derived_from(causes)})

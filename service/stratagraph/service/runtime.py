@@ -1,4 +1,4 @@
-"""Everything put together: the database brought up to date, and the rooms on top of it."""
+"""The parts of a process, built from the settings: the migrated database and the services that use it."""
 
 from __future__ import annotations
 
@@ -71,12 +71,14 @@ class Runtime:
     generations: Generations
 
     def sync_worker(self) -> SyncWorker | None:
+        """Return a new worker for the mirror; None without a mirror."""
         if self.mirror is None:
             return None
         config = SyncConfig(names_up_to=self.settings.mirror_name_ceiling)
         return SyncWorker(self.database, self.directory, self.mirror, config)
 
     def services(self) -> Services:
+        """Return the services that the API calls."""
         return Services(
             capture=self.capture,
             retrieve=self.retrieve,
@@ -91,11 +93,12 @@ class Runtime:
 
 
 def local_neo4j(settings: Settings) -> LocalNeo4j:
+    """Return the local Neo4j of the data directory, running or not."""
     return LocalNeo4j(settings.data_dir / "neo4j", settings.cache_dir / "neo4j")
 
 
 def mirror_of(settings: Settings) -> Mirror | None:
-    """The configured Neo4j, else the local one if it runs, else none."""
+    """Return the Neo4j that the settings name; without one, the local Neo4j if it is running; else None."""
     if settings.neo4j_uri is not None:
         password = settings.neo4j_password.get_secret_value() if settings.neo4j_password is not None else None
         return Mirror(settings.neo4j_uri, user=settings.neo4j_user, password=password, database=settings.neo4j_database)
@@ -106,7 +109,10 @@ def mirror_of(settings: Settings) -> Mirror | None:
 
 
 def blobs_of(settings: Settings) -> Blobs:
-    """Where artifacts' bytes lie: the store of the settings, else files beside the other data. Raises Misconfigured."""
+    """Return the object store for artifacts: the one that the settings name, else a folder of the data directory.
+
+    Raises Misconfigured if it cannot be opened.
+    """
     if settings.artifact_url is not None:
         return Blobs.open(settings.artifact_url)
     return Blobs.below(settings.data_dir / "artifacts")
@@ -114,9 +120,10 @@ def blobs_of(settings: Settings) -> Blobs:
 
 @asynccontextmanager
 async def open_runtime(settings: Settings, *, previous_master: MasterKey | None = None) -> AsyncIterator[Runtime]:
-    """Start or join the database, migrate it, and put the rooms on top. Undone in reverse at the end.
+    """Connect to the database, migrate it, and yield the services that use it; close all of them at the end.
 
-    Raises Misconfigured or StoreUnavailable saying what to do.
+    Without a database in the settings, the embedded PostgreSQL is started, or used if it is running.
+    `previous_master` is the master key being exchanged. Raises Misconfigured or StoreUnavailable saying what to do.
     """
     async with AsyncExitStack() as stack:
         logins = await _logins(stack, settings)

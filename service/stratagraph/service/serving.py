@@ -29,7 +29,7 @@ _log = structlog.get_logger(__name__)
 async def serve(
     settings: Settings, parts: tuple[Part, ...], *, on_ready: Callable[[Runtime, str | None], None]
 ) -> None:
-    """Run until SIGTERM or SIGINT: then finish what is under way, hand back leases, close, stop the database.
+    """Run the parts until SIGTERM or SIGINT; then finish requests, release leases and stop the embedded database.
 
     `on_ready` is called once requests are answered, with the address of the API or None.
     """
@@ -130,6 +130,7 @@ async def _api(runtime: Runtime, listener: socket.socket, stop: asyncio.Event, o
 
 
 def application(runtime: Runtime) -> Starlette:
+    """Return the ASGI application of the API over the services of `runtime`."""
     settings = runtime.settings
     return build_app(
         runtime.services(),

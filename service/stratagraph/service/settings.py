@@ -118,7 +118,8 @@ class Settings(BaseSettings):
     def issuer_is_valid(self) -> Self:
         if (self.oidc_issuer is None) != (self.oidc_audience is None):
             raise ValueError(
-                "STRATAGRAPH_OIDC_ISSUER and STRATAGRAPH_OIDC_AUDIENCE must be set together; one of them is missing"
+                "STRATAGRAPH_OIDC_ISSUER and STRATAGRAPH_OIDC_AUDIENCE must be set together, and"
+                f" STRATAGRAPH_OIDC_{'ISSUER' if self.oidc_issuer is None else 'AUDIENCE'} is missing"
             )
         if self.oidc_audience is not None and not self.oidc_audience.strip():
             raise ValueError(
@@ -151,6 +152,7 @@ class Settings(BaseSettings):
 
     @property
     def on_loopback(self) -> bool:
+        """Whether the API listens on a loopback address only."""
         if self.host == "localhost":
             return True
         try:
@@ -160,17 +162,19 @@ class Settings(BaseSettings):
 
     @property
     def is_single_user(self) -> bool:
+        """Whether requests without a token are answered: by default, with the embedded database on loopback."""
         if self.single_user == "auto":
             return self.database_url is None and self.on_loopback
         return self.single_user == "on"
 
     @property
     def encryption_level(self) -> Sensitivity | None:
+        """The lowest sensitivity of records that are encrypted; None if none are."""
         return None if self.encrypt_from == "off" else Sensitivity[self.encrypt_from.upper()]
 
     @property
     def mirror_name_ceiling(self) -> Sensitivity:
-        """The highest sensitivity mirrored with names. Encrypted records are always mirrored without a name."""
+        """The highest sensitivity of records mirrored with names. Encrypted records are mirrored without a name."""
         ceiling = Sensitivity[self.mirror_names_up_to.upper()]
         if self.encryption_level is None:
             return ceiling
@@ -178,15 +182,22 @@ class Settings(BaseSettings):
 
     @classmethod
     def load(cls, environment: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
-        """Read the settings from the environment; `overrides` win. Raises Misconfigured naming each bad variable."""
+        """Read the settings from the environment; `overrides`, by the names of fields, take precedence.
+
+        Raises Misconfigured naming each variable that is unknown or has an invalid value.
+        """
         environment = os.environ if environment is None else environment
         known = [name.upper() for name in cls.model_fields]
         for name in environment:
             own = name.removeprefix(PREFIX)
             if name.startswith(PREFIX) and own not in known and not name.startswith(_OTHERS):
                 close = difflib.get_close_matches(own, known, n=1)
-                hint = f"did you mean {PREFIX}{close[0]}?" if close else f"known settings: {', '.join(sorted(known))}"
-                raise Misconfigured(f"{name}: unknown setting; {hint}")
+                hint = (
+                    f"did you mean {PREFIX}{close[0]}?"
+                    if close
+                    else f"known settings: {', '.join(PREFIX + one for one in sorted(known))}"
+                )
+                raise Misconfigured(f"{name}: unknown setting. Correct its name or unset it; {hint}")
         try:
             return cls(**overrides)
         except ValidationError as error:

@@ -251,7 +251,7 @@ async def test_a_mirror_that_is_not_filled_was_emptied_or_is_away_is_said_and_sq
     emptied = await ask(both.neo4j)
     assert (emptied.answered_by.engine, emptied.answered_by.fallback) == (
         "sql",
-        "the mirror was emptied or is an old copy; it is being rebuilt",
+        "the mirror was emptied or is an old copy; it is being rebuilt, and queries read PostgreSQL until then",
     )
     assert emptied.answered_by.mirror_lag_seconds is not None
     async with Mirror("bolt://127.0.0.1:1", user=None, password=None, database="neo4j") as nowhere:
@@ -287,8 +287,9 @@ async def test_a_mirror_that_takes_a_question_and_never_answers_costs_one_deadli
     assert first is not None
     assert second is not None
     assert (first.answered_by.engine, second.answered_by.engine) == ("sql", "sql")
-    assert first.answered_by.fallback == "the mirror took longer than 2 s"
-    assert second.answered_by.fallback == "the mirror failed a moment ago: the mirror took longer than 2 s"
+    reason = "the mirror took longer than 2 s, so PostgreSQL was read"
+    assert first.answered_by.fallback == reason
+    assert second.answered_by.fallback == f"the mirror failed a moment ago: {reason}"
     assert between - began >= DEADLINE_S
     assert ended - between < DEADLINE_S, "it is not asked again at once"
     assert [path.sentence for path in first.paths] == [path.sentence for path in second.paths]
@@ -341,7 +342,9 @@ async def test_what_somebody_wrote_into_the_mirror_by_hand_is_never_told(both: B
     await tamper("MATCH (a {id: $id}), (b {id: $alice}) CREATE (a)-[:USES {id: 7, w: 1.0}]->(b)")
     answer = await both.neo4j.expand(memory.trust, pair[0])
     assert answer is not None
-    assert answer.answered_by.fallback == "the mirror holds values that its worker did not write; they will be repaired"
+    assert answer.answered_by.fallback == (
+        "the mirror holds values that its worker did not write; it will repair them, and PostgreSQL was read"
+    )
     assert told(answer) == told(untouched[-1])
 
 

@@ -138,7 +138,10 @@ async def test_a_mirror_that_was_emptied_or_is_an_old_copy_does_not_answer(house
     assert expected.engine == "neo4j"
     await house.run_cypher(harm)
     found = await house.ask(engines)
-    assert (found.engine, found.fallback) == ("sql", "the mirror was emptied or is an old copy; it is being rebuilt")
+    assert (found.engine, found.fallback) == (
+        "sql",
+        "the mirror was emptied or is an old copy; it is being rebuilt, and queries read PostgreSQL until then",
+    )
     assert ids(found) == ids(expected)
 
 

@@ -1,4 +1,4 @@
-"""Close episodes whose thread has been silent, and caption them."""
+"""Close the episodes of threads without a capture for 30 minutes; give each a name, a text and search terms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stratagraph.store.records.episode_endings import lock_silent_episodes, post
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloseEpisodesConfig(JobConfig):
-    """How often, and how much at once."""
+    """The interval and batch sizes of CloseEpisodes."""
 
     interval_s: float = 2.0
     batch: int = 100  # episodes closed in one transaction
@@ -27,7 +27,7 @@ class CloseEpisodesConfig(JobConfig):
 
 
 class CloseEpisodes:
-    """Closes every open episode whose `closes_at` has passed. An episode that cannot be captioned is set aside."""
+    """Closes every open episode whose `closes_at` has passed. An episode that cannot be closed is set aside."""
 
     name = "close-episodes"
     summary = "Close episodes of threads that have been silent for 30 minutes."
@@ -37,6 +37,7 @@ class CloseEpisodes:
         self.config = config or CloseEpisodesConfig()
 
     async def run_once(self, now: datetime) -> JobResult:
+        """Close episodes in `batches` transactions of `batch`; `more` if as many were due."""
         closed = failed = 0
         for _ in range(self.config.batches):
             due, not_closed = await self._batch(now)

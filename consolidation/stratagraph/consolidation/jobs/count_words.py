@@ -11,13 +11,13 @@ from stratagraph.store.search.word_counts import JOB, WordCounter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountWordsConfig(JobConfig):
-    """How often; a run counts everything that was logged before it."""
+    """The interval of CountWords. One run counts all records written before it."""
 
     interval_s: float = 2.0
 
 
 class CountWords:
-    """Counts each new record once. A record that cannot be counted is set aside."""
+    """Adds the words of each new record to the statistics once. A record that cannot be counted is set aside."""
 
     name = JOB
     summary = "Count the words of new records for word search."
@@ -27,5 +27,6 @@ class CountWords:
         self.config = config or CountWordsConfig()
 
     async def run_once(self, now: datetime) -> JobResult:
+        """Count the words of all records written since the last run."""
         counted = await self._words.count_new(now)
         return JobResult(counts={"records_counted": counted.records, "set_aside": counted.set_aside})

@@ -11,13 +11,13 @@ from stratagraph.store.postgres.partitions import drop_days, make_days
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDaysConfig(JobConfig):
-    """How often: a partition that could not be created or dropped is tried again in the next run."""
+    """The interval of LogDays. A partition that could not be created or dropped is tried again in the next run."""
 
     interval_s: float = 3_600.0
 
 
 class LogDays:
-    """Creates the partitions of the week to come and drops the days that all consumers have read."""
+    """Creates the partitions of today and the next 7 days; drops earlier ones that all consumers have read."""
 
     name = "log-days"
     summary = "Create and drop the daily partitions of the change log."
@@ -27,6 +27,7 @@ class LogDays:
         self.config = config or LogDaysConfig()
 
     async def run_once(self, now: datetime) -> JobResult:
+        """Create and drop partitions by the UTC day of `now`."""
         created = await make_days(self._database, now.date())
         dropped = await drop_days(self._database, now.date())
         return JobResult(counts={"days_created": created, "days_dropped": dropped.days})

@@ -12,7 +12,7 @@ from stratagraph.store.postgres.database import Role
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneConfig(JobConfig):
-    """How often, and how much at once."""
+    """The interval and batch sizes of Prune."""
 
     interval_s: float = 3_600.0  # half-lives are hours and days
     batch: int = 200  # records pruned in one transaction
@@ -20,7 +20,7 @@ class PruneConfig(JobConfig):
 
 
 class Prune:
-    """Prunes what is due, the longest due first. A record whose due instant cannot be computed is set aside."""
+    """Prunes records that are due, the longest due first. A record without a computable due instant is set aside."""
 
     name = JOB
     summary = "Prune records whose salience has decayed."
@@ -31,6 +31,7 @@ class Prune:
         self.config = config or PruneConfig()
 
     async def run_once(self, now: datetime) -> JobResult:
+        """Prune in `batches` transactions of `batch`; `more` if records may still be due."""
         pruned = set_aside = 0
         more = True
         for _ in range(self.config.batches):

@@ -1,4 +1,4 @@
-"""Re-evaluate derived records whose support has changed and that the changing transaction had no room for."""
+"""Re-evaluate derived records whose support has changed, beyond the number that the changing transaction handles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stratagraph.memory.reevaluating import JOB, reevaluate_due
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReevaluateConfig(JobConfig):
-    """How often, and how much at once."""
+    """The interval and batch sizes of Reevaluate."""
 
     interval_s: float = 2.0
     batch: int = 100  # queued records in one transaction
@@ -19,7 +19,7 @@ class ReevaluateConfig(JobConfig):
 
 
 class Reevaluate:
-    """Works off the queue of re-evaluations. A record that cannot be re-evaluated is set aside."""
+    """Re-evaluates the queued derived records that are due. A record that cannot be re-evaluated is set aside."""
 
     name = JOB
     summary = "Re-evaluate derived records whose support has changed."
@@ -30,6 +30,7 @@ class Reevaluate:
         self.config = config or ReevaluateConfig()
 
     async def run_once(self, now: datetime) -> JobResult:
+        """Re-evaluate in `batches` transactions of `batch`; `more` if records may still be due."""
         done = set_aside = 0
         more = True
         for _ in range(self.config.batches):

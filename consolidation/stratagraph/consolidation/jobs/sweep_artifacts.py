@@ -10,13 +10,13 @@ from stratagraph.consolidation.job import JobConfig, JobResult, Resources
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepArtifactsConfig(JobConfig):
-    """How often; an object that cannot be removed is postponed by itself and holds up no other."""
+    """The interval of SweepArtifacts. An object that cannot be removed is postponed and does not delay the others."""
 
     interval_s: float = 2.0
 
 
 class SweepArtifacts:
-    """Drops artifacts without a reference after their grace period and removes their objects."""
+    """Deletes artifacts that no record refers to, a day after upload at the earliest, and removes their objects."""
 
     name = "sweep-artifacts"
     summary = "Remove artifacts that no record refers to, and their objects."
@@ -26,5 +26,5 @@ class SweepArtifacts:
         self.config = config or SweepArtifactsConfig()
 
     async def run_once(self, now: datetime) -> JobResult:
-        """Sweep once; the grace periods count by the clock of the artifacts, which is the job's own."""
+        """Delete and remove what is due by the clock of the artifact service; `now` is not used."""
         return JobResult(counts={"objects_removed": await self._artifacts.remove_unneeded()})

@@ -1,4 +1,4 @@
-"""Delete what logs no longer need: old entries of the retrieval log, and snapshots that every consumer has passed."""
+"""Delete old entries of the retrieval log, and snapshots of the feed that every consumer has passed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from stratagraph.store.search.retrievals import RETENTION, delete_old_retrievals
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrimLogsConfig(JobConfig):
-    """How often, and how much at once."""
+    """The interval and batch size of TrimLogs."""
 
     interval_s: float = 2.0
     batch: int = 5_000  # retrievals, and as many snapshots, deleted in one run
 
 
 class TrimLogs:
-    """Deletes entries of the retrieval log that are older than RETENTION, and snapshots that bound no unread window."""
+    """Deletes entries of the retrieval log older than RETENTION (7 days), and snapshots that bound no unread window."""
 
     name = "trim-logs"
     summary = "Delete old entries of the retrieval log and snapshots that every consumer has passed."
@@ -30,6 +30,7 @@ class TrimLogs:
         self.config = config or TrimLogsConfig()
 
     async def run_once(self, now: datetime) -> JobResult:
+        """Delete up to `batch` entries and up to `batch` snapshots; `more` if that many entries were deleted."""
         async with self._database.background(Role.JOBS) as connection:
             deleted = await delete_old_retrievals(connection, before=now - RETENTION, limit=self.config.batch)
             await trim_snapshots(connection, limit=self.config.batch)

@@ -70,7 +70,10 @@ def write_kit(folder: Path) -> list[Path]:
         (folder / ROLES).write_text(_read(ROLES), encoding="utf-8")
         (folder / BUNDLE).write_bytes(_bundle(queries))
     except OSError as error:
-        raise Misconfigured(f"{error.filename or folder}: {error.strerror}") from error
+        raise Misconfigured(
+            f"The kit cannot be written to {error.filename or folder}: {error.strerror}. Choose a folder that you may"
+            " write."
+        ) from error
     return [folder / name for name in (STYLE, BUNDLE, QUERIES, ROLES)]
 
 

@@ -89,8 +89,8 @@ class IssuerKeys:
     async def key(self, id_: str | None, algorithm: str) -> jwt.PyJWK:
         """Return the key with the id `id_` for `algorithm`, or the only key for it where `id_` is None.
 
-        Fetches the keys where the cache is older than FRESH_S or has no such key. Raises TokenRefused if the issuer
-        has no such key, or if there are no keys to check with.
+        Fetches the keys where the cache is older than FRESH_S seconds or has no such key. Raises TokenRefused if the
+        issuer has no such key or several of them, or if no keys are cached and the issuer cannot be reached.
         """
         # While one task fetches, the others go on with the cached keys.
         if self.monotonic() - self._fetched >= FRESH_S and not (self._accepted() and self._lock.locked()):

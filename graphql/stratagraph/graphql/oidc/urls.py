@@ -7,7 +7,10 @@ from urllib.parse import urlsplit
 
 
 def is_safe_url(url: str) -> bool:
-    """Return whether keys may be fetched from `url`: over HTTPS, or over HTTP from the loopback interface."""
+    """Return whether keys may be fetched from `url`: over HTTPS, or over HTTP from the loopback interface.
+
+    A URL with a user name or a fragment is refused.
+    """
     try:
         parts = urlsplit(url)
         host = parts.hostname

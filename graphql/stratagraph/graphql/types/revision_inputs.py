@@ -173,7 +173,7 @@ class MergeInput:
     def as_request(self) -> domain.Merge:
         ids = [parse_id(id_, path=["recordIds"]) for id_ in self.record_ids]
         if not ids:
-            raise errors.InvalidInput("recordIds: name at least two records", path=["recordIds"])
+            raise errors.InvalidInput("recordIds: the list is empty; name at least two records", path=["recordIds"])
         return domain.Merge(
             record_id=ids[0],
             others=tuple(ids[1:]),

@@ -14,8 +14,8 @@ from stratagraph.store.model.records import MemoryRecord
 async def attach(writes: WriteSet, primaries: Mapping[int, MemoryRecord]) -> None:
     """Link the drafts' primary records to the artifacts they name.
 
-    Raises InvalidInput for an artifact that does not exist for the caller, and for a primary record of another scope or
-    sensitivity than the draft.
+    `primaries` maps a draft's position to the record that the draft became or was added to. Raises InvalidInput for an
+    artifact that the caller may not read, and for a primary record of another scope or sensitivity than the draft.
     """
     wanted = {artifact.sha256 for draft in writes.drafts for artifact in draft.artifacts}
     held = await lock_artifacts(writes.connection, writes.caller, wanted, at=writes.at)
@@ -34,7 +34,7 @@ async def attach(writes: WriteSet, primaries: Mapping[int, MemoryRecord]) -> Non
             if (primary.scope, primary.sensitivity) != (draft.scope, draft.sensitivity):
                 raise InvalidInput(
                     f"{where}: the capture is added to a record of another scope or sensitivity, whose readers must not"
-                    " see the artifact; name it in a separate EVENT",
+                    " see the artifact; name it in a separate capture of the kind EVENT",
                     path=[f"#{draft.position}", *artifact.path],
                 )
             links[primary.id, artifact.sha256] = ArtifactLink(

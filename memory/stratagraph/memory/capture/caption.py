@@ -14,7 +14,7 @@ RESULT_LENGTH = 4_000  # characters of a tool's result that can be searched
 
 
 def caption(draft: Draft) -> None:
-    """Fill the draft's `name` and `text`."""
+    """Set the draft's `name` and `text`, made from its payload, its content and its summary."""
     name, text = _WRITERS[draft.type](draft)
     summary = draft.request.summary
     if summary and summary not in text:
@@ -23,7 +23,7 @@ def caption(draft: Draft) -> None:
 
 
 def shortened(text: str) -> str:
-    """Return the text on one line of at most NAME_LENGTH characters."""
+    """Return the text on one line of at most NAME_LENGTH characters; a longer one is cut and ends in an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1].rstrip() + "…"
 

@@ -14,6 +14,7 @@ from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Outcome, SourceKind
+from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import EvidenceRequired, InvalidInput
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.payloads import parse_payload
@@ -25,8 +26,9 @@ _EVIDENCE_KEYS = ("source_type", "source_id", "kind", "ref")
 def classify(request: CaptureRequest, position: int, now: datetime) -> Draft:
     """Return a draft of the type that the source kind, or the proposed type, determines.
 
-    Raises InvalidInput for malformed content or a type that the source kind does not allow, EvidenceRequired for
-    evidence without a source.
+    `position` is the request's index in its batch; `now` is the time of a request without a timestamp. Raises
+    InvalidInput for malformed content or a type that the source kind does not allow, EvidenceRequired for evidence
+    without a source.
     """
     occurred_at = request.timestamp or now
     proposed = request.proposed_type
@@ -35,9 +37,11 @@ def classify(request: CaptureRequest, position: int, now: datetime) -> Draft:
         return _given_payload(request, position, proposed, occurred_at)
     draft = _CLASSIFIERS[request.source_kind](request, position, occurred_at)
     if proposed is not None and proposed is not draft.type:
-        allowed = " An OBSERVATION may propose ENTITY, COMPETENCE or PLAN_GRAPH and have such a payload as its content."
         raise InvalidInput(
-            f"proposedType: {request.source_kind.value} becomes {draft.type.label}, not {proposed.label}.{allowed}",
+            f"proposedType: a capture of sourceKind {request.source_kind.value} makes a record of type"
+            f" {draft.type.label}, not {proposed.label}. Leave proposedType out. For an ENTITY, COMPETENCE or"
+            " PLAN_GRAPH,"
+            " send sourceKind OBSERVATION with the payload of such a record as its content.",
             path=["proposedType"],
         )
     return draft
@@ -75,13 +79,16 @@ def _tool_output(request: CaptureRequest, position: int, occurred_at: datetime) 
     tool = _text(content, "tool_name")
     call = content.get("call_id")
     if call is not None and not isinstance(call, str):
-        raise InvalidInput("content.call_id: must be a string", path=["content", "call_id"])
+        raise InvalidInput(f"content.call_id: must be a string, not {json_type(call)}", path=["content", "call_id"])
     depends_on = content.get("depends_on") or []
     if not isinstance(depends_on, list) or not all(isinstance(item, str) for item in depends_on):
-        raise InvalidInput("content.depends_on: must be a list of call_ids", path=["content", "depends_on"])
+        raise InvalidInput(
+            'content.depends_on: must be a list of call_ids (strings), such as ["call-1"]',
+            path=["content", "depends_on"],
+        )
     if call is not None and call in depends_on:
         raise InvalidInput(
-            f"content.depends_on: the call {call!r} depends on itself; remove it from the list",
+            f"content.depends_on: the call {shown(call)} depends on itself; remove it from the list",
             path=["content", "depends_on"],
         )
     failed = bool(content.get("error", False))
@@ -120,7 +127,7 @@ def _episodic(
     thread = _thread(content)
     ref = content.get("ref", "")
     if not isinstance(ref, str):
-        raise InvalidInput("content.ref: must be a string", path=["content", "ref"])
+        raise InvalidInput(f"content.ref: must be a string, not {json_type(ref)}", path=["content", "ref"])
     event: dict[str, Any] = {"t": rfc3339(occurred_at), "event_kind": event_kind, "ref": ref}
     if isinstance(summary, str) and summary:
         event["summary"] = summary
@@ -145,12 +152,13 @@ def _episode(request: CaptureRequest, position: int, occurred_at: datetime) -> D
     content = {key: value for key, value in request.content.items() if key not in ("ref", "thread_id")}
     ref = request.content.get("ref", "")
     if not isinstance(ref, str):
-        raise InvalidInput("content.ref: must be a string", path=["content", "ref"])
+        raise InvalidInput(f"content.ref: must be a string, not {json_type(ref)}", path=["content", "ref"])
     content.setdefault("timeline", [])
     payload = parse_payload(MemoryType.EPISODIC, content, path=["content"])
     if not payload["timeline"] and not payload.get("tool_graph"):
         raise InvalidInput(
-            "content.timeline: an episode needs at least one event or one tool call", path=["content", "timeline"]
+            "content.timeline: an episode needs at least one event here, or one tool call in content.tool_graph",
+            path=["content", "timeline"],
         )
     thread = _thread(request.content)
     if thread is not None:
@@ -177,7 +185,10 @@ def _observation(request: CaptureRequest, position: int, occurred_at: datetime) 
         content["validity"] = {"mode": "conditional", "conditions": conditions} if conditions else {"mode": "global"}
     elif conditions:
         if not isinstance(content["validity"], dict):
-            raise InvalidInput("content.validity: must be a JSON object", path=["content", "validity"])
+            raise InvalidInput(
+                f"content.validity: must be a JSON object, not {json_type(content['validity'])}",
+                path=["content", "validity"],
+            )
         content["validity"] = {**content["validity"], "conditions": conditions}
     payload = parse_payload(MemoryType.SEMANTIC, content, path=["content"])
     for index, evidence in enumerate(payload.get("evidence") or ()):
@@ -207,11 +218,16 @@ def _outcome(request: CaptureRequest, position: int, occurred_at: datetime) -> D
     status = content.get("outcome_status")
     if not isinstance(status, str):
         raise InvalidInput(
-            "content.outcome_status: must be success, failure or partial", path=["content", "outcome_status"]
+            f"content.outcome_status: must be success, failure or partial, not {json_type(status)}",
+            path=["content", "outcome_status"],
         )
     thread, record = _thread(content), content.get("record_id")
     if (thread is None) == (record is None):
-        raise InvalidInput("content: an outcome must name either thread_id or record_id", path=["content"])
+        raise InvalidInput(
+            "content: an outcome must name the episode that it closes by either thread_id or record_id, not"
+            f" {'both' if record is not None else 'neither'}",
+            path=["content"],
+        )
     return Draft(
         request=request,
         position=position,
@@ -232,14 +248,18 @@ def is_outcome(draft: Draft) -> bool:
 def _text(content: dict[str, Any], key: str, *, default: str | None = None) -> str:
     value = content.get(key, default)
     if not isinstance(value, str) or not value:
-        raise InvalidInput(f"content.{key}: must be a non-empty string", path=["content", key])
+        given = "missing" if key not in content else "empty" if value == "" else json_type(value)
+        raise InvalidInput(f"content.{key}: must be a non-empty string, but is {given}", path=["content", key])
     return value
 
 
 def _thread(content: dict[str, Any]) -> str | None:
     thread = content.get("thread_id")
     if thread is not None and (not isinstance(thread, str) or not thread or len(thread) > 512):
-        raise InvalidInput("content.thread_id: must be a string of 1 to 512 characters", path=["content", "thread_id"])
+        given = f"{len(thread)} characters" if isinstance(thread, str) else json_type(thread)
+        raise InvalidInput(
+            f"content.thread_id: must be a string of 1 to 512 characters, not {given}", path=["content", "thread_id"]
+        )
     return thread
 
 

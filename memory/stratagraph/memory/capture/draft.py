@@ -16,7 +16,11 @@ from stratagraph.store.records.fact_keys import FactKeys
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """An entity that the capture names. With `known_only` it is linked if it exists, but never created."""
+    """An entity that the capture names, and the predicate and weight of the relation that links the record to it.
+
+    An identifier is a pair of namespace and value. With `known_only` the entity is linked if it exists, but never
+    created.
+    """
 
     name: str
     predicate: str
@@ -29,7 +33,10 @@ class Named:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """Another record that the capture refers to, by id or by the ref it was captured with."""
+    """Another record that the capture refers to, and the predicate and weight of the relation to it.
+
+    `target` is the record's id, or the ref it was captured with.
+    """
 
     target: UUID | str
     predicate: str = "references_record"
@@ -46,7 +53,12 @@ class NamedArtifact:
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """A capture before it is written. An outcome has an empty payload: it is added to the episode of its thread."""
+    """A capture before it is written. An outcome has an empty payload: it is added to the episode of its thread.
+
+    `position` is its index in the request. `handle` is the ref, thread, `skill_name` or `plan_id` by which the record
+    can be found. `call` is the id of a tool call, and `depends_on` has the ids of the calls that it depends on.
+    `outcome_of` is the episode that an outcome names by its record id.
+    """
 
     request: CaptureRequest
     position: int

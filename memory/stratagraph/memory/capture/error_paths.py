@@ -19,7 +19,8 @@ def refuse_repeated_keys(keys: Sequence[RequestKey]) -> None:
             continue
         if key.key_hash in seen:
             raise InvalidInput(
-                "idempotencyKey: another item of the batch has the same key; give each item its own",
+                f"items.{position}.idempotencyKey: an earlier item of the batch has the same key; give each item its"
+                " own",
                 path=["items", str(position), "idempotencyKey"],
             )
         seen.add(key.key_hash)

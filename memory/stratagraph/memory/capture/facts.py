@@ -38,7 +38,7 @@ class StoredFacts:
     facts: dict[Slot, list[Fact]] = field(default_factory=dict)
 
     def conflicts(self, draft: Draft) -> list[Fact]:
-        """Return the active facts that exclude the draft's fact.
+        """Return the active facts of the draft's slot whose validity overlaps that of the draft.
 
         Empty where the slot is not single-valued and the draft has no revision policy, and for a repeated fact.
         """
@@ -57,12 +57,15 @@ class StoredFacts:
 
     @property
     def changed_at(self) -> list[datetime]:
-        """When each of the facts was last changed."""
+        """The instants at which the facts were last changed."""
         return [fact.updated_at for facts in self.facts.values() for fact in facts]
 
 
 async def lock_facts(writes: WriteSet, *, also: Mapping[Slot, str] | None = None) -> StoredFacts:
-    """Lock the slots of the write set's facts, and the slots in `also`, which maps slots to their predicates."""
+    """Lock the slots of the write set's facts; return the slots with the facts stored in them.
+
+    `also` maps further slots to lock to their predicates.
+    """
     stored = StoredFacts()
     predicates: dict[Slot, str] = dict(also or {})
     for draft in writes.drafts:
@@ -78,12 +81,15 @@ async def lock_facts(writes: WriteSet, *, also: Mapping[Slot, str] | None = None
 
 
 async def settle_facts(writes: WriteSet, stored: StoredFacts) -> None:
-    """Repeat, contest, supersede or add each fact of the group.
+    """Decide for each fact of the group whether it repeats, supersedes or contests stored facts, or is only added.
 
-    Displaced facts are updated before the new ones are inserted, since a slot holds one active fact at a time.
+    A fact equal to a stored one creates no record: its sources are added to the stored fact, which is reinforced if it
+    is active. A fact that conflicts with stored ones supersedes them or, with the revision policy `contest`, makes them
+    and itself contested. Any other fact is new. Stored facts are updated before the new ones are inserted, since a
+    single-valued slot admits one active fact per conditions and time.
 
-    Raises ConditionsOverlap where a fork overlaps a stored fact, or where a slot that becomes single-valued holds
-    overlapping facts.
+    Raises ConditionsOverlap where a fact with the revision policy `fork` conflicts with a stored one, or where a slot
+    that becomes single-valued has stored facts whose validities overlap.
     """
     for draft in writes.drafts:
         slot = stored.slots.get(draft.position)
@@ -106,8 +112,9 @@ async def _settle_fact(writes: WriteSet, draft: Draft, slot: Slot, stored: Store
     conflicts = stored.conflicts(draft)
     if conflicts and policy == "fork":
         raise ConditionsOverlap(
-            f"content.validity: holds at the same time as fact {conflicts[0].id}; a fork needs conditions that exclude"
-            " that fact's: a shared key with other values, or a separate time",
+            f"content.validity: this fact holds at the same time as fact {conflicts[0].id} of its subject and"
+            " predicate; a"
+            " fork needs conditions that exclude that fact's: a shared key with other values, or a separate time",
             path=[f"#{draft.position}", "content", "validity"],
         )
     if conflicts and policy == "contest":
@@ -121,7 +128,7 @@ async def _settle_fact(writes: WriteSet, draft: Draft, slot: Slot, stored: Store
 
 
 def require_one_value(facts: Iterable[Fact], *path: str) -> None:
-    """Raise ConditionsOverlap where two of the facts hold at the same time, so that their slot cannot be single-valued.
+    """Raise ConditionsOverlap where the validities of two facts overlap, so that their slot cannot be single-valued.
 
     `path` is the path of the error, to which `revision_policy` is added.
     """
@@ -135,7 +142,10 @@ def require_one_value(facts: Iterable[Fact], *path: str) -> None:
 
 
 async def add_evidence(writes: WriteSet, draft: Draft, fact: Fact) -> None:
-    """Add the draft's sources to the stored fact that it repeats, and reinforce that fact if it is active."""
+    """Add the draft's sources to the stored fact that it repeats, and reinforce that fact if it is active.
+
+    The fact keeps its newest MAX_SOURCES sources. The draft then creates no record of its own.
+    """
     writes.use_existing(draft, fact.id)
     if fact.state is RecordState.CONTESTED or draft.position in writes.source_records:
         writes.doubtful.add(fact.id)

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from stratagraph.memory.capture.draft import Draft, Named, NamedArtifact, Reference
 from stratagraph.store.artifacts.objects import hash_in
 from stratagraph.store.model.enums import MemoryType, SourceKind
+from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads import invalid
 from stratagraph.store.model.payloads.base import Name, Part
@@ -49,7 +50,7 @@ class _Pointer(Part):
 
 
 def interpret(draft: Draft) -> None:
-    """Set the draft's `named`, `references`, `artifacts` and `labels`.
+    """Set the draft's `named`, `references`, `artifacts` and `labels` from its context, content and text.
 
     Raises InvalidInput for a malformed `context`.
     """
@@ -67,7 +68,7 @@ def interpret(draft: Draft) -> None:
     draft.artifacts = _artifacts(draft, context)
     labels = context.get("labels") or []
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise InvalidInput("context.labels: must be a list of strings", path=["context", "labels"])
+        raise InvalidInput('context.labels: must be a list of strings, such as ["billing"]', path=["context", "labels"])
     draft.labels = labels[:MAX_FOUND]
 
 
@@ -76,7 +77,7 @@ def _mentions(context: dict[str, Any]) -> list[Named]:
     if not isinstance(mentions, list) or len(mentions) > MAX_MENTIONS:
         raise InvalidInput(
             f"context.mentions: must be a list of at most {MAX_MENTIONS} names or"
-            " {name, type?, identifiers?, aliases?}",
+            f" {{name, type?, identifiers?, aliases?}}, not {_size(mentions)}",
             path=["context", "mentions"],
         )
     found = []
@@ -96,6 +97,10 @@ def _mentions(context: dict[str, Any]) -> list[Named]:
             )
         )
     return found
+
+
+def _size(value: object) -> str:
+    return f"{len(value)} entries" if isinstance(value, list) else json_type(value)
 
 
 def _names_of_fact(payload: dict[str, Any]) -> list[Named]:
@@ -137,7 +142,8 @@ def _references(draft: Draft, context: dict[str, Any]) -> list[Reference]:
     listed = context.get("references") or []
     if not isinstance(listed, list) or len(listed) > MAX_MENTIONS:
         raise InvalidInput(
-            f"context.references: must be a list of at most {MAX_MENTIONS} refs, record ids or {{ref, predicate}}",
+            f"context.references: must be a list of at most {MAX_MENTIONS} refs, record ids or {{ref, predicate}}, not"
+            f" {_size(listed)}",
             path=["context", "references"],
         )
     found = []
@@ -169,7 +175,10 @@ def _artifacts(draft: Draft, context: dict[str, Any]) -> list[NamedArtifact]:
     """Return the artifacts named in the places that may name one. A string of another form there is ignored."""
     listed = context.get("artifacts") or []
     if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
-        raise InvalidInput("context.artifacts: must be a list of strings", path=["context", "artifacts"])
+        raise InvalidInput(
+            "context.artifacts: must be a list of strings, each the sha256:… URI of an artifact",
+            path=["context", "artifacts"],
+        )
     found: dict[bytes, NamedArtifact] = {}
     for value, path in _artifact_strings(draft, listed):
         digest = hash_in(value) if isinstance(value, str) else None
@@ -178,7 +187,11 @@ def _artifacts(draft: Draft, context: dict[str, Any]) -> list[NamedArtifact]:
     named = list(found.values())
     if len(named) > MAX_ARTIFACTS:
         path = named[MAX_ARTIFACTS].path
-        raise InvalidInput(f"{'.'.join(path)}: a capture may name at most {MAX_ARTIFACTS} artifacts", path=path)
+        raise InvalidInput(
+            f"{'.'.join(path)}: the capture names {len(named)} artifacts, and may name at most {MAX_ARTIFACTS};"
+            " split it",
+            path=path,
+        )
     return named
 
 

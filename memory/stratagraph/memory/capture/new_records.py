@@ -15,7 +15,7 @@ from stratagraph.store.records.support import references
 
 
 def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) -> NewRecord:
-    """Return the record that the draft becomes; `fact` replaces the draft's own fact keys."""
+    """Return the row of the record that the draft becomes; `fact`, if given, replaces the draft's own fact keys."""
     return NewRecord(
         id=draft.id,
         type=draft.type,

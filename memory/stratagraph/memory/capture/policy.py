@@ -100,9 +100,13 @@ class Policy:
         try:
             return cls(tuple(_RuleFile.model_validate_json(path.read_bytes()).rules))
         except OSError as error:
-            raise Misconfigured(f"STRATAGRAPH_POLICY_FILE: {path} cannot be read: {error.strerror}") from error
+            raise Misconfigured(
+                f"STRATAGRAPH_POLICY_FILE: {path} cannot be read: {error.strerror}. Name a readable file, or unset it."
+            ) from error
         except ValidationError as error:
-            raise Misconfigured(f"STRATAGRAPH_POLICY_FILE: {path}: {invalid(error, ['file']).message}") from error
+            raise Misconfigured(
+                f"STRATAGRAPH_POLICY_FILE: {path} is not valid; correct it: {invalid(error, ['file']).message}"
+            ) from error
 
     def apply(self, draft: Draft, trust: Trust) -> None:
         """Set the draft's scope, sensitivity, confidence and lifecycle.

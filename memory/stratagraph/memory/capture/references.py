@@ -62,6 +62,6 @@ def _check_derivation(writes: WriteSet, draft: Draft, source: ReferencedRecord) 
     if source.scope not in (writes.scopes[draft.scope], writes.scopes[UNSCOPED]):
         raise InvalidInput(
             f"scope: the content is derived from record {source.id} of another scope; sources of different"
-            " scopes cannot be combined",
+            " scopes cannot be combined. Capture it in that record's scope, or leave the reference out.",
             path=[f"#{draft.position}", "scope"],
         )

@@ -11,6 +11,7 @@ import orjson
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import as_utc, rfc3339
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
 
 MAX_CONTENT_BYTES = 1 << 20  # of content and context together, as JSON
@@ -22,7 +23,10 @@ MAX_BATCH = 1_000  # captures in one transaction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """The lifecycle of imported records, in place of the policy's default. A rule of the policy overrides it."""
+    """The half-life, in seconds, and deletion policy of imported records, in place of the policy's default.
+
+    A rule of the policy overrides it.
+    """
 
     half_life_s: float
     deletion_policy: DeletionPolicy
@@ -30,7 +34,11 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureRequest:
-    """One capture. The keys of `content` for each `source_kind` are listed in `schema.graphql`."""
+    """A request to store one memory. The keys of `content` for each `source_kind` are listed in `schema.graphql`.
+
+    `timestamp` is when it happened; None for the time of the capture. The policy sets `scope`, `sensitivity` and
+    `retention` where they are None, and its rules may override them.
+    """
 
     source: str
     source_kind: SourceKind
@@ -69,19 +77,21 @@ def checked(request: CaptureRequest) -> CaptureRequest:
     _check_label(request.scope, "scope")
     _check_label(request.idempotency_key, "idempotencyKey")
     if len(request.tags) > MAX_TAGS:
-        raise InvalidInput(f"tags: {len(request.tags)} tags; at most {MAX_TAGS} are allowed", path=["tags"])
+        raise InvalidInput(f"tags: {len(request.tags)} tags; at most {MAX_TAGS} are allowed, send fewer", path=["tags"])
     for tag in request.tags:
         _check_label(tag, "tags", required=True)
     for text, name in ((request.summary, "summary"), (request.reason_to_remember, "reasonToRemember")):
         if text is not None:
             check_json(text, path=[name])
             if len(text) > MAX_SUMMARY:
-                raise InvalidInput(f"{name}: {len(text)} characters; at most {MAX_SUMMARY} are allowed", path=[name])
+                raise InvalidInput(
+                    f"{name}: {len(text)} characters; at most {MAX_SUMMARY} are allowed, shorten it", path=[name]
+                )
     for value, name in ((request.content, "content"), (request.context, "context")):
         if value is None and name == "context":
             continue
         if not isinstance(value, dict):
-            raise InvalidInput(f"{name}: must be a JSON object, not {type(value).__name__}", path=[name])
+            raise InvalidInput(f"{name}: must be a JSON object, not {json_type(value)}", path=[name])
         check_json(value, path=[name])
     _check_size(request)
     if request.timestamp is None:
@@ -109,6 +119,6 @@ def _check_label(value: str | None, name: str, *, required: bool = False) -> Non
         return
     check_json(value, path=[name])
     if required and not value.strip():
-        raise InvalidInput(f"{name}: must not be empty", path=[name])
+        raise InvalidInput(f"{name}: must not be empty; give 1 to {MAX_LABEL} characters", path=[name])
     if len(value) > MAX_LABEL:
-        raise InvalidInput(f"{name}: {len(value)} characters; at most {MAX_LABEL} are allowed", path=[name])
+        raise InvalidInput(f"{name}: {len(value)} characters; at most {MAX_LABEL} are allowed, shorten it", path=[name])

@@ -49,7 +49,12 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captured:
-    """The answer to one capture. `sequence` is the token for reading the write from the mirror."""
+    """The answer to one capture, as visible to the caller.
+
+    `primary` is the record that the capture became or was added to, `created` are all records and `edges` all relations
+    that it created. `candidate` is the id of its stored trace, and `sequence` the token for reading one's own write.
+    With `replayed` it is the answer of an earlier request with the same idempotency key.
+    """
 
     primary: MemoryRecord
     created: tuple[MemoryRecord, ...]
@@ -60,7 +65,7 @@ class Captured:
 
 
 class Capture:
-    """Stores captures. One per process; safe to call from many tasks."""
+    """The service that stores captures. One per process; safe to call from many tasks."""
 
     def __init__(self, database: Database, directory: Directory, clock: Clock, policy: Policy) -> None:
         self._database = database
@@ -83,7 +88,8 @@ class Capture:
             raise InvalidInput("items: the list is empty; give at least one capture", path=["items"])
         if len(requests) > MAX_BATCH:
             raise InvalidInput(
-                f"items: {len(requests)} captures; at most {MAX_BATCH} fit one transaction, send them in several",
+                f"items: {len(requests)} captures; at most {MAX_BATCH} fit one transaction, send them in several"
+                " requests",
                 path=["items"],
             )
         caller = await self._directory.resolve(trust)
@@ -136,7 +142,7 @@ class Capture:
     def _unavailable(drafts: Sequence[Draft]) -> StoreUnavailable:
         return StoreUnavailable(
             f"The capture was not stored, because of an internal failure. Its input is kept as candidate"
-            f" {drafts[0].candidate} and can be tried again."
+            f" {drafts[0].candidate} in the database. Send it again; if it fails again, the server log has the reason."
         )
 
     async def _commit(self, caller: Caller, drafts: list[Draft], keys: list[RequestKey]) -> list[Captured]:
@@ -190,8 +196,9 @@ class Capture:
         for position, committed in replays.items():
             if committed.record not in records:
                 raise IdempotencyMismatch(
-                    "idempotencyKey: the record that this key refers to was deleted or is not visible to the caller;"
-                    " choose a new key",
+                    "idempotencyKey: this key was used before, and the record that it made was deleted or is not"
+                    " visible to"
+                    " the caller; choose a new key",
                     path=[f"#{position}", "idempotencyKey"],
                 )
             answers[position] = Captured(

@@ -113,7 +113,11 @@ async def _check_episode(writes: WriteSet, draft: Draft, episode: UUID) -> None:
     if record is None:
         raise RecordNotFound(episode, path=path)
     if record.redacted:
-        raise Forbidden("content.record_id: the episode is above the credential's ceiling", path=path)
+        raise Forbidden(
+            f"content.record_id: the episode {episode} is above the credential's ceiling"
+            f" ({writes.caller.trust.ceiling.label}); use a credential with a higher one",
+            path=path,
+        )
     writes.caller.trust.scope_for_write(record.scope)
 
 

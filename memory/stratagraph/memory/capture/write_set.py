@@ -48,7 +48,7 @@ class WriteSet:
         self._repoint(draft.id, record)
 
     def take_id(self, draft: Draft, id_: UUID) -> None:
-        """Give the draft's record the id under which its names were registered."""
+        """Give the draft's record, and its relations, the id under which the entity's names were registered."""
         self._repoint(draft.id, id_)
         draft.id = id_
 
@@ -89,7 +89,7 @@ _EVIDENCE_KINDS = frozenset({"event", "artifact", "tool_call", "observation", "o
 
 
 def provenance(writes: WriteSet, draft: Draft) -> dict[str, Any]:
-    """Return the provenance of the draft's record."""
+    """Return the provenance of the draft's record: its sources, and the `author` of the write set as `created_by`."""
     return {"sources": sources_of(writes, draft), "created_by": writes.author}
 
 
@@ -124,7 +124,7 @@ def _time_of(evidence: Mapping[str, Any]) -> str | None:
 
 
 def capture_source(draft: Draft) -> dict[str, Any]:
-    """Return the source that represents the capture itself."""
+    """Return the source entry for the capture itself: its kind, its handle or candidate id, its source and its time."""
     return {
         "kind": _SOURCE_KINDS[draft.request.source_kind],
         "ref": draft.handle or f"candidate:{draft.candidate}",

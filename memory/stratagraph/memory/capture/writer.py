@@ -54,7 +54,7 @@ class GroupWritten:
 async def write_group(
     connection: Connection, directory: Directory, caller: Caller, drafts: Sequence[Draft], *, now: datetime
 ) -> GroupWritten:
-    """Write drafts that do not depend on each other (see `grouping`).
+    """Write drafts that do not depend on each other (see `grouping`), and return what each wrote.
 
     Raises InvalidInput, Forbidden, RecordNotFound, ConditionsOverlap, or WriteCollision for a lost race; an error's
     path begins with `#<position>` of the draft it concerns.

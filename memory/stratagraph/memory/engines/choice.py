@@ -17,9 +17,11 @@ EngineName = Literal["sql", "neo4j"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredBy:
-    """The engine of an answer, and why it is not the preferred one (None if it is).
+    """The engine that answered a question.
 
-    `mirror_lag_seconds` is the age of the oldest change that the mirror lacks; None without a mirror.
+    `fallback` is why SQL answered although the mirror is preferred; None if the mirror answered, is not preferred or
+    not configured, or if no relation was followed. `mirror_lag_seconds` is the age of the oldest change that the mirror
+    lacks; None if there is no mirror or the age is not known.
     """
 
     engine: EngineName

@@ -14,11 +14,14 @@ from stratagraph.store.traversal.neighbourhood import GraphReader
 
 
 class MirrorEngine(Protocol):
-    """Makes the reader for one question. The readers raise MirrorUnavailable where the mirror shows less than `least`,
-    which Postgres knows it to have."""
+    """An engine that makes a reader of the mirror for each question.
+
+    `least` is the position that the mirror has reached according to Postgres. A reader raises MirrorUnavailable if the
+    mirror's own checkpoints show an older one: the mirror was then emptied, or is an old copy.
+    """
 
     def graph_reader(self, least: Freshness) -> GraphReader:
-        """Return a reader for one walk (retrieval)."""
+        """Return a reader for one expansion of the roots of a retrieval."""
         ...
 
     def explorer(self, least: Freshness, *, deadline_s: float) -> Explorer:

@@ -111,12 +111,14 @@ class Engines:
 
     @asynccontextmanager
     async def deadline(self) -> AsyncIterator[None]:
-        """Raise MirrorUnavailable where the block takes longer than a question in the mirror may."""
+        """Raise MirrorUnavailable if the block takes longer than `deadline_s` seconds."""
         try:
             async with asyncio.timeout(self.deadline_s):
                 yield
         except TimeoutError:
-            raise MirrorUnavailable(f"the mirror took longer than {self.deadline_s:g} s") from None
+            raise MirrorUnavailable(
+                f"the mirror took longer than {self.deadline_s:g} s, so PostgreSQL was read"
+            ) from None
 
     async def _freshness_for(self, caller: Caller) -> Freshness | None:
         if self._mirror is None or self._freshness is None:

@@ -51,7 +51,10 @@ async def find_failed_captures(
 
 
 def would_become(sent: Mapping[str, Any], now: datetime) -> tuple[MemoryType, str] | tuple[()]:
-    """Return the type and text of the record that a failed capture would become; nothing for an outcome."""
+    """Return the type and text of the record that the stored input of a failed capture would become.
+
+    The tuple is empty for an outcome, which becomes no record, and for input that would be refused.
+    """
     proposed = sent.get("proposed_type")
     try:
         request = CaptureRequest(

@@ -19,7 +19,7 @@ MAX_ELSEWHERE = 200  # records read for each name of an erased entity, and liste
 
 
 async def names_to_erase(connection: Connection, tenant: Tenant, request: Erase) -> set[str]:
-    """Return the names, aliases and identifiers of the entity to be erased; nothing for other requests.
+    """Return the names, aliases and identifiers of the entity to be erased; an empty set for other requests.
 
     Raises InvalidInput if the rationale, which the receipt keeps, contains one of them.
     """
@@ -30,8 +30,8 @@ async def names_to_erase(connection: Connection, tenant: Tenant, request: Erase)
     names = {name for _, content in contents.values() for name in names_in(content)}
     if name_matcher(names)(request.rationale):
         raise InvalidInput(
-            "rationale: contains a name of the entity to be erased, and the receipt keeps it; give a ticket number"
-            " instead",
+            "rationale: contains a name of the entity to be erased, and the receipt keeps the rationale; give a ticket"
+            " number instead",
             path=["rationale"],
         )
     return names

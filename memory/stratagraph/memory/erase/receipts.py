@@ -50,15 +50,17 @@ async def find_earlier(
 ) -> ErasureResult | None:
     """Return the result of an earlier request with the same idempotency key, or an unfinished erasure of the scope.
 
-    An unfinished erasure of a scope is continued whatever its key. `tenant` is None if the tenant itself is erased.
-    Raises IdempotencyMismatch if the key was used for another request.
+    Returns None if there is neither. An unfinished erasure of a scope is continued whatever its key. `tenant` is None
+    if the tenant itself is erased. Raises IdempotencyMismatch if the key was used for another request.
     """
     key_hash, request_hash = request_hashes(tenant, actor, request)
     known = await find_by_key(connection, key_hash=key_hash) if key_hash is not None else None
     if known is not None:
         if known.request_hash != request_hash:
             raise IdempotencyMismatch(
-                "idempotencyKey: this key was used for another request; choose a new one", path=["idempotencyKey"]
+                "idempotencyKey: this key was used for another request; repeat that request unchanged, or choose a new"
+                " key",
+                path=["idempotencyKey"],
             )
         return ErasureResult(receipt=known, replayed=True)
     if request.kind is not ErasureKind.SCOPE or tenant is None:

@@ -37,7 +37,7 @@ class Erase:
 
     @property
     def kind(self) -> ErasureKind:
-        """What the request names. Raises InvalidInput unless it names exactly one thing."""
+        """Which of record, entity, scope and tenant the request names. Raises InvalidInput unless it is exactly one."""
         return self._target[0]
 
     @property
@@ -55,7 +55,11 @@ class Erase:
         }
         found = [(kind, str(value)) for kind, value in given.items() if value is not None]
         if len(found) != 1:
-            raise InvalidInput("input: give exactly one of recordId, entityId, scope and tenant", path=["input"])
+            raise InvalidInput(
+                "input: say what to erase by giving exactly one of recordId, entityId, scope and tenant;"
+                f" {len(found)} were given",
+                path=["input"],
+            )
         return found[0]
 
     def check(self) -> None:
@@ -63,16 +67,20 @@ class Erase:
         check_json(self.target, path=[self.kind.label])
         check_json(self.rationale, path=["rationale"])
         if not self.rationale.strip():
-            raise InvalidInput("rationale: give a reason; the receipt keeps it", path=["rationale"])
+            raise InvalidInput("rationale: is empty; give a reason, which the receipt keeps", path=["rationale"])
         if len(self.rationale) > MAX_RATIONALE:
             raise InvalidInput(
-                f"rationale: {len(self.rationale)} characters; at most {MAX_RATIONALE} are allowed", path=["rationale"]
+                f"rationale: {len(self.rationale)} characters; at most {MAX_RATIONALE} are allowed, shorten it",
+                path=["rationale"],
             )
         if self.idempotency_key is not None and not 0 < len(self.idempotency_key) <= MAX_LABEL:
-            raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} characters", path=["idempotencyKey"])
+            raise InvalidInput(
+                f"idempotencyKey: must have 1 to {MAX_LABEL} characters, not {len(self.idempotency_key)}",
+                path=["idempotencyKey"],
+            )
 
     def as_json(self) -> dict[str, Any]:
-        """Return what makes two requests the same."""
+        """Return the fields that two requests must share to count as the same; the idempotency key is none of them."""
         return {"kind": self.kind.label, "target": self.target, "rationale": self.rationale}
 
 

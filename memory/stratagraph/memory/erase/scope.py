@@ -24,7 +24,11 @@ from stratagraph.store.postgres.database import Connection, Role, elevated
 async def erase_scope(
     context: ErasureContext, caller: Caller, request: Erase, advance: Callable[[int], None]
 ) -> ErasureResult:
-    """Erase all records of a scope, or continue an erasure of it, and return the result."""
+    """Erase all records of a scope, or continue an erasure of it, and return the result.
+
+    `advance` is called with the number of records erased in each batch. Raises NotFound if the scope does not exist or
+    has no records.
+    """
     tenant = caller.tenant
 
     async def begin() -> ErasureResult:
@@ -34,7 +38,11 @@ async def erase_scope(
                 return earlier
             number = await scope_number(connection, caller, request)
             if not await next_records(connection, tenant, number, limit=1):
-                raise RecordNotFound(request.target, f"The scope {request.target!r} has no records.", path=["scope"])
+                raise RecordNotFound(
+                    request.target,
+                    f"The scope {request.target!r} has no records, so there is nothing to erase.",
+                    path=["scope"],
+                )
             receipt = new_receipt(
                 tenant, caller.trust.actor, request, Tally(), started_at=context.clock.now(), is_finished=False
             )
@@ -76,5 +84,5 @@ async def scope_number(connection: Connection, caller: Caller, request: Erase) -
     assert request.scope is not None
     number = await find_scope(connection, caller.tenant, request.scope)
     if number is None:
-        raise RecordNotFound(request.scope, f"There is no scope {request.scope!r}.", path=["scope"])
+        raise RecordNotFound(request.scope, f"There is no scope {request.scope!r}; check its spelling.", path=["scope"])
     return number

@@ -29,7 +29,7 @@ from stratagraph.store.postgres.database import Database, Role, elevated
 
 
 class Erasure:
-    """The service that erases. One per process; safe to call from many tasks."""
+    """The service that erases records, entities, scopes and tenants. One per process; safe to call from many tasks."""
 
     def __init__(self, database: Database, directory: Directory, clock: Clock, artifacts: Artifacts) -> None:
         self._context = ErasureContext(database, directory, clock, artifacts)
@@ -55,7 +55,7 @@ class Erasure:
     async def preview(self, trust: Trust, request: Erase) -> dict[str, int]:
         """Return the number of records of each type that `erase` would delete, among those visible to the caller.
 
-        Changes nothing. Raises as `erase` does.
+        The keys are `records.<type>`. Changes nothing. Raises as `erase` does.
         """
         replace(request, rationale=request.rationale or "preview").check()
         check_rights(trust, request)
@@ -71,6 +71,6 @@ class Erasure:
             return await preview_single(context, connection, caller, request)
 
     async def receipts(self, *, limit: int = 100) -> list[Receipt]:
-        """Return the newest receipts of all tenants, erased ones included, for the operator of the database."""
+        """Return the newest `limit` receipts of all tenants, including erased ones, for the database operator."""
         async with self._context.database.background(Role.ERASE) as connection:
             return list(await newest_receipts(connection, limit=limit))

@@ -24,7 +24,7 @@ from stratagraph.store.records.tombstones import find_tombstones
 
 
 async def erase_single(context: ErasureContext, caller: Caller, request: Erase) -> ErasureResult:
-    """Erase one record or entity, and return the result."""
+    """Erase one record or entity in one transaction, retried on a write collision, and return the result."""
 
     async def transaction() -> tuple[ErasureResult, tuple[bytes, ...]]:
         async with context.database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
@@ -57,7 +57,10 @@ async def erase_single(context: ErasureContext, caller: Caller, request: Erase) 
 async def preview_single(
     context: ErasureContext, connection: Connection, caller: Caller, request: Erase
 ) -> dict[str, int]:
-    """Return the number of records of each type that the erasure would delete, among those visible to the caller."""
+    """Return the number of records of each type that the erasure would delete, keyed by `records.<type>`.
+
+    Only records that the caller may read in full are counted.
+    """
     seeds = await _find_seeds(context, connection, caller, request)
     closure = await erasure_closure(connection, caller.tenant, seeds.ids, whole=True)
     visible = await visible_records(context, connection, caller, closure.ids)
@@ -74,7 +77,8 @@ async def _find_seeds(context: ErasureContext, connection: Connection, caller: C
     if not entities:
         raise RecordNotFound(
             request.entity_id,
-            f"There is no entity {request.entity_id} that this credential may see.",
+            f"There is no entity {request.entity_id} that this credential may see; check the id, and the credential's"
+            " scopes and ceiling.",
             path=["entityId"],
         )
     return Seeds(entities | await linked_records(connection, caller.tenant, entities))

@@ -39,7 +39,8 @@ async def erase_tenant(
 ) -> ErasureResult:
     """Erase a tenant, or continue an erasure of it, and return the result.
 
-    A finished erasure is found by its idempotency key although the tenant no longer exists.
+    `advance` is called with the number of records erased in each batch. A finished erasure is found by its idempotency
+    key although the tenant no longer exists.
     """
     async with context.database.background(Role.ERASE) as connection:
         earlier = await find_earlier(connection, None, trust.actor, request)
@@ -111,4 +112,8 @@ async def known_tenant(context: ErasureContext, trust: Trust, name: str) -> Tena
 
 
 def _not_found(name: str) -> RecordNotFound:
-    return RecordNotFound(name, f"There is no tenant {name!r} that this credential may erase.", path=["tenant"])
+    return RecordNotFound(
+        name,
+        f"There is no tenant {name!r} that this credential may erase; a credential may erase only its own tenant.",
+        path=["tenant"],
+    )

@@ -25,7 +25,11 @@ class Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paths:
-    """The best paths between two records. `reached` names the limits that cut the search: hops, hubs, nodes, paths."""
+    """The best paths between two records: those with fewest hops first, of these the heaviest.
+
+    `reached` names the limits that cut the search: hops, hubs, nodes, paths. `hubs` are records with more relations
+    than were followed.
+    """
 
     paths: tuple[Path, ...]
     reached: tuple[str, ...]
@@ -58,9 +62,11 @@ class AffectedRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impact:
-    """The dependents of a record: all counted by hop and type, and the most important ones as `nodes`.
+    """The dependents of a record, which refer to it or are derived from it, directly or through others.
 
-    `reached` names the limits that cut the search: hops, hubs, nodes.
+    `counts` counts all that were found by hop and type, `total` altogether; `nodes` are the first of them, by hop and
+    then the most important. `reached` names the limits that cut the search: hops, hubs, nodes. `hubs` are records with
+    more relations than were followed.
     """
 
     record: MemoryRecord
@@ -74,7 +80,7 @@ class Impact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedStep:
-    """A step of a plan, by its id within the plan, and the op that it matches."""
+    """A step of a plan that was asked for: its id within the plan, and its operation `op`, such as deploy."""
 
     id: str
     op: str
@@ -82,7 +88,7 @@ class MatchedStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedPlan:
-    """A plan, and one step for each op asked for, in the order asked for."""
+    """A plan, and one of its steps for each operation asked for, in the order asked for."""
 
     record: MemoryRecord
     steps: tuple[MatchedStep, ...]
@@ -90,9 +96,9 @@ class MatchedPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plans:
-    """Plans with the asked steps in the asked order, newest first.
+    """Plans that have steps of the operations asked for, in the order asked for; the newest plan first.
 
-    `reached` is `plans` where there were more candidates than are read.
+    `reached` is `("plans",)` if there were more candidates than are read, so that plans may be missing; else empty.
     """
 
     plans: tuple[MatchedPlan, ...]
@@ -105,8 +111,8 @@ class Plans:
 class RelatedEntity:
     """An entity that shares memories with the one asked about.
 
-    `shared` counts these memories, `weight` sums the products of both links' weights, and `memory_ids` are the
-    heaviest of them.
+    `shared` counts these memories. `weight` is the sum, over them, of the weight of the memory's link to the one entity
+    times that of its link to the other. `memory_ids` are the few that contribute most.
     """
 
     entity: MemoryRecord
@@ -117,7 +123,10 @@ class RelatedEntity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:
-    """Entities that share memories with a record, heaviest first. `reached` is `hubs` where the search was cut."""
+    """Entities that share memories with a record, heaviest first.
+
+    `reached` is `("hubs",)` if some record had more relations than were followed, and `hubs` names these records.
+    """
 
     record: MemoryRecord
     entities: tuple[RelatedEntity, ...]
@@ -131,8 +140,8 @@ class Related:
 class NeighbourRecord:
     """A record next to the one expanded, with the weight of the heaviest relation between them.
 
-    `degree` is the number of relations that could be followed from it, counted up to 100; `more` is how many of these
-    are not in the answer; `hub` is whether the count reached 100.
+    `degree` is the number of relations that the caller could follow from it, counted up to 100; `more` is how many of
+    these are not in the answer; `hub` is whether the count reached 100.
     """
 
     record: MemoryRecord
@@ -144,9 +153,10 @@ class NeighbourRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expansion:
-    """What a front end adds to its drawing when a record is expanded.
+    """The records and relations that a front end adds to its drawing when the user expands `record`.
 
-    `relations` lead from the record to its neighbours; `between` joins these with each other and with the loaded ones.
+    `relations` join the record to its neighbours. `between` join neighbours to each other, or to the records that the
+    front end has loaded.
     """
 
     record: MemoryRecord

@@ -1,4 +1,4 @@
-"""The surroundings of a record: entities that share memories with it, and neighbours for a drawing that has some."""
+"""The surroundings of a record: entities that share memories with it, and neighbours that a drawing lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What refers to a record or rests on it, level by level: each level is confirmed before the next is asked for."""
+"""The records that refer to a record or rest on it, level by level; Postgres confirms each before the next is read."""
 
 from __future__ import annotations
 

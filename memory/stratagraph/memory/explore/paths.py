@@ -24,7 +24,7 @@ HUBS = 20  # hubs named in one answer
 async def find_paths(session: QuerySession, start: UUID, goal: UUID, *, k: int, max_hops: int) -> Paths | None:
     """Return up to `k` paths of at most `max_hops`: fewest hops first, then the heaviest, then by ids.
 
-    There is no path from or to a record that is not part of the current truth. None if the caller may not read both
+    There is no path from, to or over a superseded or retracted record. None if the caller may not read both
     ends in full, or if one does not exist.
     """
     ends = await session.in_full([start, goal])
@@ -71,7 +71,7 @@ class _Side:
     depth: int = 0
 
     def chain(self, id_: UUID) -> list[Link]:
-        """Return the links over which the search first reached a record, beginning at the end `root`."""
+        """Return the links over which the search first reached a record, in order from `root`."""
         links = []
         while id_ != self.root:
             links.append(self.first_link[id_])

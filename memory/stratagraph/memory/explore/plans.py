@@ -16,7 +16,10 @@ READ_AT_ONCE = 50  # plans, with their payloads
 
 
 async def find_plans(session: QuerySession, ops: Sequence[str], *, first: int) -> Plans:
-    """Return the newest `first` plans that have steps of these ops in this order."""
+    """Return the newest `first` plans that have a step of each operation in `ops`, in this order.
+
+    Each step must be reachable from the one before, directly or over other steps.
+    """
     candidates, cut = await _candidates(session, ops)
     found: list[MatchedPlan] = []
     for start in range(0, len(candidates), READ_AT_ONCE):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.words import lexemes
 
@@ -17,29 +18,40 @@ MAX_LOADED = 500  # records that a front end may name as loaded
 
 
 def check_between(name: str, value: int, least: int, most: int) -> None:
+    """Check that `value` is from `least` to `most`; `name` is the argument that the error names."""
     if not least <= value <= most:
         raise InvalidInput(f"{name}: {value} is not between {least} and {most}", path=[name])
 
 
 def check_first(first: int) -> None:
+    """Check that `first`, the number of items asked for, is from 1 to MAX_FIRST."""
     check_between("first", first, 1, MAX_FIRST)
 
 
 def check_ends(start: UUID, goal: UUID) -> None:
+    """Check that the two ends of a path are different records."""
     if start == goal:
         raise InvalidInput("to: names the same record as `from`; give two different records", path=["to"])
 
 
 def check_ops(ops: Sequence[str]) -> None:
+    """Check the names of the operations that steps of a plan must have: their number, lengths and words."""
     if not 1 <= len(ops) <= MAX_OPS:
         raise InvalidInput(f"ops: {len(ops)} ops given; give 1 to {MAX_OPS}, in order", path=["ops"])
     for op in ops:
         if not op.strip() or len(op) > MAX_OP:
-            raise InvalidInput(f"ops: each must be 1 to {MAX_OP} characters long and not blank", path=["ops"])
+            raise InvalidInput(
+                f"ops: each must be 1 to {MAX_OP} characters long and not blank, but {shown(op)} has {len(op)}",
+                path=["ops"],
+            )
     if not any(lexemes(op) for op in ops):
-        raise InvalidInput("ops: at least one must contain a word that plans can be searched by", path=["ops"])
+        raise InvalidInput(
+            "ops: at least one must contain a word that plans can be searched by; these have only stop words or signs",
+            path=["ops"],
+        )
 
 
 def check_loaded(loaded: Sequence[UUID]) -> None:
+    """Check that a front end names at most MAX_LOADED records as loaded."""
     if len(loaded) > MAX_LOADED:
         raise InvalidInput(f"loadedIds: {len(loaded)} ids given; give at most {MAX_LOADED}", path=["loadedIds"])

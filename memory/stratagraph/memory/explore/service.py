@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class Explore:
-    """Answers graph questions. One per process; safe to call from many tasks.
+    """The service that answers graph questions. One per process; safe to call from many tasks.
 
     Every question needs read access, and raises InvalidInput naming the argument that is out of bounds, Forbidden, or
     StoreUnavailable. A record that the caller may not read in full is answered like one that does not exist.
@@ -50,7 +50,7 @@ class Explore:
         self._engines = engines
 
     async def paths(self, trust: Trust, start: UUID, goal: UUID, *, k: int = 3, max_hops: int = 4) -> Paths | None:
-        """Return up to `k` best paths between two records, or None where an end does not exist for this caller.
+        """Return up to `k` best paths between two records; None if an end does not exist or the caller may not read it.
 
         Paths with fewer hops are better, of these those with the greater product of weights.
         """
@@ -60,28 +60,35 @@ class Explore:
         return await self._ask(trust, lambda session: find_paths(session, start, goal, k=k, max_hops=max_hops))
 
     async def impact(self, trust: Trust, id_: UUID, *, hops: int = 2, first: int = 25) -> Impact | None:
-        """Return what refers to a record or rests on it, or None where it does not exist for this caller."""
+        """Return the records that refer to a record or rest on it, within `hops`; None if it does not exist.
+
+        All are counted; the answer has at most `first` of them.
+        """
         check_between("hops", hops, 1, MAX_HOPS)
         check_first(first)
         return await self._ask(trust, lambda session: find_impact(session, id_, hops=hops, first=first))
 
     async def plans(self, trust: Trust, ops: Sequence[str], *, first: int = 20) -> Plans:
-        """Return plans with steps of these ops in this order, each reached from the one before, directly or not."""
+        """Return the newest `first` plans that have a step of each operation in `ops`, in this order.
+
+        Each step must be reachable from the one before, directly or over other steps.
+        """
         check_ops(ops)
         check_first(first)
         return await self._ask(trust, lambda session: find_plans(session, ops, first=first))
 
     async def related(self, trust: Trust, id_: UUID, *, first: int = 20) -> Related | None:
-        """Return the entities that share memories with a record, heaviest first, or None where it does not exist for
-        this caller."""
+        """Return the entities that share memories with a record, heaviest first; None if the record does not exist."""
         check_first(first)
         return await self._ask(trust, lambda session: find_related(session, id_, first=first))
 
     async def expand(
         self, trust: Trust, id_: UUID, *, loaded: Sequence[UUID] = (), first: int = 25
     ) -> Expansion | None:
-        """Return the best neighbours that a front end has not loaded, or None where the record does not exist for this
-        caller."""
+        """Return the best `first` neighbours of a record that are not in `loaded`; None if the record does not exist.
+
+        `loaded` are the ids of the records that the front end shows already.
+        """
         check_loaded(loaded)
         check_first(first)
         return await self._ask(trust, lambda session: find_neighbours(session, id_, loaded, first=first))

@@ -59,7 +59,7 @@ class QuerySession:
         return {id_: head for id_, head in heads if head is not None and head.state in _CURRENT}
 
     async def relations(self, ids: Iterable[UUID]) -> dict[UUID, Relation]:
-        """Return the live relations of `ids` that are visible to the caller."""
+        """Return the open relations among `ids`, which are ids of relations, that are visible to the caller."""
         asked = list(dict.fromkeys(ids))
         unknown = [id_ for id_ in asked if id_ not in self._relations]
         if unknown:
@@ -82,7 +82,7 @@ class QuerySession:
         return [replace(link, weight=relations[link.id].weight) for link in joined.values()], heads
 
     async def shown(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
-        """Return the records of `ids` in full, for the answer."""
+        """Return the current records among `ids` with their content; redacted records are left out."""
         found = await self.reader.records(ids, current=True)
         return {id_: record for id_, record in found.items() if not record.redacted}
 
@@ -98,7 +98,10 @@ class QuerySession:
 
 
 def joins(relation: Relation, link: Link) -> bool:
-    """Return whether Postgres has the relation between the same two records: the mirror may have been tampered with."""
+    """Return whether `relation`, read from Postgres, has the same two ends as `link`, read from an engine.
+
+    They differ if the mirror was changed by another program.
+    """
     near, far = (relation.source, relation.target) if link.outgoing else (relation.target, relation.source)
     return (near, far) == (link.near, link.far)
 

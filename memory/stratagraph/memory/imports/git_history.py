@@ -31,7 +31,7 @@ _ISSUE = re.compile(r"(?<![\w/&])#(\d{1,9})\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """A repository, identified by the hash of its first commit, which is the same in every clone."""
+    """A repository. `root` is the hash of its first commit, the same in every clone; `commits` is their number."""
 
     path: Path
     name: str
@@ -41,6 +41,8 @@ class Repository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
+    """A commit, with the ids of its parents, its author, and the paths of the files that it changes."""
+
     sha: str
     parents: tuple[str, ...]
     author: str
@@ -55,7 +57,10 @@ async def open_repository(path: Path) -> Repository:
     """Open the repository at `path`. Raises InvalidInput if it is none or has no commit, or git is not installed."""
     roots = (await _git(path, "rev-list", "--max-parents=0", "HEAD")).split()
     if not roots:
-        raise InvalidInput(f"path: the repository {path} has no commits yet", path=["path"])
+        raise InvalidInput(
+            f"path: the repository {path} has no commits yet; commit something first, or name another one",
+            path=["path"],
+        )
     count = int(await _git(path, "rev-list", "--count", "HEAD"))
     top = (await _git(path, "rev-parse", "--show-toplevel")).strip()
     return Repository(path=path, name=Path(top or path).name, root=min(roots), commits=count)
@@ -72,7 +77,8 @@ async def import_history(
 ) -> ImportSummary:
     """Capture every commit, oldest first, BATCH per transaction.
 
-    May be stopped at any time and run again; commits that are stored are not stored twice.
+    May be stopped at any time and run again; commits that are stored are not stored twice. `advance` is called with the
+    number of commits in each stored batch.
     """
     summary = ImportSummary(source=repository.name)
     batch: list[CaptureRequest] = []
@@ -198,11 +204,15 @@ async def _git(path: Path, *arguments: str) -> str:
             stderr=asyncio.subprocess.PIPE,
         )
     except FileNotFoundError as error:
-        raise InvalidInput("git is not installed or not on the PATH; install git", path=["path"]) from error
+        raise InvalidInput(
+            "git is not installed or not on the PATH; install git and run the import again", path=["path"]
+        ) from error
     out, err = await process.communicate()
     if process.returncode:
         lines = err.decode(errors="replace").strip().splitlines()
         raise InvalidInput(
-            f"path: {path} is not a git repository with commits: {lines[0] if lines else 'git failed'}", path=["path"]
+            f"path: {path} is not a git repository with commits; name the root of one:"
+            f" {lines[0] if lines else 'git failed'}",
+            path=["path"],
         )
     return out.decode(errors="replace")

@@ -17,7 +17,12 @@ Advance = Callable[[int], None]  # called with the number of items just stored
 
 @dataclass(slots=True)
 class ImportSummary:
-    """Counts of one import. `replayed` captures were stored by an earlier run."""
+    """Counts of one import.
+
+    `items` counts the commits or conversations read, `captured` the captures stored by this run, and `replayed` those
+    stored by an earlier run. `records` has the number of records created by type, `skipped` the number left out by
+    reason.
+    """
 
     source: str
     items: int = 0
@@ -28,7 +33,7 @@ class ImportSummary:
     skipped: dict[str, int] = field(default_factory=dict)
 
     def add(self, answers: Iterable[Captured]) -> None:
-        """Count the answers to captures."""
+        """Add the answers to captures to the counts."""
         for answer in answers:
             if answer.replayed:
                 self.replayed += 1
@@ -39,6 +44,7 @@ class ImportSummary:
                 self.count_record(record.type)
 
     def count_record(self, memory_type: MemoryType) -> None:
+        """Count one created record of a type."""
         self.records[memory_type.label] = self.records.get(memory_type.label, 0) + 1
 
     def skip(self, reason: str) -> None:

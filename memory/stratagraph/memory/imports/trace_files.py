@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 
 OUTCOME_FIELDS = ("outcome", "reward", "success")  # read in this order where the caller names none
@@ -24,7 +25,10 @@ _OUTCOMES = {"success", "failure", "partial"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """One valid conversation."""
+    """A recorded conversation. `thread` is the thread id under which its messages are captured.
+
+    `outcome` is success, failure, partial, or None if the line has none; `reason` quotes the field it was read from.
+    """
 
     thread: str
     messages: Sequence[dict[str, Any]]
@@ -39,7 +43,10 @@ def count_lines(path: Path) -> int:
 
 
 def read_traces(path: Path, *, outcome_field: str | None = None) -> Iterator[Trace]:
-    """Yield the conversations of a JSONL file. Raises InvalidInput naming the line and field of a malformed one."""
+    """Yield the conversations of a JSON Lines file. Raises InvalidInput naming the line and field of a malformed one.
+
+    `outcome_field` names the field with the outcome; by default, the first of OUTCOME_FIELDS that a line has.
+    """
     mark = hashlib.sha256(str(path.resolve().name).encode()).hexdigest()[:8]
     seen: set[str] = set()
     with _open(path) as lines:
@@ -86,10 +93,12 @@ def _trace(line: bytes, number: int, mark: str, outcome_field: str | None) -> Tr
 def _check_message(message: Any, path: list[str]) -> None:
     where = ".".join(path)
     if not isinstance(message, dict) or not isinstance(message.get("role"), str) or not message["role"]:
-        raise InvalidInput(f"{where}: must be an object with a `role`. Nothing was imported.", path=path)
+        raise InvalidInput(
+            f"{where}: must be an object with a `role`, such as user or assistant. Nothing was imported.", path=path
+        )
     if message["role"] == "tool" and not isinstance(message.get("tool_call_id"), str):
         raise InvalidInput(
-            f"{where}.tool_call_id: must be the id of the call that the tool answers. Nothing was imported.",
+            f"{where}.tool_call_id: must be a string, the id of the call that the tool answers. Nothing was imported.",
             path=[*path, "tool_call_id"],
         )
     for place, call in enumerate(message.get("tool_calls") or ()):
@@ -111,7 +120,10 @@ def message_time(message: dict[str, Any], path: list[str] | None = None) -> date
     try:
         at = datetime.fromisoformat(str(value))
     except ValueError:
-        raise InvalidInput(f"{'.'.join(where)}: {value!r} is not an RFC 3339 time", path=where) from None
+        raise InvalidInput(
+            f"{'.'.join(where)}: {shown(value)} is not an RFC 3339 time; write one such as 2026-01-28T09:30:00Z",
+            path=where,
+        ) from None
     if at.tzinfo is None:
         raise InvalidInput(f"{'.'.join(where)}: {value!r} has no UTC offset; write {value}Z", path=where)
     return at
@@ -129,7 +141,8 @@ def _outcome(data: dict[str, Any], named: str | None, where: list[str]) -> str |
     if isinstance(value, str) and value.casefold() in _OUTCOMES:
         return value.casefold()
     raise InvalidInput(
-        f"{where[0]}.{field}: {value!r} is not an outcome; use success, failure, partial, a boolean, or a number from 0"
+        f"{where[0]}.{field}: {shown(value)} is not an outcome; use success, failure, partial, a boolean, or a"
+        " number from 0"
         " to 1. Nothing was imported.",
         path=[*where, field],
     )

@@ -34,9 +34,10 @@ async def import_traces(
     retention: Retention = IMPORT_RETENTION,
     advance: Advance = lambda _: None,
 ) -> ImportSummary:
-    """Capture every conversation.
+    """Capture every conversation of the JSON Lines file `path`.
 
-    May be stopped at any time and run again; captures that are stored are not stored twice. Raises InvalidInput for a
+    May be stopped at any time and run again; captures that are stored are not stored twice. `advance` is called with
+    the number of conversations in each stored batch; for `outcome_field` see `read_traces`. Raises InvalidInput for a
     malformed file, with nothing stored.
     """
     for _ in read_traces(path, outcome_field=outcome_field):

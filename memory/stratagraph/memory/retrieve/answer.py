@@ -15,7 +15,10 @@ from stratagraph.store.traversal.neighbourhood import Neighbourhood
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A record of the answer. `hop` is its distance from the nearest root, `why` what made it part of the answer."""
+    """A record of the answer. `root` is whether the expansion began at it, `hop` its distance from the nearest root.
+
+    `score` orders records of one hop; `why` is what made the record part of the answer.
+    """
 
     record: MemoryRecord
     root: bool
@@ -29,7 +32,8 @@ class Retrieved:
     """The answer: nodes best first, roots before the rest.
 
     `reached` names the limits that cut the search: roots, nodes, edges, hops. `hubs` are records of the answer with
-    more relations than were followed. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy. `at` is the
+    more relations than were followed. `selection` is None without a competence or plan among the roots, `rendering`
+    None where no text was asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy. `at` is the
     past instant that the answer is as of, None for the present.
     """
 

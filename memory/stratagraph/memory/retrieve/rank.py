@@ -42,16 +42,18 @@ class Why:
 
     @property
     def fused(self) -> float:
+        """The score before salience and confidence: `words` and `recency`, and NAMED if a name matched."""
         return self.words + (NAMED if self.names else 0.0) + self.recency
 
 
 def fuse(
     words: Sequence[tuple[UUID, float]], named: Iterable[tuple[UUID, str]], recent: Sequence[UUID]
 ) -> dict[UUID, Why]:
-    """Return one entry per candidate. Word scores are relative to the best one.
+    """Combine the candidates found by words, by names and by recency; return what found each, by id.
 
-    Recency raises records that were found otherwise; recent records are candidates by themselves only where nothing
-    else was found.
+    `words` are pairs of id and score, best first; the scores become relative to the best one. `named` are pairs of id
+    and matched name. `recent` are ids, newest first: recency raises records that were found by words or names, and
+    recent records are candidates by themselves only where nothing else was found.
     """
     found: dict[UUID, Why] = {}
     best = words[0][1] if words else 1.0

@@ -11,7 +11,10 @@ LINE = 600  # characters of one record's text
 
 
 def render(records: Iterable[MemoryRecord], *, token_budget: int) -> str:
-    """Return a line for each record, in their order, as many as fit whole. `[id]` at the end cites the record."""
+    """Return one line per record, in their order, ending before the first that would exceed `token_budget` tokens.
+
+    A line ends with the record's id as `[id]`. Redacted records are skipped.
+    """
     left = token_budget * CHARACTERS_PER_TOKEN
     lines = []
     for record in records:

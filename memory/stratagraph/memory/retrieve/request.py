@@ -8,6 +8,7 @@ from typing import Any
 
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.enums import MemoryType, Sensitivity
+from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
 
 MAX_DESCRIPTOR = 20_000  # characters
@@ -22,6 +23,10 @@ _BOUNDS = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrieveRequest:
     """A task in words, and limits on the answer.
+
+    No `memory_types` means all types. Records below `min_salience` are left out. `context` maps keys of conditions to
+    their present values, by which competences and plans are chosen. With `token_budget`, the answer is also rendered as
+    text of at most so many tokens.
 
     `scopes` and `max_sensitivity` can only narrow the caller's access. `as_of` asks for the answer of a past instant,
     among records that the caller may also see now. `at_least_sequence` is the sequence of a receipt: the answer
@@ -49,7 +54,8 @@ def check(request: RetrieveRequest) -> None:
         raise InvalidInput("taskDescriptor: is empty; describe the task in a few words", path=["taskDescriptor"])
     if len(request.task_descriptor) > MAX_DESCRIPTOR:
         raise InvalidInput(
-            f"taskDescriptor: {len(request.task_descriptor)} characters; at most {MAX_DESCRIPTOR}",
+            f"taskDescriptor: {len(request.task_descriptor)} characters; at most {MAX_DESCRIPTOR} are allowed,"
+            " shorten it",
             path=["taskDescriptor"],
         )
     check_json(request.task_descriptor, path=["taskDescriptor"])
@@ -63,5 +69,7 @@ def check(request: RetrieveRequest) -> None:
         raise InvalidInput(f"tokenBudget: {request.token_budget} is not between 1 and 1000000", path=["tokenBudget"])
     if request.context is not None:
         if not isinstance(request.context, dict):
-            raise InvalidInput("context: must be a JSON object of conditions", path=["context"])
+            raise InvalidInput(
+                f"context: must be a JSON object of conditions, not {json_type(request.context)}", path=["context"]
+            )
         check_json(request.context, path=["context"])

@@ -18,7 +18,11 @@ UNKNOWN_RATE = 0.5  # success rate of a candidate that was never tried
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A candidate with the three signals and their mean, each in [0, 1]."""
+    """A competence or plan with its signals and their mean, `score`; each is in [0, 1].
+
+    `applicability` is the share of its conditions that the context meets, or its confidence if the context has none of
+    their keys. `recency` halves every 30 days since it was last reinforced or, if it never was, created.
+    """
 
     id: UUID
     score: float
@@ -29,7 +33,11 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The choice among procedures and plans. `ask_for` lists condition keys that would decide it."""
+    """The choice among competences and plans, with all candidates in `ranked`, best first.
+
+    `chosen` is the best one. With `needs_more`, `confidence` is below THRESHOLD, and `ask_for` lists the condition keys
+    whose values the caller should add to the context.
+    """
 
     chosen: UUID | None
     confidence: float
@@ -39,7 +47,10 @@ class Selection:
 
 
 def select(records: Iterable[MemoryRecord], context: Mapping[str, Any] | None, now: datetime) -> Selection | None:
-    """Return the choice, or None where `records` has no competence and no plan."""
+    """Return the choice among the competences and plans in `records`; None if there are none. Skips redacted records.
+
+    `context` maps keys of conditions to their present values.
+    """
     candidates = [
         record
         for record in records

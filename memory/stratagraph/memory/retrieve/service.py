@@ -35,7 +35,7 @@ CANDIDATES = 200  # records found by words, before salience and confidence reord
 
 
 class Retrieve:
-    """Retrieves ranked memories for a task. One per process; safe to call from many tasks."""
+    """The service that retrieves ranked records for a task. One per process; safe to call from many tasks."""
 
     def __init__(self, database: Database, directory: Directory, clock: Clock, engines: Engines) -> None:
         self._database = database
@@ -49,7 +49,7 @@ class Retrieve:
 
         As of a past instant, entities are found by the names they have now; everything else is as it was then. The
         number of SQL statements does not depend on the data, except where the mirror answers: hubs that it names are
-        checked, and if the mirror is behind, SQL walks instead. Raises InvalidInput, Forbidden, or StoreUnavailable.
+        checked, and if the mirror is behind, SQL answers instead. Raises InvalidInput, Forbidden, or StoreUnavailable.
         """
         check(request)
         trust.require(Access.READ)

@@ -1,7 +1,8 @@
 """The neighbourhood of the roots, found by the chosen engine and read back from Postgres as the caller may see it.
 
-A mirror that is behind may find what the caller may no longer see. Then its whole answer is dropped and SQL walks
-instead. To leave out only what is not confirmed would not do: it has used up limits, so its number could be inferred.
+A mirror that is behind may find records that the caller may no longer see. Then its whole answer is dropped and SQL
+answers instead. Leaving out only the unconfirmed records would not be enough: they have used up limits, so the caller
+could infer their number.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ from stratagraph.store.traversal.past import PastGraphReader
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """One expansion of `roots`, which either engine can make. `scores` order records that are equally near."""
+    """The parameters of one expansion of `roots`, the same for either engine.
+
+    `scores` decide which of two records that are reached with equal weight comes first.
+    """
 
     caller: Caller
     roots: Sequence[UUID]
@@ -46,7 +50,7 @@ class Walk:
         return bool(self.roots) and self.limits.hops > 0
 
     async def by(self, engine: GraphReader) -> Neighbourhood:
-        """Return what `engine` finds; nothing of it is confirmed."""
+        """Return the neighbourhood that `engine` finds, not yet confirmed by Postgres."""
         return await neighbourhood(engine, self.caller, self.roots, self.limits, scores=self.scores)
 
 
@@ -69,10 +73,10 @@ async def confirmed_walk(
     at_least: str | None = None,
     at: datetime | None = None,
 ) -> ConfirmedWalk:
-    """Walk with the chosen engine and read back what it found.
+    """Expand the roots with the chosen engine, and return what it found as Postgres has it for the caller.
 
-    `at_least` is a transaction id that the answer must reflect, `at` a past instant to walk at, which the mirror does
-    not show.
+    `at_least` is a transaction id that the answer must reflect. `at` is a past instant to answer as of; the mirror has
+    only the present, so SQL answers then.
     """
 
     async def in_mirror(mirror: MirrorEngine, freshness: Freshness, by: AnsweredBy) -> ConfirmedWalk:

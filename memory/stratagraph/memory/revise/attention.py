@@ -15,7 +15,7 @@ from stratagraph.store.records.salience_rows import write_salience
 
 
 async def reinforce(work: UnitOfWork, request: Reinforce) -> UUID:
-    """Raise the record's salience by its reinforcement gain, and return its id.
+    """Raise the record's salience by its reinforcement gain, up to 1, and return its id.
 
     Raises VersionConflict for a superseded or retracted record, whose salience stays 0.
     """
@@ -32,7 +32,10 @@ async def penalize(work: UnitOfWork, request: Penalize) -> UUID:
 
 
 async def pin(work: UnitOfWork, request: Pin) -> UUID:
-    """Pin or unpin the record at its present salience, from which decay ends or starts again; return its id."""
+    """Pin the record, which keeps its present salience, or unpin it, so that it decays again from there; return its id.
+
+    A record that is already pinned, or not, as `request.pinned` asks is left unchanged.
+    """
     before = await _lifecycle(work, request)
     if before.pinned is not request.pinned:
         await insert_lifecycle_history(work.connection, work.caller.tenant, request.record_id, before, until=work.at)

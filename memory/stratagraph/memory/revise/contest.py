@@ -25,17 +25,22 @@ CONTESTED_BY = "contested_by"
 async def contest(work: UnitOfWork, request: Contest) -> UUID:
     """Set the record, and the one that contests it, to CONTESTED until the contest is resolved; return the record's id.
 
+    Raises EvidenceRequired without a contesting record and evidence, and InvalidInput for records of two scopes.
     Evidence against the record is captured as an event, so that the reason for the contest can be traced. An episode
     may contest a record, and keeps its state.
     """
     ids = [request.record_id, *([request.contesting_id] if request.contesting_id is not None else [])]
     if len(set(ids)) != len(ids):
-        raise InvalidInput("contestingId: a record cannot contest itself", path=["contestingId"])
+        raise InvalidInput(
+            "contestingId: a record cannot contest itself; name another record, or give evidence instead",
+            path=["contestingId"],
+        )
     records = await work.targets(ids, path=["recordId"])
     refuse_episodes(records[:1])
     if request.contesting_id is None and not request.evidence:
         raise EvidenceRequired(
-            "evidence: give a record as contestingId, or evidence as {source_type, source_id}",
+            "evidence: a contest needs a reason; give a record as contestingId, or evidence as"
+            " {source_type, source_id}",
             path=["evidence"],
         )
     _check_scope(records)
@@ -59,7 +64,9 @@ async def contest(work: UnitOfWork, request: Contest) -> UUID:
 
 def _check_scope(records: Sequence[MemoryRecord]) -> None:
     if len({record.scope for record in records}) > 1:
-        raise InvalidInput("contestingId: the records belong to different scopes; give two of one scope")
+        raise InvalidInput(
+            "contestingId: the contesting record belongs to another scope than the contested one; give two of one scope"
+        )
 
 
 async def _capture_evidence(work: UnitOfWork, record: MemoryRecord, request: Contest) -> UUID:

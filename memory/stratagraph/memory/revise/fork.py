@@ -1,4 +1,4 @@
-"""Forking a variant of a record, for conditions under which the record does not hold."""
+"""Forking a variant of a record, for conditions that exclude those of the record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORKED_FROM = "forked_from"
 
 
 async def fork(work: UnitOfWork, request: Fork) -> UUID:
-    """Write a variant of the record and return its id.
+    """Write a variant of the record as a new record, and return the variant's id. Both are then current.
 
     Raises ConditionsOverlap unless its conditions exclude those of the record and, for a fact, of all other facts of
     the slot.
@@ -34,11 +34,13 @@ async def fork(work: UnitOfWork, request: Fork) -> UUID:
     refuse_episodes([old])
     if old.type in CHANGED_IN_PLACE:
         raise InvalidInput(
-            f"recordId: {old.type.label} records cannot be forked; supersede changes them in place", path=["recordId"]
+            f"recordId: {old.type.label} records cannot be forked; use supersede, which changes them in place",
+            path=["recordId"],
         )
     if not request.conditions:
         raise InvalidInput(
-            "conditions: give at least one key; the variant holds only under these conditions", path=["conditions"]
+            "conditions: is empty; give at least one key, since the variant holds only under these conditions",
+            path=["conditions"],
         )
     payload = _conditioned(old, request)
     draft = successor(
@@ -62,7 +64,11 @@ async def fork(work: UnitOfWork, request: Fork) -> UUID:
     if old.type is MemoryType.SEMANTIC:
         same = await check_slot(work, draft, slot, facts, leaving=set())
         if same is not None:
-            raise ConditionsOverlap(f"payload: fact {same.id} is equal to this one", path=["payload"])
+            raise ConditionsOverlap(
+                f"payload: fact {same.id} already says this, with the same conditions; change the object or the"
+                " conditions",
+                path=["payload"],
+            )
         capture_facts.require_one_value(facts, "payload")
         await make_single_valued(work.connection, work.caller.tenant, slot)
     writes.records.append((draft, new_record(writes, draft)))
@@ -89,7 +95,9 @@ def _conditioned(old: MemoryRecord, request: Fork) -> dict[str, Any]:
             payload["revision_policy"] = "fork"
             if (payload["subject"], payload["predicate"]) != (known.get("subject"), known.get("predicate")):
                 raise InvalidInput(
-                    "payload: a variant has the subject and predicate of the fact it is a variant of",
+                    "payload.subject: a fork must keep the subject and predicate of the forked fact; leave both out,"
+                    " or capture"
+                    " a new fact",
                     path=["payload", "subject"],
                 )
         case MemoryType.COMPETENCE:

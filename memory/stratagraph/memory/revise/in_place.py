@@ -19,7 +19,7 @@ CHANGED_IN_PLACE = (MemoryType.ENTITY, MemoryType.WORKING)
 
 
 async def entity_mention(work: UnitOfWork, record: MemoryRecord, payload: dict[str, Any]) -> Mention:
-    """Return all names and identifiers of an entity with this payload."""
+    """Return the names and identifiers in `payload`, an entity's, as a mention in the scope of `record`."""
     scopes = await work.directory.scopes(work.caller.tenant, {record.scope}, create=False)
     return Mention(
         name=payload["canonical_name"],
@@ -33,7 +33,7 @@ async def entity_mention(work: UnitOfWork, record: MemoryRecord, payload: dict[s
 async def rewrite_record(
     work: UnitOfWork, id_: UUID, payload: dict[str, Any], name: str, text: str, *, action: AuditAction
 ) -> None:
-    """Replace the content of a locked record."""
+    """Replace payload, name, text and search terms of the locked record `id_`, with an audit entry for `action`."""
     tenant = work.caller.tenant
     edit = Edit(
         id=id_,

@@ -25,9 +25,10 @@ from stratagraph.store.records.relations import OpenRelation, end_relations, ope
 
 
 async def merge(work: UnitOfWork, request: Merge) -> UUID:
-    """Merge the records, and return the id of the entity that absorbed the others or of the new record.
+    """Merge the records, and return the id of the record that stands for all of them.
 
-    The result has the highest sensitivity of all (docs/specification.md, Trust). The records must be of one type and
+    Of entities, the most sensitive one absorbs the others; records of another type are superseded by a new record. The
+    result has the highest sensitivity of all (docs/specification.md, Trust). The records must be of one type and
     one scope.
     """
     records = await work.targets([request.record_id, *request.others], path=["recordIds"])
@@ -51,14 +52,16 @@ async def merge(work: UnitOfWork, request: Merge) -> UUID:
 def _check_alike(records: Sequence[MemoryRecord]) -> None:
     if len({record.type for record in records}) > 1:
         kinds = ", ".join(sorted({record.type.label for record in records}))
-        raise InvalidInput(f"recordIds: the records are of different types ({kinds})", path=["recordIds"])
+        raise InvalidInput(
+            f"recordIds: the records are of different types ({kinds}); give records of one type", path=["recordIds"]
+        )
     if records[0].type is MemoryType.WORKING:
         raise InvalidInput(
             "recordIds: working records cannot be merged; they are discarded with their task", path=["recordIds"]
         )
     if len({record.scope for record in records}) > 1:
         raise InvalidInput(
-            "recordIds: the records belong to different scopes; give records of one",
+            "recordIds: the records belong to different scopes; give records of one scope",
             path=["recordIds"],
         )
 

@@ -10,7 +10,10 @@ from stratagraph.store.model.records import MemoryRecord
 
 
 def merged_entity(records: Sequence[MemoryRecord]) -> dict[str, Any]:
-    """Return the first payload with the names, types and identifiers of all."""
+    """Return the first entity's payload with the names, types and identifiers of all.
+
+    The canonical names of the others become aliases.
+    """
     payloads = [record.payload or {} for record in records]
     united = dict(payloads[0])
     names = {united["canonical_name"].casefold()}
@@ -38,7 +41,11 @@ def merged_entity(records: Sequence[MemoryRecord]) -> dict[str, Any]:
 
 
 def merged_payload(records: Sequence[MemoryRecord]) -> dict[str, Any]:
-    """Return the first payload with the combined statistics of all."""
+    """Return the first record's payload; for competences and plans, with the combined statistics of all.
+
+    Counts are added, rates and latencies averaged by how often each record was used, and a competence's failure modes,
+    fallbacks and required tools united.
+    """
     united = dict(records[0].payload or {})
     payloads = [record.payload or {} for record in records]
     if records[0].type is MemoryType.COMPETENCE:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from stratagraph.store.model.canonical import check_json
+from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
 
 MAX_RATIONALE = 10_000  # characters
@@ -19,9 +20,10 @@ _EVIDENCE_KEYS = ("source_type", "source_id", "kind", "ref")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revise:
-    """One change of one record.
+    """A request to change the record `record_id`. Each kind of change is a subclass.
 
-    With `expected_version`, the change is refused if the record's version is another one.
+    The audit log keeps `rationale`. With `expected_version`, the change is refused with VersionConflict if the record's
+    version is another one.
     """
 
     kind: ClassVar[str] = "revise"
@@ -38,7 +40,10 @@ class Revise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supersede(Revise):
-    """Replace the record by a new one with this payload. An entity or a working record is changed in place."""
+    """Replace the record by a new one with this payload. An entity or a working record is changed in place.
+
+    A fact needs evidence: an entry of `evidence` names a source, as {source_type, source_id} or {kind, ref}.
+    """
 
     kind: ClassVar[str] = "supersede"
     payload: dict[str, Any]
@@ -47,7 +52,10 @@ class Supersede(Revise):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork(Revise):
-    """Add a variant of the record, for conditions under which the record does not hold."""
+    """Add a variant of the record, with `payload`, that applies only under `conditions`; the record stays current.
+
+    The conditions, as {key: value or [values]}, must exclude those of the record.
+    """
 
     kind: ClassVar[str] = "fork"
     payload: dict[str, Any]
@@ -57,7 +65,10 @@ class Fork(Revise):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest(Revise):
-    """Put the record in doubt, because of another record or of evidence."""
+    """Set the record to contested, because of another record or of evidence; one of the two is required.
+
+    The other record, `contesting_id`, becomes contested too, unless it is an episode.
+    """
 
     kind: ClassVar[str] = "contest"
     contesting_id: UUID | None = None
@@ -66,9 +77,10 @@ class Contest(Revise):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolveContest(Revise):
-    """End the doubt about the record.
+    """End the contest of the record.
 
-    `winner_id` is the record or one that contests it, and holds; without it, none of them does.
+    `winner_id` is the record or one that contests it: it becomes active, and supersedes the other parties. Without a
+    winner, all parties are retracted. Episodes among them keep their state.
     """
 
     kind: ClassVar[str] = "resolve_contest"
@@ -77,14 +89,18 @@ class ResolveContest(Revise):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retract(Revise):
-    """Withdraw a record that was wrong, without a replacement."""
+    """Set a record that was wrong to retracted, without a replacement. It is kept as history, with salience 0."""
 
     kind: ClassVar[str] = "retract"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge(Revise):
-    """Merge the record and `others`, which state the same, into one of them or into a new record."""
+    """Merge the record and `others`, which state the same, into one.
+
+    Entities are merged into the most sensitive one, records of another type into a new record that supersedes them.
+    `payload` is that of the result; by default it is made from those of all.
+    """
 
     kind: ClassVar[str] = "merge"
     others: tuple[UUID, ...]
@@ -93,7 +109,7 @@ class Merge(Revise):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete(Revise):
-    """Delete the record and its history. Its audit log stays."""
+    """Delete the record and its history. A tombstone and its audit log stay."""
 
     kind: ClassVar[str] = "delete"
 
@@ -115,7 +131,7 @@ class Penalize(Revise):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin(Revise):
-    """Keep the record's salience as it is or, with `pinned` False, let it decay again."""
+    """Keep the record's salience at its present value or, with `pinned` False, let it decay from there again."""
 
     kind: ClassVar[str] = "pin"
     pinned: bool
@@ -125,14 +141,17 @@ def check(request: Revise) -> None:
     """Check the fields of a request. Raises InvalidInput naming the field that is wrong."""
     check_json(request.rationale, path=["rationale"])
     if not request.rationale.strip():
-        raise InvalidInput("rationale: give a reason; the audit log keeps it", path=["rationale"])
+        raise InvalidInput("rationale: is empty; give a reason, which the audit log keeps", path=["rationale"])
     if len(request.rationale) > MAX_RATIONALE:
         raise InvalidInput(
-            f"rationale: {len(request.rationale)} characters; at most {MAX_RATIONALE} are allowed", path=["rationale"]
+            f"rationale: {len(request.rationale)} characters; at most {MAX_RATIONALE} are allowed, shorten it",
+            path=["rationale"],
         )
     key = request.idempotency_key
     if key is not None and not 0 < len(key) <= MAX_LABEL:
-        raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} characters", path=["idempotencyKey"])
+        raise InvalidInput(
+            f"idempotencyKey: must have 1 to {MAX_LABEL} characters, not {len(key)}", path=["idempotencyKey"]
+        )
     if request.expected_version is not None and request.expected_version < 1:
         raise InvalidInput(
             f"expectedVersion: {request.expected_version} is not a version; versions start at 1",
@@ -141,7 +160,7 @@ def check(request: Revise) -> None:
     for field in ("payload", "conditions"):
         value = getattr(request, field, None)
         if value is not None and not isinstance(value, dict):
-            raise InvalidInput(f"{field}: must be a JSON object", path=[field])
+            raise InvalidInput(f"{field}: must be a JSON object, not {json_type(value)}", path=[field])
         check_json(value, path=[field])
     _check_evidence(getattr(request, "evidence", ()))
     if isinstance(request, Penalize) and not (math.isfinite(request.amount) and request.amount >= 0):
@@ -152,7 +171,9 @@ def check(request: Revise) -> None:
 
 def _check_evidence(evidence: tuple[Any, ...]) -> None:
     if len(evidence) > MAX_EVIDENCE:
-        raise InvalidInput(f"evidence: {len(evidence)} entries; at most {MAX_EVIDENCE} are allowed", path=["evidence"])
+        raise InvalidInput(
+            f"evidence: {len(evidence)} entries; at most {MAX_EVIDENCE} are allowed, give fewer", path=["evidence"]
+        )
     for index, item in enumerate(evidence):
         path = ["evidence", str(index)]
         if not isinstance(item, dict) or not any(isinstance(item.get(key), str) for key in _EVIDENCE_KEYS):
@@ -165,7 +186,11 @@ def _check_evidence(evidence: tuple[Any, ...]) -> None:
 def _check_merge(request: Merge) -> None:
     ids = {request.record_id, *request.others}
     if len(ids) < 2 or len(ids) != len(request.others) + 1:
-        raise InvalidInput("recordIds: give at least two different records, each once", path=["recordIds"])
+        raise InvalidInput(
+            f"recordIds: {len(ids)} different of {len(request.others) + 1} ids; give at least two different records,"
+            " each once",
+            path=["recordIds"],
+        )
     if len(ids) > MAX_MERGED:
         raise InvalidInput(
             f"recordIds: {len(ids)} records; at most {MAX_MERGED} can be merged at once", path=["recordIds"]

@@ -25,8 +25,13 @@ from stratagraph.store.records.support import fetch_support
 async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:
     """Make the winner active again and supersede the other parties by it; without a winner, retract all of them.
 
-    Returns the id of the winner, or of the record itself without one. Raises ConditionsOverlap if another fact of the
-    same single-valued slot holds at the same time as the winner.
+    The parties are the contested record and the records that contest it or that it contests. Episodes among them, and
+    parties already superseded or retracted, keep their state. The winner stays contested while it has another open
+    dispute.
+
+    Returns the id of the winner, or of the record itself without one. Raises InvalidInput if the record is not
+    contested or the winner is not a party, and ConditionsOverlap if the validity of another active fact in the winner's
+    single-valued slot overlaps the winner's.
     """
     record = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([record])
@@ -40,7 +45,11 @@ async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:
         raise StaleRead  # a new contest was added, by a party whose rights and state have not been checked
     require_version(rows[record.id], request.expected_version)
     if rows[record.id].state is not RecordState.CONTESTED:
-        raise InvalidInput(f"recordId: record {record.id} is {rows[record.id].state.label}, not contested")
+        raise InvalidInput(
+            f"recordId: record {record.id} is {rows[record.id].state.label}, not contested; there is nothing to"
+            " resolve",
+            path=["recordId"],
+        )
     await work.end_disputes([record.id])
     winner = request.winner_id
     losers = [party.id for party in parties if party.id != winner and rows[party.id].state is RecordState.CONTESTED]
@@ -60,7 +69,7 @@ async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:
 async def _reinstate(work: UnitOfWork, winner: UUID) -> None:
     """Make the winner active, unless another dispute of it is still open.
 
-    Raises ConditionsOverlap if a fact of the same single-valued slot holds at the same time.
+    Raises ConditionsOverlap if the validity of another active fact in its single-valued slot overlaps its own.
     """
     if await disputes_of(work.connection, work.caller.tenant, [winner]):
         return
@@ -103,7 +112,9 @@ async def _parties(
     """
     if request.winner_id is not None and request.winner_id not in {record.id, *others}:
         raise InvalidInput(
-            f"winnerId: {request.winner_id} is neither the record nor a record that contests it", path=["winnerId"]
+            f"winnerId: {request.winner_id} is neither the record nor a record that contests it; give one of those, or"
+            " leave it out to retract them all",
+            path=["winnerId"],
         )
     found = await work.targets(sorted(others), path=["recordId"])
     if any(one.id == request.winner_id and one.type is MemoryType.EPISODIC for one in found):

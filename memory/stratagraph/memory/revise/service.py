@@ -75,8 +75,10 @@ MAX_WAITING = 200  # queued re-evaluations in one answer
 class Revised:
     """The result of a revision.
 
-    `record` is current after it, `records` are all that it changed or created, `edges` the new relations. `queued` is
-    the number of derived records still to be re-evaluated. With `replayed` it is the result of an earlier request with
+    `record` is the record that resulted: the new one, or the one that was changed; a deleted record is shown as it was.
+    `records` are all that the revision changed or created, `edges` the new relations. `candidate` is the id of its
+    stored trace, `sequence` the token for reading one's own write. `queued` is the number of derived records still to
+    be re-evaluated. With `replayed` it is the result of an earlier request with
     the same idempotency key, as the caller may see it now.
     """
 
@@ -184,8 +186,8 @@ class Revision:
         record = records.get(committed.record) or await self._deleted(connection, caller, committed.record)
         if record is None:
             raise IdempotencyMismatch(
-                "idempotencyKey: the record of this key was deleted or is not visible to this credential; choose a new"
-                " key",
+                "idempotencyKey: this key was used before, and its record was deleted or is not visible to this"
+                " credential; choose a new key",
                 path=["idempotencyKey"],
             )
         return Revised(
@@ -225,8 +227,8 @@ class Revision:
     async def impact(self, trust: Trust, id_: UUID) -> tuple[list[RevisionImpact], bool]:
         """Return the impact of retracting or correcting a record on the visible records derived from it.
 
-        The second value is True if there may be more than the BUDGET records considered. Changes nothing. Raises
-        NotFound, or Forbidden for a record that the caller sees redacted.
+        The second value is True if BUDGET records were considered, so that more may be affected. Changes
+        nothing. Raises NotFound, or Forbidden for a record that the caller sees redacted.
         """
         trust.require(Access.READ)
         caller = await self._directory.resolve(trust)
@@ -236,13 +238,17 @@ class Revision:
             if record is None:
                 raise RecordNotFound(id_, path=["id"])
             if record.redacted:
-                raise Forbidden(f"id: record {id_} is above the credential's ceiling", path=["id"])
+                raise Forbidden(
+                    f"id: record {id_} is above the credential's ceiling ({trust.ceiling.label}); use a credential with"
+                    " a higher one",
+                    path=["id"],
+                )
             found = await preview_impact(connection, self._directory, caller, id_, now=self._clock.now())
             visible = await reader.records([one.record.id for one in found])
         return visible_impacts(found, visible), len(found) >= BUDGET
 
     async def waiting(self, trust: Trust) -> list[Reevaluation]:
-        """Return the queued re-evaluations of records visible to the caller, at most MAX_WAITING."""
+        """Return the queued re-evaluations of records fully visible to the caller, oldest first, up to MAX_WAITING."""
         trust.require(Access.READ)
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:

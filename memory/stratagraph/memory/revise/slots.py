@@ -43,9 +43,10 @@ async def lock_slot(
 async def check_slot(
     work: UnitOfWork, draft: Draft, slot: Slot, facts: Sequence[Fact], *, leaving: set[UUID]
 ) -> Fact | None:
-    """Return the fact of the slot that equals the draft, or None, not counting the facts in `leaving`.
+    """Return the fact in `facts` that equals the draft, or None. Facts with an id in `leaving` are skipped.
 
-    Raises ConditionsOverlap if the slot is single-valued and another of its facts holds at the same time.
+    `facts` are the current facts of the slot; those in `leaving` are the ones that this revision replaces. Raises
+    ConditionsOverlap if the slot is single-valued and the validity of another active fact overlaps the draft's.
     """
     assert draft.fact is not None
     staying = [fact for fact in facts if fact.id not in leaving]

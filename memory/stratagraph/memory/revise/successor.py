@@ -13,6 +13,7 @@ from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.request import CaptureRequest, checked
 from stratagraph.store.model.enums import MemoryType, SourceKind
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import EvidenceRequired, InvalidInput, StratagraphError
 from stratagraph.store.model.records import MemoryRecord
 
@@ -79,7 +80,8 @@ def _next_version(old: MemoryRecord, content: dict[str, Any]) -> dict[str, Any]:
     handle = _HANDLES[old.type]
     if content.setdefault(handle, known[handle]) != known[handle]:
         raise InvalidInput(
-            f"payload.{handle}: a new version must keep the {handle} {known[handle]!r}; for another one, capture a new"
+            f"payload.{handle}: a new version must keep the {handle} {shown(known[handle])}; for another one,"
+            " capture a new"
             " record",
             path=["payload", handle],
         )

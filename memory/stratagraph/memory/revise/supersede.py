@@ -48,7 +48,9 @@ async def supersede_by_draft(
 ) -> UUID:
     """Write the draft, let it supersede `old`, and return its id.
 
-    If an equal fact exists already, that fact supersedes `old` and gets the draft's evidence.
+    If an equal fact exists already, that fact supersedes `old` and gets the draft's evidence; its id is returned.
+    `expected` has the version that each record must have, or None for any. With `keep_disputes`, the open disputes of
+    `old` are not ended.
     """
     same = None
     if draft.type is MemoryType.SEMANTIC:
@@ -78,7 +80,9 @@ async def _change_in_place(work: UnitOfWork, old: MemoryRecord, draft: Draft, re
     payload = draft.payload
     if old.type is MemoryType.WORKING and payload["thread_id"] != (old.payload or {}).get("thread_id"):
         raise InvalidInput(
-            "payload.thread_id: a working record cannot move to another thread", path=["payload", "thread_id"]
+            "payload.thread_id: a working record cannot move to another thread; leave thread_id as it is, or capture a"
+            " new working state",
+            path=["payload", "thread_id"],
         )
     if old.type is MemoryType.ENTITY:
         await replace_terms(work.connection, work.caller.tenant, await entity_mention(work, old, payload), old.id)

@@ -55,7 +55,7 @@ class UnitOfWork:
     known: dict[UUID, MemoryRecord] = field(default_factory=dict)  # records as they were before this revision
 
     async def targets(self, ids: Sequence[UUID], *, path: list[str]) -> list[MemoryRecord]:
-        """Return the records to be revised, in the order of `ids`.
+        """Return the records to be revised, in the order of `ids`. `path` is the argument that an error names.
 
         Raises NotFound for a record not visible to the caller, and Forbidden for one that the caller sees redacted or
         may not write.
@@ -66,7 +66,12 @@ class UnitOfWork:
             if record is None:
                 raise RecordNotFound(id_, path=path)
             if record.redacted:
-                raise Forbidden(f"{path[0]}: record {id_} is above the credential's ceiling", path=path)
+                raise Forbidden(
+                    f"{path[0]}: record {id_} is above the credential's ceiling ({self.caller.trust.ceiling.label});"
+                    " use"
+                    " a credential with a higher one",
+                    path=path,
+                )
             self._check_writable(record, path)
         self.known |= found
         return [found[id_] for id_ in ids]
@@ -75,7 +80,11 @@ class UnitOfWork:
         scopes = self.caller.trust.scopes
         if scopes is not None and record.scope not in scopes:
             where = "unscoped" if record.scope == UNSCOPED else f"in the scope {record.scope!r}"
-            raise Forbidden(f"{path[0]}: record {record.id} is {where}, which this credential may only read", path=path)
+            raise Forbidden(
+                f"{path[0]}: record {record.id} is {where}, which this credential may only read; use one that may write"
+                " there",
+                path=path,
+            )
 
     async def lock(self, ids: Collection[UUID], *, with_derived: bool = True) -> dict[UUID, LockedRecord]:
         """Lock records and, with `with_derived`, the records derived from them; then set the instant of this revision.
@@ -107,7 +116,10 @@ class UnitOfWork:
     async def replace(
         self, ids: Collection[UUID], state: RecordState, *, by: UUID | None = None, keep_disputes: bool = False
     ) -> None:
-        """Supersede or retract locked records and, unless `keep_disputes`, end their disputes."""
+        """Set locked records to `state`, SUPERSEDED or RETRACTED, and end their open disputes unless `keep_disputes`.
+
+        `by` is the record that supersedes them.
+        """
         if not keep_disputes:
             await self.end_disputes(ids)
         self.changes += await withdraw(
@@ -116,7 +128,7 @@ class UnitOfWork:
         self.touched += sorted(ids)
 
     async def end_disputes(self, ids: Collection[UUID]) -> None:
-        """End the disputes of `ids`, and mark both parties of each for re-evaluation."""
+        """End the open disputes of `ids`, and mark both parties of each for re-evaluation at the end."""
         disputes = await disputes_of(self.connection, self.caller.tenant, ids)
         self.changes += await end_relations(
             self.connection, self.caller.tenant, [dispute.relation for dispute in disputes], at=self.at
@@ -181,8 +193,13 @@ def refuse_episodes(records: Sequence[MemoryRecord]) -> None:
 
 
 def require_version(row: LockedRecord, expected: int | None) -> None:
+    """Raise VersionConflict if the record's version is not `expected`; None stands for any version."""
     if expected is not None and row.version != expected:
-        raise VersionConflict(row.version)
+        raise VersionConflict(
+            row.version,
+            f"expectedVersion: record {row.id} is at version {row.version}, not {expected}; it has changed since it was"
+            " read. Read it again, and repeat the change with the new version.",
+        )
 
 
 def require_current(rows: Mapping[UUID, LockedRecord]) -> None:

@@ -49,7 +49,7 @@ def put(
         return await runtime.artifacts.put(_operator(tenant, actor), _chunks(file), media_type=guessed)
 
     if not file.is_file():
-        raise InvalidInput(f"FILE: {file} does not exist or is not a file", path=["file"])
+        raise InvalidInput(f"FILE: {file} does not exist or is not a file; check the path", path=["file"])
     uploaded = with_runtime(work)
     if json:
         print_json(
@@ -116,4 +116,6 @@ def _write(path: Path, data: bytes) -> None:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}", path=["--output"]) from error
+        raise InvalidInput(
+            f"--output: {path} cannot be written: {error.strerror}; choose another path", path=["--output"]
+        ) from error

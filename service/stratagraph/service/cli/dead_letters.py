@@ -79,7 +79,11 @@ def drop(ids: Ids = None, all_: All = False, json: Json = False) -> None:
 
 def _do(what: str, ids: list[UUID] | None, *, all_: bool, json: bool) -> None:
     if bool(ids) == all_:
-        raise InvalidInput(f"sync dead-letters {what}: give ids, or --all", path=["ids"])
+        raise InvalidInput(
+            f"sync dead-letters {what}: give either the ids of dead letters, or --all for all of them"
+            f" ({'both' if ids else 'neither'} given)",
+            path=["ids"],
+        )
 
     async def work(runtime: Runtime) -> int:
         letters = DeadLetters(runtime.database, CONSUMER)

@@ -46,7 +46,11 @@ def path(
     ends = parse_id(start, path=["FROM"]), parse_id(goal, path=["TO"])
     found = _ask(tenant, lambda explore, trust: explore.paths(trust, *ends, k=k, max_hops=hops))
     if found is None:
-        raise RecordNotFound(ends[1], f"At least one of {ends[0]} and {ends[1]} does not exist.")
+        raise RecordNotFound(
+            ends[1],
+            f"At least one of {ends[0]} and {ends[1]} does not exist in the tenant {tenant!r}; check the ids, and"
+            " --tenant.",
+        )
     if json:
         _print_json(found)
         return

@@ -113,7 +113,7 @@ def _importer(tenant: str) -> Trust:
 def _retention(half_life_days: float, auto_prune: bool) -> Retention:
     if not 0 < half_life_days < 100_000:
         raise InvalidInput(
-            f"--half-life-days: {half_life_days:g} is not above 0 and below 100000", path=["--half-life-days"]
+            f"--half-life-days: {half_life_days:g} is not above 0 and below 100000 days", path=["--half-life-days"]
         )
     return Retention(
         half_life_s=max(1.0, timedelta(days=half_life_days).total_seconds()),

@@ -126,7 +126,7 @@ async def _rotate(runtime: Runtime, name: str | None, *, quiet: bool) -> list[Ro
     tenants = await rotation.tenants(name)
     if name is not None and not tenants:
         raise InvalidInput(
-            f"--tenant: there is no tenant {name!r}; `stratagraph keys list` prints the names of those with keys",
+            f"--tenant: there is no tenant {name!r}; `stratagraph keys list` prints the names of the tenants with keys",
             path=["--tenant"],
         )
     if runtime.directory.vault.master is None:

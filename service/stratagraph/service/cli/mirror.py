@@ -19,12 +19,14 @@ def new_worker(runtime: Runtime) -> SyncWorker:
 
 
 async def tenant_number(runtime: Runtime, name: str | None) -> int | None:
-    """Return the number of a tenant; None for no name. Raises InvalidInput for an unknown name."""
+    """Return the number of the tenant `name` in the database; None without a name. Raises InvalidInput if unknown."""
     if name is None:
         return None
     found = await runtime.directory.tenant(name)
     if found is None:
-        raise InvalidInput(f"--tenant: there is no tenant {name!r}", path=["--tenant"])
+        raise InvalidInput(
+            f"--tenant: there is no tenant {name!r}; check the spelling, or leave it out for all", path=["--tenant"]
+        )
     return found.id
 
 

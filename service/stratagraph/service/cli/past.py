@@ -17,6 +17,7 @@ from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.show import as_json, line
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, RecordNotFound
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.records import AuditEntry
@@ -29,7 +30,7 @@ def instant(text: str, name: str) -> datetime:
         found = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidInput(
-            f"{name}: {text!r} is not an instant; write one such as 2026-11-21T12:00:00Z", path=[name]
+            f"{name}: {shown(text)} is not an instant; write one such as 2026-11-21T12:00:00Z", path=[name]
         ) from None
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 

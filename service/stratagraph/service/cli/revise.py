@@ -30,6 +30,7 @@ from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.show import as_json, line, print_revised, revised_json
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import RecordState
+from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.trust import SINGLE_USER
@@ -73,11 +74,15 @@ def _object(text: str, name: str) -> dict[str, Any]:
         raw = sys.stdin.read() if text == "-" else Path(text[1:]).read_text() if text.startswith("@") else text
         value = orjson.loads(raw)
     except OSError as error:
-        raise InvalidInput(f"{name}: {text[1:]} cannot be read: {error.strerror}", path=[name]) from error
+        raise InvalidInput(
+            f"{name}: {text[1:]} cannot be read: {error.strerror}; name a readable file after the @", path=[name]
+        ) from error
     except orjson.JSONDecodeError as error:
-        raise InvalidInput(f"{name}: not valid JSON: {error}", path=[name]) from error
+        raise InvalidInput(
+            f"{name}: not valid JSON: {error}; give an object as text, @FILE, or - for standard input", path=[name]
+        ) from error
     if not isinstance(value, dict):
-        raise InvalidInput(f"{name}: must be a JSON object", path=[name])
+        raise InvalidInput(f"{name}: must be a JSON object, not {json_type(value)}", path=[name])
     return value
 
 
@@ -86,7 +91,9 @@ def _sources(given: list[str] | None) -> tuple[dict[str, Any], ...]:
     for text in given or []:
         kind, colon, ref = text.partition(":")
         if not (kind and colon and ref):
-            raise InvalidInput(f"--evidence: {text!r} is not KIND:REF, such as human:ticket-7", path=["--evidence"])
+            raise InvalidInput(
+                f"--evidence: {shown(text)} is not KIND:REF, such as human:ticket-7", path=["--evidence"]
+            )
         sources.append({"kind": kind, "ref": ref})
     return tuple(sources)
 
@@ -176,7 +183,7 @@ def resolve(
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """End the dispute about a contested record: --winner becomes active, the others are retracted."""
+    """End the dispute about a contested record: --winner becomes active and supersedes the others."""
     _revise(
         ResolveContest(
             record_id=_id(record),

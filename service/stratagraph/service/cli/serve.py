@@ -45,7 +45,9 @@ def _parts(only: list[str] | None) -> tuple[Part, ...]:
         return PARTS
     for name in only:
         if name not in PARTS:
-            raise InvalidInput(f"--only: {name!r} is not one of {', '.join(PARTS)}", path=["only"])
+            raise InvalidInput(
+                f"--only: {name!r} is not a part of the service; choose one of {', '.join(PARTS)}", path=["only"]
+            )
     return tuple(part for part in PARTS if part in only)
 
 

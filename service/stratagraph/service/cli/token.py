@@ -13,6 +13,7 @@ from stratagraph.service.cli.options import Json
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import Access, Sensitivity
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.trust import Trust
@@ -60,11 +61,13 @@ def create(
     )
     if not name.strip() or not tenant.strip() or not all(one.strip() for one in scopes):
         raise InvalidInput(
-            "name, tenant and scopes must not be empty; to write unscoped records, make the key with --scope '*'"
+            "NAME, --tenant and each --scope must not be empty; to write unscoped records, make the key with --scope"
+            " '*'"
         )
     if not name.isprintable() or name.startswith("oidc:"):
         raise InvalidInput(
-            "NAME: must be printable and not begin with oidc:, which is reserved for OpenID Connect callers"
+            f"NAME: {shown(name)} must be printable and not begin with oidc:, which is reserved for OpenID Connect"
+            " callers"
         )
     if expires_in_days is not None and expires_in_days < 1:
         raise InvalidInput(f"--expires-in-days: must be at least 1, not {expires_in_days}", path=["--expires-in-days"])

@@ -98,8 +98,8 @@ async def _apply(runtime: Runtime, worker: SyncWorker) -> None:
         await worker.checker.wait_until_applied(within_s=FOLLOWED_S)
     except TimeoutError:
         raise MirrorUnavailable(
-            f"The repairs are logged, but no worker has applied them within {FOLLOWED_S:g} s; see"
-            " `stratagraph sync status`."
+            f"The repairs are logged, but no worker has applied them within {FOLLOWED_S:g} s. See with"
+            " `stratagraph sync status` whether a worker runs."
         ) from None
 
 

@@ -74,7 +74,10 @@ def write_conf(home: Path, version: str, *, browser: bool, heap: str, page_cache
 
 
 def line_with_data(home: Path) -> Line | None:
-    """Return the release line that a home has data of; of several, the one started last; None without data."""
+    """Return the release line whose data `home` has, or None without data.
+
+    If it has data of several lines, the one that the server was started with last.
+    """
     found = [line for line in LINES if (home / _data_folder(line) / "databases").is_dir()]
     if len(found) > 1 and _conf_file(home).exists():
         settings = _conf_file(home).read_text(encoding="utf-8").splitlines()
@@ -86,7 +89,10 @@ def megabytes(name: str, size: str) -> int:
     """Parse a size such as 512m or 2g into megabytes. Raises Misconfigured, which names the setting `name`."""
     match = re.fullmatch(r"([1-9]\d{0,6})([mMgG])", size)
     if match is None:
-        raise Misconfigured(f"{name}: {size!r} is not a size such as 512m or 2g.")
+        raise Misconfigured(
+            f"{name}: {size!r} is not a size such as 512m or 2g; write a whole number of megabytes (m) or gigabytes"
+            " (g)."
+        )
     return int(match[1]) * (1024 if match[2] in "gG" else 1)
 
 

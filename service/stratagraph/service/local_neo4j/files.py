@@ -55,7 +55,11 @@ def pom() -> Path:
 
 @contextmanager
 def locked(lock_file: Path, while_waiting: str, on_step: Callable[[str], None]) -> Iterator[None]:
-    """Hold an exclusive lock on `lock_file` during the block. The kernel releases it when the process ends."""
+    """Hold an exclusive lock on `lock_file` during the block, waiting for it without a limit.
+
+    The text `while_waiting`, if not empty, is passed to `on_step` before a wait. The kernel releases the lock when the
+    process ends.
+    """
     lock_file.parent.mkdir(parents=True, exist_ok=True)
     with lock_file.open("wb") as file:
         try:

@@ -50,10 +50,12 @@ class Line:
     quick_stop: str
 
     def fits(self, java: Java) -> bool:
+        """Return whether servers of this line run on `java`."""
         return self.java_min <= java.major and (self.java_max is None or java.major <= self.java_max)
 
     @property
     def java_range(self) -> str:
+        """The Java versions that servers of this line run on, in words."""
         return f"Java {self.java_min} or newer" if self.java_max is None else f"Java {self.java_min} to {self.java_max}"
 
 

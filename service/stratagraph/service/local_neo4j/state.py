@@ -27,10 +27,12 @@ def home_flag(home: Path) -> str:
 
 
 def state_file(home: Path) -> Path:
+    """Return the path of run/server.json in `home`."""
     return home / "run" / "server.json"
 
 
 def read_state(home: Path) -> RunState | None:
+    """Return the content of run/server.json; None if it is missing or cannot be read."""
     try:
         return RunState(**json.loads(state_file(home).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -38,6 +40,7 @@ def read_state(home: Path) -> RunState | None:
 
 
 def write_state(home: Path, state: RunState) -> None:
+    """Replace run/server.json by `state`, so that readers see the old file or the new one."""
     part = state_file(home).with_suffix(".part")
     part.write_text(json.dumps(asdict(state), indent=1) + "\n", encoding="utf-8")
     part.replace(state_file(home))

@@ -21,7 +21,10 @@ _STAGED = "#1"  # suffix of a file that the local store is writing; a crash leav
 
 
 class Blobs:
-    """One object store. Every method raises StoreUnavailable if the store cannot be reached or refuses the request."""
+    """Reads, writes and removes the objects of one object store.
+
+    Every method raises StoreUnavailable if the store cannot be reached or refuses the request.
+    """
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
@@ -31,7 +34,8 @@ class Blobs:
     def open(cls, url: str) -> Blobs:
         """Open the store at a URL: file:///path, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix.
 
-        Credentials are read from the usual environment variables of each cloud. Raises Misconfigured.
+        Credentials are read from the usual environment variables of each cloud. Raises Misconfigured for another scheme
+        or an incomplete URL or environment.
         """
         scheme = urlsplit(url).scheme
         if scheme not in _SCHEMES:
@@ -50,7 +54,10 @@ class Blobs:
 
     @classmethod
     def below(cls, directory: Path) -> Blobs:
-        """Open a store of files in a directory, creating it with access for this user only. Raises Misconfigured."""
+        """Open a store of files in `directory`, which is created for this user only if it does not exist.
+
+        Raises Misconfigured if the directory cannot be used.
+        """
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             return cls(LocalStore(directory))
@@ -61,7 +68,7 @@ class Blobs:
             ) from error
 
     async def put(self, key: str, data: bytes) -> None:
-        """Write `data` under `key`, atomically. A local file is flushed to disk before this returns."""
+        """Write `data` under `key`, atomically, replacing what is there. A local file is on disk when this returns."""
         try:
             await obstore.put_async(self._store, key, data)
             if self._files is not None:
@@ -70,7 +77,7 @@ class Blobs:
             raise _unavailable() from error
 
     async def get(self, key: str, *, limit: int) -> bytes | None:
-        """Return the bytes under `key`; None if there are none or more than `limit` bytes."""
+        """Return the bytes under `key`; None if there is no object or it has more than `limit` bytes."""
         try:
             found = await obstore.get_async(self._store, key)
             return bytes(await found.bytes_async()) if found.meta["size"] <= limit else None

@@ -23,7 +23,9 @@ class SealedKey:
 
 
 async def reseal_artifacts(connection: AsyncConnection, tenant: Tenant, sealer: Sealer, *, limit: int) -> int:
-    """Reseal the object keys of at most `limit` artifacts that another data key seals; return their number.
+    """Seal the object keys of at most `limit` artifacts again with `sealer`, if another data key seals them.
+
+    Returns the number of object keys sealed again.
 
     The objects themselves are not read or written.
     """

@@ -1,4 +1,4 @@
-"""Artifacts and the objects that hold their bytes."""
+"""Artifacts and the stored objects that contain their bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _URI = re.compile(r"sha256:([0-9a-fA-F]{64})\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredObject:
-    """One object in the object store."""
+    """The identity of one object in the object store: tenant number, hash of its plain bytes, and an id of its own."""
 
     tenant: int
     sha256: bytes
@@ -21,16 +21,17 @@ class StoredObject:
 
     @property
     def key(self) -> str:
+        """The key under which the object store has the object."""
         digest = self.sha256.hex()
         return f"{self.tenant}/{digest[:2]}/{digest}.{self.id.hex}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
-    """An artifact as one caller knows it.
+    """An artifact and what one caller may know of it.
 
-    `media_type` was given by the caller, or by a record that the caller may read in full. `sealed` is the object's own
-    key, sealed by the tenant's data key; if it is None, the object holds the artifact's plain bytes.
+    `media_type` was given by the caller, or by a record that the caller may read in full. `sealed` is the key that
+    encrypts the object, itself sealed by the tenant's data key; if it is None, the object is not encrypted.
     """
 
     stored: StoredObject

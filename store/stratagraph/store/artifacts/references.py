@@ -29,10 +29,10 @@ class ArtifactLink:
 async def find_artifacts(
     connection: AsyncConnection, caller: Caller, hashes: Collection[bytes], *, at: datetime
 ) -> dict[bytes, Artifact]:
-    """Return the artifacts among `hashes` that exist for the caller, keyed by hash.
+    """Return the artifacts with these hashes that the caller may know of, keyed by hash; other hashes are left out.
 
-    They are those that the caller uploaded within the grace period and has not yet referred to, and those that a
-    record refers to that the caller may read in full.
+    A caller may know of an artifact that it uploaded within the grace period before `at` and has not referred to yet,
+    and of one to which a record refers that the caller may read in full.
     """
     if not hashes:
         return {}
@@ -59,7 +59,7 @@ async def find_artifacts(
 async def lock_artifacts(
     connection: AsyncConnection, caller: Caller, hashes: Collection[bytes], *, at: datetime
 ) -> dict[bytes, Artifact]:
-    """Find artifacts like `find_artifacts` and prevent their removal until the transaction ends."""
+    """Return the same as `find_artifacts`, and prevent the removal of these artifacts until the transaction ends."""
     if not hashes:
         return {}
     await run(connection, "lock_artifacts_shared", tenant=caller.tenant.id, hashes=list(hashes))
@@ -68,7 +68,10 @@ async def lock_artifacts(
 
 
 async def link_artifacts(connection: AsyncConnection, caller: Caller, links: Collection[ArtifactLink]) -> None:
-    """Insert references from records to locked artifacts, and delete the caller's own uploads of these artifacts."""
+    """Insert references from records to locked artifacts, and delete the entries of the caller's uploads of them.
+
+    From then on, the references decide who may know of the artifacts.
+    """
     if not links:
         return
     tenant = caller.tenant.id
@@ -125,7 +128,10 @@ async def release_artifacts(
 
 
 async def release_all_artifacts(connection: AsyncConnection, tenant: Tenant) -> list[bytes]:
-    """Delete every artifact of a tenant that is being erased, whatever refers to it; return their hashes."""
+    """Delete every artifact of a tenant that is being erased, whatever refers to it; return their hashes.
+
+    The objects, those of uploads in progress included, are queued for removal.
+    """
     artifact = tables.artifact
     await connection.execute(
         select(artifact.c.sha256).where(artifact.c.tenant == tenant.id).order_by(artifact.c.sha256).with_for_update()

@@ -14,9 +14,10 @@ from stratagraph.store.postgres.queries import fetch, run
 
 
 async def collect_garbage(connection: AsyncConnection, *, at: datetime, limit: int) -> int:
-    """Check at most `limit` artifacts that are due, delete those that nothing needs; return the number checked.
+    """Check at most `limit` artifacts whose check is due, delete those not needed; return the number checked.
 
-    An artifact that is still needed is checked again after the grace period.
+    An artifact is needed while a record refers to it and for the grace period after an upload; it is then checked
+    again after the grace period. The objects of deleted artifacts are queued for removal.
     """
     rows = await fetch(connection, "lock_artifacts_due", at=at, limit=limit)
     if not rows:
@@ -29,19 +30,25 @@ async def collect_garbage(connection: AsyncConnection, *, at: datetime, limit: i
 
 
 async def fetch_removals(connection: AsyncConnection, *, at: datetime, limit: int) -> list[StoredObject]:
-    """Lock and return objects that are due for removal; no other transaction can remove or attach them."""
+    """Lock and return at most `limit` objects that are due for removal, the longest due first, skipping locked ones.
+
+    Until the transaction ends, no other one can remove or attach them.
+    """
     return _objects(await fetch(connection, "fetch_removals", at=at, limit=limit))
 
 
 async def fetch_removals_of(
     connection: AsyncConnection, tenant: Tenant, hashes: Collection[bytes]
 ) -> list[StoredObject]:
-    """Lock and return the queued objects of released artifacts, excluding those of uploads in progress."""
+    """Lock and return the objects of the deleted artifacts `hashes` that are queued for removal.
+
+    Those of uploads in progress are left out. Waits for a transaction that is removing one of them.
+    """
     return _objects(await fetch(connection, "fetch_removals_of", tenant=tenant.id, hashes=list(hashes)))
 
 
 async def delete_removals(connection: AsyncConnection, removed: Sequence[StoredObject]) -> None:
-    """Delete the entries of objects that have been removed."""
+    """Delete the queue entries of objects that have been removed from the object store."""
     await run(
         connection,
         "delete_removals",
@@ -51,7 +58,7 @@ async def delete_removals(connection: AsyncConnection, removed: Sequence[StoredO
 
 
 async def postpone_removals(connection: AsyncConnection, failed: Sequence[StoredObject], *, until: datetime) -> None:
-    """Postpone the removal of objects that could not be removed, so that they do not delay the others."""
+    """Make the removal of objects that could not be removed due at `until`, so that they do not delay the others."""
     await run(
         connection,
         "postpone_removals",

@@ -18,7 +18,10 @@ ATTEMPTS = 3  # attempts to attach an object while the same artifact is being re
 
 
 async def register_object(connection: AsyncConnection, stored: StoredObject, *, at: datetime) -> None:
-    """Register an object that is about to be written. It is removed unless it is attached within the grace period."""
+    """Register an object before it is written to the object store.
+
+    Unless it is attached to an artifact within the grace period, it is removed.
+    """
     row = {"tenant": stored.tenant, "object": stored.id, "sha256": stored.sha256, "due_at": at + GRACE}
     await insert_rows(connection, tables.artifact_removal, [row])
 
@@ -33,9 +36,9 @@ async def attach_object(
     actor: str,
     at: datetime,
 ) -> list[StoredObject]:
-    """Make a registered object the one that holds its artifact's bytes, and record the upload of `actor`.
+    """Make a written object the one from which its artifact is read, and record the upload by `actor`.
 
-    Returns the object that held them before, if any. It is queued for removal and must be removed after the commit.
+    Returns the object that it replaces, or an empty list. That one is queued for removal; remove it after the commit.
     Uploading the same bytes again therefore repairs an object that was damaged in the store. Raises StoreUnavailable
     if the registered object was removed in the meantime, or if the artifact is being removed concurrently.
     """

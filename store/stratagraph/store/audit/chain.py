@@ -19,7 +19,7 @@ def link(
     seq: int,
     event: tuple[str, str, datetime, float | None, bytes | None],
 ) -> bytes:
-    """Return the hash of an entry: SHA-256 over the hash of the previous one and all fields of this one.
+    """Return the hash of an audit entry: SHA-256 over the hash of the previous entry and all fields of this one.
 
     `event` is (action, actor, time, salience, hash of the note). `previous` is GENESIS for the first entry.
     """

@@ -29,7 +29,10 @@ from stratagraph.store.postgres.bulk import insert_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
-    """One change of one record. `salience` is the value after it, for events that change the salience."""
+    """One action on one record, to be appended to the audit log.
+
+    `salience` is the record's salience after the action; None if the action does not change it.
+    """
 
     record: UUID
     action: AuditAction
@@ -47,10 +50,10 @@ async def write_audit(
     new: Iterable[UUID] = (),
     sealed: Collection[UUID] = (),
 ) -> None:
-    """Append `events`, all by `actor` and at `at`, to the chains of their records.
+    """Append one audit entry for each of `events`, all by `actor` and at `at`, to the chains of their records.
 
-    Locks the heads of existing chains in id order. `new` are records that have no chain yet, so that no head is read
-    for them. A rationale is sealed if its record is; `sealed` are the sealed records among the new ones.
+    Locks the heads of existing chains in id order. `new` are the ids of records that have no chain yet, so that no head
+    is read for them. A rationale is sealed if its record is; `sealed` are the ids of sealed records among the new ones.
     """
     if not events:
         return
@@ -143,7 +146,11 @@ async def _heads(
 async def fetch_audit(
     connection: AsyncConnection, tenant: Tenant, ids: Iterable[UUID]
 ) -> Mapping[UUID, list[AuditEntry]]:
-    """Return the audit entries of each record, oldest first. The caller has checked that they may be read in full."""
+    """Return the audit entries of each record, oldest first, keyed by its id. Records without entries are left out.
+
+    The calling code has checked that the records may be read in full. Raises StratagraphError if a sealed rationale
+    cannot be opened.
+    """
     entries, notes = tables.audit, tables.audit_note
     result = await connection.execute(
         select(

@@ -1,4 +1,4 @@
-"""The result of verifying the audit log: its faults, and the counts of what was compared."""
+"""The result of verifying the audit log: the faults found, and the numbers of chains, entries and notes read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Fault(StrEnum):
 
     @property
     def phrase(self) -> str:
-        """The fault in words."""
+        """A description of this kind of fault for people."""
         return _PHRASES[self]
 
 
@@ -53,10 +53,11 @@ class Problem:
 
 @dataclass(slots=True, kw_only=True)
 class Verification:
-    """The counts of a verification. `problems` lists the first MAX_PROBLEMS of `faults`.
+    """The result of verifying audit chains: the numbers of chains and entries read, and of faults found.
 
-    `notes` are rationales that were compared with their entry. `notes_erased` are those whose text was erased, which
-    leaves the chain valid, and `notes_unopened` those whose key is missing.
+    `problems` lists the first MAX_PROBLEMS of the faults. `notes` counts the rationales that were compared with their
+    entry, `notes_erased` those whose text was erased, which leaves the chain valid, and `notes_unopened` those that
+    could not be compared because their key is missing.
     """
 
     chains: int = 0
@@ -69,11 +70,11 @@ class Verification:
 
     @property
     def whole(self) -> bool:
-        """Whether no fault was found."""
+        """Whether the verification found no fault."""
         return not self.faults
 
     def add(self, problem: Problem) -> None:
-        """Count a fault, and list it up to the limit."""
+        """Count a fault, and list it unless MAX_PROBLEMS are listed already."""
         self.faults += 1
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)

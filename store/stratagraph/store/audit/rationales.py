@@ -1,4 +1,4 @@
-"""The rationales of audit entries as verification reads them: opened where their data keys exist."""
+"""Reading the rationales of audit entries for verification; sealed ones are opened where their data keys exist."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALTERED = b""  # stands for a blob that its key does not open; no rationale is e
 
 
 class Rationales:
-    """The rationales of one tenant."""
+    """Reads the rationales of one tenant's audit entries, opening those that are sealed."""
 
     def __init__(self, database: Database, keyring: Keyring) -> None:
         self._database = database
@@ -24,7 +24,11 @@ class Rationales:
         self._missing_keys: set[int] = set()
 
     async def read(self, row: RowMapping) -> bytes | None:
-        """Return the rationale of an entry; None if its key is missing, ALTERED if its blob does not open."""
+        """Return the rationale in `row`, which has an entry's id, seq, rationale and sealed blob, as UTF-8.
+
+        Returns None if the data key or the master key for it is missing, ALTERED if its blob does not open. Raises
+        StoreUnavailable if keys cannot be read.
+        """
         if row["sealed"] is None:
             return str(row["rationale"]).encode()
         blob = bytes(row["sealed"])

@@ -29,9 +29,9 @@ _BEFORE_FIRST = (UUID(int=0), 0)  # (record, seq) below every entry
 
 
 async def estimate_entries(database: Database, *, tenant: str | None = None, record: UUID | None = None) -> int:
-    """Return the planner's estimate of the number of entries that `verify_chains` would read.
+    """Return the query planner's estimate of the number of entries that `verify_chains` would read.
 
-    Costs the same for any number. Raises InvalidInput for an unknown tenant.
+    Takes the same time for any number. `tenant` is a name; None means all. Raises InvalidInput for an unknown one.
     """
     number = await _number(database, tenant) if tenant is not None else None
     async with database.background_snapshot(Role.JOBS) as connection:
@@ -48,10 +48,11 @@ async def verify_chains(
     record: UUID | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Verification:
-    """Verify all chains, or those of one tenant or record, in one snapshot.
+    """Verify all audit chains, or those of the tenant of this name or of one record, in one database snapshot.
 
-    `advance` is called with the number of entries of each page read. Memory use does not grow with the store. Raises
-    InvalidInput for an unknown tenant, RecordNotFound if `record` has neither a chain nor a row.
+    Faults are returned, not raised. `advance` is called with the number of entries of each page read. Memory use does
+    not grow with the number of entries. Raises InvalidInput for an unknown tenant, RecordNotFound if `record` has
+    neither a chain nor a row.
     """
     found = Verification()
     only = await _number(database, tenant) if tenant is not None else None

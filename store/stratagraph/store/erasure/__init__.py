@@ -1,7 +1,7 @@
 """How records leave the store: pruned when their salience has decayed, deleted on request, or erased with all traces.
 
-`removal` deletes records for all three. `pruning` chooses the records that are due. An erasure finds all records it
-takes along (`closure`), removes references to them from other records (`traces`, `rewriting`, `episodes`), deletes what
-is kept of them elsewhere (`leftovers`, `notes`, `failed_captures`, `scopes`, `tenants`) and leaves a receipt
-(`receipts`, `counts`).
+`removal` deletes records for all three. `pruning` chooses the records that are due. An erasure finds all records that
+must be erased with the requested ones (`closure`), removes references to them from other records (`traces`,
+`rewriting`, `episodes`), deletes the rows about them in other tables (`leftovers`, `notes`, `failed_captures`,
+`scopes`, `tenants`) and leaves a receipt (`receipts`, `counts`).
 """

@@ -1,7 +1,7 @@
-"""The closure of an erasure: all records that an erasure of some records takes along.
+"""The closure of an erasure: the records to erase, and all others that must be erased with them.
 
-A record takes along the records derived from it alone, through any number of steps; an episode takes its members; the
-last record that names an entity takes the entity that was created for it. See docs/specification.md, Forgetting and
+With a record, those derived from it alone are erased, through any number of steps; with an episode, its members; with
+the last record that names an entity, the entity that was created for it. See docs/specification.md, Forgetting and
 erasing.
 """
 
@@ -27,7 +27,10 @@ _CAPTURE_REF = re.compile(r"candidate:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12
 
 @dataclass(frozen=True, slots=True)
 class ErasureClosure:
-    """`ids` are the records to erase; `survivors` were derived from some of them and have other support."""
+    """The records that an erasure deletes, and those that it must re-evaluate.
+
+    `ids` are the records to erase; `survivors` were derived from some of them, have other support and are kept.
+    """
 
     ids: frozenset[UUID]
     survivors: frozenset[UUID]
@@ -36,9 +39,9 @@ class ErasureClosure:
 async def erasure_closure(
     connection: AsyncConnection, tenant: Tenant, seeds: Collection[UUID], *, whole: bool
 ) -> ErasureClosure:
-    """Return the records that an erasure of `seeds` takes along, `seeds` included.
+    """Return all records that must be erased with `seeds`, `seeds` included, and the derived ones that are kept.
 
-    With `whole`, an episode takes its members along, and an episode whose members are all erased is erased too.
+    With `whole`, the members of an erased episode are erased too, and an episode whose members are all erased.
     """
     ids, survivors = set(seeds), frozenset[UUID]()
     while True:
@@ -54,7 +57,10 @@ async def erasure_closure(
 
 
 async def related_records(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> set[UUID]:
-    """Return the other records that may repeat content of `ids`: related ones, and entities captured with them."""
+    """Return the ids of other records that may repeat content of `ids`.
+
+    They are those with a relation to one of `ids`, and the entities that the captures of `ids` created.
+    """
     return await _fetch_ids(connection, "fetch_related_records", tenant, ids)
 
 

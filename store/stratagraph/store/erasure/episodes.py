@@ -25,13 +25,19 @@ class LockedEpisode:
 async def lock_episodes_of(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]
 ) -> dict[UUID, LockedEpisode]:
-    """Lock the episodes that `ids` are or belong to, in the order in which writers lock them; return them by id."""
+    """Lock and return the episodes among the records `ids` and those with a member among `ids`, keyed by id.
+
+    They are locked in the order in which writers lock episodes.
+    """
     rows = await fetch(connection, "lock_episodes_of", tenant=tenant.id, ids=list(ids))
     return {row["id"]: LockedEpisode(scope=row["scope"], is_closed=row["is_closed"]) for row in rows}
 
 
 async def recount_episodes(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> None:
-    """Update the number of events and the last record of locked episodes after members were deleted."""
+    """Update the last record of locked episodes, and the number of events of closed ones, after members were deleted.
+
+    In an open episode the number is also the position of its next event, so it stays.
+    """
     if ids:
         await run(connection, "recount_episodes", tenant=tenant.id, ids=list(ids))
 

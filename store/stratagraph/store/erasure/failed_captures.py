@@ -1,4 +1,4 @@
-"""Failed captures, which keep their input for another try and so must be searched by an erasure."""
+"""Failed captures, which are stored with their input for a retry, so that an erasure must search and delete them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ class FailedCapture:
 
 
 async def failed_captures(connection: AsyncConnection, tenant: Tenant) -> list[FailedCapture]:
-    """Return all failed captures of a tenant, with their input decrypted."""
+    """Return all failed captures of a tenant, with their input decrypted.
+
+    Raises StratagraphError if a sealed input cannot be opened.
+    """
     table, credential = tables.candidate, tables.credential
     rows = (
         await connection.execute(
@@ -60,7 +63,7 @@ async def failed_captures(connection: AsyncConnection, tenant: Tenant) -> list[F
 
 
 async def delete_failed_captures(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> int:
-    """Delete captures; return their number."""
+    """Delete the captures with these ids; return the number deleted. Ids that do not exist are skipped."""
     table = tables.candidate
     statement = delete(table).where(table.c.tenant == tenant.id, table.c.id.in_(list(ids)))
     return (await connection.execute(statement)).rowcount

@@ -14,10 +14,11 @@ from stratagraph.store.postgres.queries import run
 async def delete_leftovers(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], failed_captures: Collection[UUID] = ()
 ) -> dict[str, int]:
-    """Delete the audit notes, captures, logged answers and dead letters of `ids`, and the given failed captures.
+    """Delete the audit notes, captures and dead letters of the records `ids`, and the given failed captures.
 
-    Returns the number of rows deleted or changed, by kind. The audit chain covers the hashes of notes, so it still
-    verifies; idempotency keys are deleted with their captures by the foreign key.
+    Also removes `ids` from the logged retrievals, whose entries stay. Returns the numbers of rows deleted or changed,
+    keyed by kind. The audit chain covers the hashes of notes, so it still verifies; idempotency keys are deleted with
+    their captures by the foreign key.
     """
     where = {"tenant": tenant.id, "ids": list(ids)}
     return {

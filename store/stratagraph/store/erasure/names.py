@@ -17,7 +17,10 @@ from stratagraph.store.postgres.queries import fetch
 
 @dataclass(frozen=True, slots=True)
 class NameMatches:
-    """Records and their contents. `complete` is False if there are more, or if a name has no indexed word."""
+    """The records found, each with its decrypted content.
+
+    `complete` is False if a name has more matches than the limit, or has no indexed word and so was not searched for.
+    """
 
     records: list[tuple[UUID, dict[str, Any]]]
     complete: bool
@@ -28,7 +31,7 @@ async def find_name_matches(
 ) -> NameMatches:
     """Return records whose indexed words include all words of one of `names`, the newest `limit` for each name.
 
-    The words may stand apart in a record; the caller compares the contents.
+    A match may have the words in another order or far apart, so the caller must compare the contents with the names.
     """
     found: dict[UUID, dict[str, Any]] = {}
     complete = True

@@ -1,4 +1,4 @@
-"""Audit notes of records that stay, and repeat or name what is erased."""
+"""Deleting audit notes of records that are kept, where a note repeats or names what is erased."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ class _Note:
 async def delete_shared_notes(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], others: Collection[UUID]
 ) -> int:
-    """Delete the notes of `others` that repeat a note of `ids`; return their number.
+    """Delete the audit notes of the records `others` that repeat a note of the records `ids`; return their number.
 
-    A revision writes the same rationale, at the same instant, on all records it changes.
+    Two notes repeat each other if they have the same instant and the text of one contains that of the other, because a
+    revision writes its rationale, at one instant, on all records that it changes.
     """
     if not others:
         return 0
@@ -47,7 +48,7 @@ async def delete_shared_notes(
 async def delete_notes_naming(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], contains_name: Callable[[str], bool]
 ) -> int:
-    """Delete the notes of `ids` for whose text `contains_name` is true; return their number."""
+    """Delete the audit notes of the records `ids` for whose text `contains_name` returns True; return their number."""
     if not ids:
         return 0
     found = [one for one in await _fetch_notes(connection, tenant, ids) if contains_name(one.rationale)]

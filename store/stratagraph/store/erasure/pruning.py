@@ -1,6 +1,6 @@
 """Pruning: which records are due, which of them may be deleted, and deleting them.
 
-See docs/specification.md, Forgetting and erasing. A record carries the instant from which it may be pruned, so a pass
+See docs/specification.md, Forgetting and erasing. A record's due instant is stored with its salience, so a pass
 reads the records that are due, not all that are stored. Some due records may not be pruned yet, and are postponed so
 that the next pass does not read them again:
 
@@ -55,7 +55,7 @@ Key = tuple[int, UUID]  # tenant and record; one pass prunes records of all tena
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
-    """The number of records that one batch pruned, postponed and set aside, and of relations that it deleted."""
+    """The numbers of records that one batch pruned, postponed and set aside, and of relations that it deleted."""
 
     pruned: int = 0
     postponed: int = 0
@@ -64,13 +64,16 @@ class Pruned:
 
     @property
     def is_done(self) -> bool:
-        """Whether no record was left that could be pruned or postponed."""
+        """Whether the batch changed nothing, so that no due record is left that is not locked elsewhere."""
         return not (self.pruned or self.postponed or self.relations or self.set_aside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """A locked record whose stored due instant has passed. `due_at` is computed anew, and may be later or None."""
+    """A locked record whose stored due instant has passed.
+
+    `due_at` is the due instant as computed now, which may be later, or None if time alone never makes it due.
+    """
 
     key: Key
     type: MemoryType
@@ -79,10 +82,10 @@ class Due:
 
 
 async def prune_due(connection: AsyncConnection, directory: Directory, *, now: datetime, limit: int) -> Pruned:
-    """Prune one batch of at most `limit` due records, the longest due first. Repeat until `is_done`.
+    """Prune one batch of at most `limit` due records, the longest due first; repeat until the result `is_done`.
 
-    A record that cannot be pruned is set aside and counts as postponed. Writes tombstones, audit entries and the feed,
-    so it must be the last call of its transaction.
+    A record that may not be pruned yet is postponed, and one whose processing fails is set aside; both become due
+    later. Appends to the feed, so it must be the last call of its transaction.
     """
     due = await lock_due(connection, now=now, limit=limit)
 
@@ -122,7 +125,10 @@ async def _prune(connection: AsyncConnection, directory: Directory, due: Sequenc
 
 
 async def lock_due(connection: AsyncConnection, *, now: datetime, limit: int) -> list[Due]:
-    """Lock at most `limit` records whose due instant has passed, the longest due first, skipping locked ones."""
+    """Lock and return at most `limit` records whose due instant has passed, the longest due first.
+
+    Records that another transaction has locked are skipped.
+    """
     return [_due(row) for row in await fetch(connection, "lock_due", now=now, limit=limit)]
 
 
@@ -221,7 +227,8 @@ async def _delete(
 async def mark_learned(connection: AsyncConnection, tenant: int, episodes: Collection[UUID], *, at: datetime) -> int:
     """Mark closed episodes as read by learning, and return the number newly marked.
 
-    The episodes and their members that fell due while they waited become due at `at`. Open episodes are not marked.
+    Open episodes and those marked already are skipped. Episodes and members whose salience has fallen far enough to be
+    pruned, and which waited for learning, become due at `at`.
     """
     table = tables.episode
     rows = await connection.execute(
@@ -246,8 +253,9 @@ async def preview(
 ) -> list[tuple[UUID, datetime]]:
     """Return the ids and due instants of records that a pass at `until` would prune, oldest due first, `first` at most.
 
-    Assumes that nothing changes before `until`. Considers only records fully visible to the caller, and only such
-    records can hold an entity back.
+    `after` is the last due instant and id of the previous page, None for the first page. Assumes that nothing changes
+    before `until`. Only records that the caller may read in full are returned, and only such records count as reasons
+    not to prune an entity.
     """
     rows = await fetch(
         connection,

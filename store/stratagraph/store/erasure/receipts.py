@@ -20,7 +20,7 @@ from stratagraph.store.postgres.bulk import insert_rows
 
 
 class ErasureKind(IntEnum):
-    """What an erasure is asked for: a record, an entity, a scope or a tenant."""
+    """The kind of thing that an erasure was requested for: a record, an entity, a scope or a tenant."""
 
     RECORD = 1
     ENTITY = 2
@@ -34,11 +34,12 @@ class ErasureKind(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """The receipt of one erasure; one without `finished_at` has not finished.
+    """The receipt of one erasure; without `finished_at`, the erasure has not finished.
 
-    `counts` has the number of records as `records.<type>`, and of the rows deleted with them. `hashes` are the hashes
-    of the first records, and `digest` covers all of them. `elsewhere` lists records that stay and still contain a name
-    of an erased entity; `elsewhere_complete` is False if the index of words may have more of them.
+    `counts` has the number of erased records of each type, keyed by `records.<type>`, and of the rows deleted with
+    them, keyed by kind. `hashes` are the keyed hashes of the first erased ids, and `digest` covers all of them.
+    `elsewhere` lists records that are kept although they contain a name of an erased entity; `elsewhere_complete` is
+    False if there may be more of them.
     """
 
     id: UUID
@@ -60,20 +61,20 @@ class Receipt:
 
 @dataclass(slots=True)
 class Tally:
-    """The counts and hashes of an erasure so far."""
+    """Adds up the counts and hashes of an erasure over its batches."""
 
     counts: dict[str, int] = field(default_factory=dict)
     hashes: list[bytes] = field(default_factory=list)
     digest: bytes = bytes(32)
 
     def add(self, counts: Mapping[str, int]) -> None:
-        """Add counts to those of the same name, leaving out zeros."""
+        """Add each count to that of the same key; zeros are left out."""
         for name, number in counts.items():
             if number:
                 self.counts[name] = self.counts.get(name, 0) + number
 
     def add_hashes(self, hashes: Collection[bytes], *, limit: int) -> None:
-        """Add hashes, in order, to the digest, and to the list while that has fewer than `limit`."""
+        """Add hashes, in ascending order, to the digest, and to the list `hashes` while that has fewer than `limit`."""
         for one in sorted(hashes):
             self.digest = hashlib.sha256(self.digest + one).digest()
             if len(self.hashes) < limit:
@@ -81,14 +82,17 @@ class Tally:
 
 
 def record_hash(tenant: Tenant, id_: UUID) -> bytes:
-    """Return the hash by which a receipt names a record; finding a record in it takes its id and the tenant's key."""
+    """Return the keyed hash that a receipt has in place of a record's id.
+
+    Only with the record's id and the tenant's index key can one find out whether a receipt has it.
+    """
     return keyed_hash(tenant.index_key, "erased", id_.bytes)
 
 
 def target_hash(tenant: Tenant, kind: ErasureKind, target: str) -> bytes:
-    """Return the hash by which a receipt names its target: keyed, except that of a tenant.
+    """Return the hash that a receipt has in place of its target: an id, or the name of a scope or tenant.
 
-    A tenant's key is deleted with the tenant, so a tenant's hash is a plain one of its name.
+    It is keyed with the tenant's index key, except for a tenant: that key is deleted with it, so the hash is plain.
     """
     if kind is ErasureKind.TENANT:
         return hashlib.sha256(f"tenant\x00{target}".encode()).digest()
@@ -96,18 +100,18 @@ def target_hash(tenant: Tenant, kind: ErasureKind, target: str) -> bytes:
 
 
 async def find_by_key(connection: AsyncConnection, *, key_hash: bytes) -> Receipt | None:
-    """Return the receipt of the erasure with this idempotency key, or None."""
+    """Return the receipt of the erasure whose idempotency key has this hash, or None if there is none."""
     return await _one(connection, tables.erasure.c.key_hash == key_hash)
 
 
 async def find_receipt(connection: AsyncConnection, tenant: Tenant, id_: UUID) -> Receipt | None:
-    """Return the receipt `id_` of a tenant, or None."""
+    """Return the receipt with this id, or None if the tenant has none."""
     table = tables.erasure
     return await _one(connection, (table.c.tenant == tenant.id) & (table.c.id == id_))
 
 
 async def lock_unfinished(connection: AsyncConnection, *, target: bytes) -> Receipt | None:
-    """Lock and return the receipt of an erasure of the target with this hash that has not finished, or None."""
+    """Lock and return the receipt of the unfinished erasure of the target with this hash, or None if there is none."""
     table = tables.erasure
     return await _one(connection, (table.c.target_hash == target) & table.c.finished_at.is_(None), lock=True)
 
@@ -119,7 +123,7 @@ async def _one(connection: AsyncConnection, where: Any, *, lock: bool = False) -
 
 
 async def newest_receipts(connection: AsyncConnection, *, limit: int) -> Sequence[Receipt]:
-    """Return the newest receipts of all tenants, newest first, for the operator of the database."""
+    """Return the `limit` newest receipts of all tenants, newest first, for the operator of the database."""
     table = tables.erasure
     rows = await connection.execute(select(table).order_by(table.c.started_at.desc(), table.c.id.desc()).limit(limit))
     return [_receipt(row) for row in rows.mappings()]
@@ -136,7 +140,7 @@ def _receipt(row: Any) -> Receipt:
 
 
 async def blank_earlier_receipts(connection: AsyncConnection, tenant: Tenant, *, except_for: UUID) -> None:
-    """Blank the rationale and actor in the tenant's receipts other than `except_for`."""
+    """Replace rationale and actor by empty text in all receipts of the tenant except the one with id `except_for`."""
     table = tables.erasure
     await connection.execute(
         update(table).where(table.c.tenant == tenant.id, table.c.id != except_for).values(rationale="", actor="")
@@ -144,12 +148,12 @@ async def blank_earlier_receipts(connection: AsyncConnection, tenant: Tenant, *,
 
 
 async def insert_receipt(connection: AsyncConnection, receipt: Receipt) -> None:
-    """Write a new receipt."""
+    """Insert a new receipt."""
     await insert_rows(connection, tables.erasure, [_row(receipt)])
 
 
 async def update_receipt(connection: AsyncConnection, receipt: Receipt) -> None:
-    """Write all columns of an existing receipt."""
+    """Update all columns of the stored receipt with this tenant and id. Does nothing if there is none."""
     table, row = tables.erasure, _row(receipt)
     key = {name: row.pop(name) for name in ("tenant", "id")}
     row["hashes"], row["elsewhere"] = list(receipt.hashes), list(receipt.elsewhere)

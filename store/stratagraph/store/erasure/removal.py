@@ -28,7 +28,10 @@ from stratagraph.store.records.tombstones import Cause, insert_tombstones, prepa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """The removed records, the changes to announce in the feed, and the hashes of artifacts left without references."""
+    """The result of removing records: their ids, and the changes that the caller must append to the feed.
+
+    `orphans` are the hashes of artifacts that were deleted because no record refers to them any more.
+    """
 
     ids: tuple[UUID, ...]
     changes: tuple[Change, ...]
@@ -45,9 +48,10 @@ async def remove_records(
     rationale: str,
     at: datetime,
 ) -> Removed:
-    """Remove locked records, in a transaction of a role that may delete, leaving tombstones and audit entries.
+    """Delete locked records, and write a tombstone and an audit entry for each.
 
-    The caller must append the returned changes to the feed in the same transaction.
+    Needs a transaction of a role that may delete. The caller must append the returned changes to the feed in the same
+    transaction.
     """
     ordered = sorted(ids)
     if not ordered:
@@ -70,7 +74,7 @@ async def remove_records(
 
 
 async def mark_erased(connection: AsyncConnection, tenant: Tenant, id_: UUID) -> bool:
-    """Mark an existing tombstone as erased. Returns False if there is none, or if it is marked already."""
+    """Mark a record's tombstone as erased. Returns False if there is no tombstone or it is marked already."""
     table = tables.tombstone
     done = await connection.execute(
         update(table)

@@ -1,4 +1,4 @@
-"""Reading and rewriting the contents of records that stay, their history included.
+"""Reading and rewriting the contents of records that are kept, their history included.
 
 A rewrite is not an edit: it leaves no history of the content before it.
 """
@@ -25,9 +25,10 @@ async def rewrite(
     ids: Collection[UUID],
     change: Callable[[Mapping[str, Any]], dict[str, Any] | None],
 ) -> list[Change]:
-    """Replace the content of locked records, and of all their earlier versions, by what `change` returns for it.
+    """Replace the content of locked records and of all their earlier versions by what `change` returns for it.
 
-    Content for which `change` returns None stays as it is. Returns the changes to announce in the change feed.
+    Content for which `change` returns None is not written. Returns the changes that the caller must append to the
+    change feed.
     """
     changes = []
     for table in (tables.record, tables.record_history):
@@ -44,7 +45,7 @@ async def rewrite(
 async def contents_of(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]
 ) -> dict[UUID, tuple[MemoryType, dict[str, Any]]]:
-    """Return the type and the current content of records, keyed by id."""
+    """Return the type and the current, decrypted content of records, keyed by id. Missing records are left out."""
     found = await read_contents(connection, tenant, tables.record, ids)
     return {row["id"]: (MemoryType(row["type"]), content) for row, content in found}
 
@@ -52,7 +53,7 @@ async def contents_of(
 async def read_contents(
     connection: AsyncConnection, tenant: Tenant, table: Table, ids: Collection[UUID]
 ) -> list[tuple[RowMapping, dict[str, Any]]]:
-    """Return the rows of `ids` in `record` or `record_history`, each with its decrypted content."""
+    """Return the rows of the records `ids` in `record` or `record_history`, each with its decrypted content."""
     fields = [table.c[name] for name in FIELDS]
     statement = select(table.c.id, table.c.row_version, table.c.type, table.c.sealed, *fields).where(
         table.c.tenant == tenant.id, table.c.id == text("ANY(:ids)").bindparams(ids=list(ids))

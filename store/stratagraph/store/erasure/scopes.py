@@ -1,4 +1,4 @@
-"""Erasing a scope in batches: its next records, and what is left of it after the last."""
+"""Erasing a scope in batches: its next records, and the rows that remain after the last batch."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ async def find_scope(connection: AsyncConnection, tenant: Tenant, name: str) -> 
 
 
 async def next_records(connection: AsyncConnection, tenant: Tenant, scope: int | None, *, limit: int) -> list[UUID]:
-    """Return the first `limit` records of a scope by id; with None, of the whole tenant."""
+    """Return the ids of the first `limit` records of a scope in id order; with `scope` None, of the whole tenant."""
     rows = await fetch(connection, "fetch_next_records", tenant=tenant.id, scope=scope, limit=limit)
     return [row["id"] for row in rows]
 
 
 async def delete_scope_leftovers(connection: AsyncConnection, tenant: Tenant, scope: int) -> dict[str, int]:
-    """Delete what is left of a scope without records: slots, word counts, notes and captures of earlier records.
+    """Delete the rows that remain of a scope without records: its slots and word counts, and traces of past records.
 
-    Returns the number of rows deleted, by kind.
+    The traces are the audit notes and captures of records of the scope that have tombstones. Returns the numbers of
+    rows deleted, keyed by kind.
     """
     where = {"tenant": tenant.id, "scope": scope}
     counts = {

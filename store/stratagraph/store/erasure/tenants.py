@@ -40,9 +40,9 @@ async def lock_tenant(connection: AsyncConnection, tenant: Tenant) -> bool:
 
 
 async def delete_tenant_records(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> list[Change]:
-    """Delete records of a tenant that is being erased, and return the changes to announce in the change feed.
+    """Delete records of a tenant that is being erased; return the changes that the caller must append to the feed.
 
-    Leaves no tombstones: nothing remains from which the records could be derived again.
+    Writes no tombstones: no record remains from which these could be derived again. Missing ids are skipped.
     """
     rows = await fetch(connection, "delete_tenant_records", tenant=tenant.id, ids=list(ids))
     return [Change(kind=Kind.RECORD, id=row["id"], version=row["row_version"] + 1, op="D") for row in rows]
@@ -51,8 +51,8 @@ async def delete_tenant_records(connection: AsyncConnection, tenant: Tenant, ids
 async def delete_tenant_leftovers(connection: AsyncConnection, tenant: Tenant) -> dict[str, int]:
     """Delete all other rows of a locked tenant that has no records left, and the tenant itself.
 
-    Returns the number of rows deleted, by table. A record written since the last batch makes this fail with a foreign
-    key violation; the caller deletes that record first and calls again.
+    Returns the numbers of rows deleted, keyed by table. If a record was written since the last batch, a foreign key
+    makes the transaction fail with KeyCollision; the caller then deletes that record and calls again.
     """
     counts = {str(table.name): await _delete_rows(connection, tenant, table) for table in _BEFORE_SCOPES}
     # This waits for transactions that write to one of the scopes. None can start afterwards, so the statements below

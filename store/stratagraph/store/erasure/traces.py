@@ -1,4 +1,4 @@
-"""The traces of erased records in other records: how others name them, and removing those names from contents."""
+"""References to erased records in the contents of other records: finding and removing them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ _TYPES_WITH_HANDLES = (MemoryType.EPISODIC, MemoryType.WORKING, MemoryType.COMPE
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """The references by which other records may name the erased ones: ids of records and captures, and handle keys."""
+    """Everything by which other records may refer to the erased ones.
+
+    `ids` has the ids of the records, and `candidate:<id>` for their captures; `handles` has the keys of their handles.
+    """
 
     tenant: Tenant
     ids: frozenset[str]
     handles: frozenset[bytes]
 
     def names(self, ref: object) -> bool:
-        """Return whether `ref` names an erased record."""
+        """Return whether `ref` is a text that refers to an erased record, by id, capture or handle."""
         if not isinstance(ref, str):
             return False
         if ref.lower() in self.ids or ref in self.ids:
@@ -36,7 +39,7 @@ class Traces:
         return any(handle_key(self.tenant, kind, ref) in self.handles for kind in _TYPES_WITH_HANDLES)
 
     def strip(self, content: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the content without references to erased records, or None if it has none.
+        """Return a copy of the content without references to erased records, or None if there are none to remove.
 
         Removes sources from `provenance`, `evidence` and `revision` entries from `payload`, and mentions and
         references from `interpretation`.
@@ -68,9 +71,9 @@ class Traces:
 
 
 async def find_traces(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> Traces:
-    """Return the references by which other records may name `ids`.
+    """Return everything by which other records may refer to the records `ids`, which must still exist.
 
-    A handle that another record has too still names that record, so it is left out.
+    A handle that a record besides `ids` has too still refers to that one, so it is left out.
     """
     rows = await fetch(connection, "fetch_traces", tenant=tenant.id, ids=list(ids))
     named = {str(id_) for id_ in ids} | {f"candidate:{row['candidate']}" for row in rows if row["candidate"]}

@@ -28,7 +28,11 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A row that was written. `version` is its row_version; `op` is U (upsert), D (delete) or R (repair)."""
+    """One change of one row, to be appended to the change log.
+
+    `version` is the row_version that was written; for a deleted row, one more than its last. `op` is U (insert or
+    update), D (delete) or R (repair: let the mirror write the row again).
+    """
 
     kind: Kind
     id: UUID
@@ -38,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedChange:
-    """A change as read from the log; `seq` is its position there, 0 for a change that was not read from the log."""
+    """A change as read from the log; `seq` is its number in the log, 0 for a change that was not read from it."""
 
     seq: int
     tenant: int
@@ -49,15 +53,15 @@ class LoggedChange:
 
 
 async def append_changes(connection: AsyncConnection, tenant: Tenant, changes: Sequence[Change]) -> None:
-    """Append `changes` to the log.
+    """Append `changes` of a tenant's rows to the change log.
 
-    Call it after the rows have been written, in the same transaction, while that transaction still holds their locks.
+    Call it last in the transaction that wrote the rows, so that their locks are held until the commit.
     """
     await log_changes(connection, tenant.id, changes)
 
 
 async def log_changes(connection: AsyncConnection, tenant: int, changes: Sequence[Change]) -> None:
-    """Append `changes` for a tenant given by number: a mirror may still hold rows of a tenant that was deleted."""
+    """Append `changes` for a tenant given by its number, which may be a deleted one whose rows a mirror still has."""
     await insert_rows(
         connection,
         tables.sync_log,

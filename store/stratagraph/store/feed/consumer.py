@@ -1,4 +1,4 @@
-"""A consumer of the change feed, which reads every change once, however the writers' transactions overlap.
+"""A consumer of the change feed, which misses no change, however the writers' transactions overlap.
 
 A window of the log is the difference of two stored snapshots: every change that the later one sees and the earlier one
 does not. A cursor over `seq` would lose rows whose transactions commit late, and an xmin horizon would stall behind a
@@ -40,10 +40,11 @@ class Lag:
 
 
 class Feed:
-    """The change feed as one consumer reads it.
+    """Reads the change feed for one consumer, and leases the consumer's cursors to its workers.
 
     `cursors` is the number of workers that can share the log: each cursor reads its own shards. With `rereads`, the
-    consumer reads all rows again whenever its cursors are new, so its cursors may be deleted when it stays away.
+    consumer reads all rows again whenever its cursors are new, so its cursors may be deleted after it has not read for
+    a week. Every method raises StoreUnavailable if the database cannot be reached.
     """
 
     def __init__(
@@ -62,14 +63,15 @@ class Feed:
         self._rereads = rereads
 
     async def take_snapshot(self) -> bool:
-        """Store a snapshot if the log has grown since the last one. Return False if another process was storing one.
+        """Store a snapshot if the log has a change that the last one does not see; return whether the last is fresh.
 
-        Any process may call this. Raises StoreUnavailable.
+        False means that another process was storing one, so that the last one may not see the newest changes. Any
+        process may call this. Raises StoreUnavailable.
         """
         return await self._writer.take_snapshot()
 
     async def take_fresh_snapshot(self) -> int:
-        """Store a snapshot that sees every change committed before the call, and return its number."""
+        """Return the number of a snapshot that sees every change committed before the call, storing one if needed."""
         while not await self._writer.take_snapshot():  # noqa: ASYNC110 - another process holds the lock
             await asyncio.sleep(SNAPSHOT_RETRY_S)
         async with self._database.background(Role.FEED) as connection:
@@ -80,7 +82,7 @@ class Feed:
         return all(position >= snapshot for position in (await self.positions()).values())
 
     async def positions(self) -> dict[int, int]:
-        """Return, by cursor, the snapshot up to which all changes are applied."""
+        """Return, keyed by cursor, the number of the snapshot whose changes have all been applied."""
         table = tables.sync_cursor
         async with self._database.background(Role.FEED) as connection:
             rows = await connection.execute(
@@ -89,9 +91,9 @@ class Feed:
             return {row.shard: row.snapshot for row in rows}
 
     async def register(self) -> bool:
-        """Create the missing cursors of this consumer at the newest snapshot.
+        """Create the missing cursors of this consumer at the newest snapshot; return whether any was created.
 
-        Return True if any was created: the rows written before that snapshot must then be read by other means.
+        The consumer must then read the rows written before that snapshot by other means.
         """
         await self.take_snapshot()
         async with self._database.background(Role.FEED) as connection:
@@ -111,7 +113,7 @@ class Feed:
             return bool(created.all())
 
     async def join(self, owner: str) -> int:
-        """Send a worker's heartbeat, valid for LEASE_S seconds, and return its fair share of the cursors."""
+        """Store the worker `owner` as live for LEASE_S seconds; return its fair share of the cursors, rounded up."""
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(connection, "join_workers", consumer=self.consumer, owner=owner, lease_s=LEASE_S)
         return -(-self.cursors // int(rows[0]["workers"]))
@@ -122,13 +124,16 @@ class Feed:
             await run(connection, "leave_workers", consumer=self.consumer, owner=owner)
 
     async def holders(self) -> dict[str, int]:
-        """Return the number of cursors that each live worker holds."""
+        """Return the number of cursors that each live worker has a lease on, 0 included, keyed by worker."""
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(connection, "count_cursors_held", consumer=self.consumer)
         return {row["owner"]: row["cursors"] for row in rows}
 
     async def lease(self, owner: str, *, limit: int | None = None) -> Lease | None:
-        """Lease up to `limit` idle cursors at one position, the one furthest behind; None if no cursor is idle."""
+        """Lease up to `limit` cursors that no worker has a lease on; None if there are none. Without `limit`, all.
+
+        All have the same position: of the positions of such cursors, the one furthest behind.
+        """
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(
                 connection,
@@ -152,9 +157,9 @@ class Feed:
         )
 
     async def page(self, lease: Lease, *, limit: int | None = None) -> LogPage | None:
-        """Return the next page of the log for this lease, of at most `limit` changes.
+        """Return the next page of the log for the shards of this lease, of at most `limit` changes (default PAGE).
 
-        Return None when the lease is at the newest snapshot.
+        Returns None if the lease is at the newest snapshot, so that nothing is left to read at present.
         """
         async with self._database.background(Role.FEED) as connection:
             return await self._page(connection, lease, limit or PAGE)
@@ -189,11 +194,11 @@ class Feed:
         )
 
     async def advance(self, lease: Lease, page: LogPage, *, connection: AsyncConnection | None = None) -> Lease | None:
-        """Move the cursors past `page` and return the lease at its new position.
+        """Move the cursors past `page`, which has been applied; return the lease at its new position, extended.
 
-        Return None, without having moved any cursor, if the lease was lost. A consumer whose target is this database
-        passes the `connection` of the transaction that applies the page, and so applies every change exactly once; it
-        must roll back on None.
+        Returns None, without having moved any cursor, if another owner has taken over one of them. A consumer whose
+        target is this database passes the `connection` of the transaction that applies the page, and so applies every
+        change exactly once; it must roll back on None.
         """
         if connection is not None:
             return await self._advance(connection, lease, page)
@@ -217,7 +222,7 @@ class Feed:
         return after if len(rows) == len(lease.cursors) else None
 
     async def renew(self, lease: Lease) -> Lease | None:
-        """Extend the lease and return the part of it that is still held; None if no part is."""
+        """Extend the lease by LEASE_S seconds; return a lease on the cursors not taken over, None if all were."""
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(connection, "renew_cursor", **lease.fence, lease_s=LEASE_S)
         held = {row["shard"] for row in rows}
@@ -227,7 +232,7 @@ class Feed:
         return replace(lease, cursors=tuple(cursor for cursor, _ in kept), epochs=tuple(epoch for _, epoch in kept))
 
     async def release(self, lease: Lease) -> None:
-        """Release the cursors, so that another owner can lease them before the lease expires."""
+        """End the lease, so that another owner can lease its cursors at once. Cursors taken over are not affected."""
         async with self._database.background(Role.FEED) as connection:
             await run(connection, "release_cursor", **lease.fence)
 
@@ -241,7 +246,10 @@ class Feed:
         return Lag(changes=row["changes"], seconds=max(0.0, row["seconds"]), dead_letters=row["dead_letters"])
 
     async def seen(self, token: str) -> bool:
-        """Return whether this consumer has applied the transaction with the given transaction id."""
+        """Return whether this consumer has applied all changes of a transaction; `token` is its id as text.
+
+        False also if the consumer has no cursors.
+        """
         async with self._database.autonomous() as connection:
             found = await fetch(connection, "token_applied", consumer=self.consumer, token=token)
         return bool(found and found[0]["applied"])

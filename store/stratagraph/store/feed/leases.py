@@ -14,10 +14,10 @@ LEASE_S = 10  # seconds after which an unrenewed lease expires
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPage:
-    """Part of a window of the log.
+    """A page of the change log: part of one window.
 
-    `window_snapshot` is the snapshot that ends the window, `nonce` belongs to it, `earlier_nonce` to the snapshot that
-    begins the window. `last` is True when the window ends with this page.
+    `window_snapshot` is the number of the snapshot that ends the window and `nonce` its nonce; `earlier_nonce` is that
+    of the snapshot that begins it. `last` is True if the window ends with this page.
     """
 
     changes: Sequence[LoggedChange]
@@ -31,7 +31,7 @@ class LogPage:
 class Lease:
     """The right to advance some cursors of a consumer, all at the same position, until another owner takes them over.
 
-    `epochs` holds the epoch of each of `cursors`, in the same order. A takeover increases the epoch, so statements of
+    `epochs` has the epoch of each of `cursors`, in the same order. A takeover increases the epoch, so statements of
     the earlier owner no longer match.
     """
 
@@ -45,7 +45,7 @@ class Lease:
 
     @property
     def fence(self) -> dict[str, Any]:
-        """The parameters by which a statement changes these cursors only while the lease is held."""
+        """The bind parameters that restrict a statement to those cursors that no other owner has taken over."""
         return {
             "consumer": self.consumer,
             "owner": self.owner,
@@ -55,7 +55,7 @@ class Lease:
 
     @property
     def position(self) -> tuple[int, int | None, int]:
-        """The common position of the cursors in the log."""
+        """The common position of the cursors: snapshot, snapshot that ends the current window or None, last seq."""
         return self.snapshot, self.window_snapshot, self.window_seq
 
     def after(self, page: LogPage) -> Lease:

@@ -27,18 +27,19 @@ class Sequences:
         return self._incarnation
 
     async def current(self, connection: AsyncConnection) -> str:
-        """Return the token of the connection's transaction."""
+        """Return the sequence token of the transaction in progress on `connection`."""
         xid = (await connection.execute(text("SELECT pg_current_xact_id()::text"))).scalar_one()
         return await self.token(connection, xid)
 
     async def token(self, connection: AsyncConnection, xid: str) -> str:
-        """Return the token of the transaction `xid`."""
+        """Return the sequence token of the transaction with the id `xid`."""
         return f"{await self.incarnation(connection)}:{xid}"
 
     async def parse(self, connection: AsyncConnection, token: str, *, path: list[str]) -> str:
-        """Return the transaction id of `token`.
+        """Return the transaction id in a sequence token.
 
-        Raises InvalidInput for a token that is malformed, of another database or incarnation, or not yet issued.
+        Raises InvalidInput, naming `path`, for a token that is malformed, of another database or incarnation, or not
+        yet issued.
         """
         own, separator, xid = token.rpartition(":")
         if not separator or not xid.isdecimal() or len(xid) > 20:

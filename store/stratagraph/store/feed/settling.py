@@ -34,10 +34,10 @@ def past_instant(as_of: datetime, *, now: datetime) -> datetime:
 
 
 async def settle(database: Database, instant: datetime, *, within_s: float = WAIT_S) -> None:
-    """Wait until every later snapshot contains everything that was ever written up to `instant`.
+    """Wait until no open transaction can still write rows with an instant up to `instant`.
 
-    Usually returns at once. Raises StoreUnavailable if a transaction that may write up to `instant` is still open after
-    `within_s` seconds.
+    A reader that begins afterwards sees all of them. Usually returns at once. Raises StoreUnavailable if such a
+    transaction is still open after `within_s` seconds.
     """
     deadline = time.monotonic() + within_s
     pause_s = _FIRST_PAUSE_S

@@ -25,7 +25,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Barrier(Protocol):
-    """Names the commits that a snapshot may already see although their rows cannot be read yet."""
+    """Finds commits whose rows cannot be read on every server yet although a snapshot may already see them."""
 
     async def in_doubt(self, connection: AsyncConnection) -> frozenset[str]:
         """Return the names of the commits that are prepared and not yet finished on every server."""
@@ -46,7 +46,7 @@ class CitusBarrier:
 
 
 class SnapshotWriter:
-    """Stores snapshots. Any number of processes may run one; a lock lets one store at a time."""
+    """Stores snapshots for the change feed. Any number of processes may use one; a lock lets one store at a time."""
 
     def __init__(self, database: Database, *, barrier: Barrier | None = None) -> None:
         """Without `barrier`, one is chosen by whether the database is a Citus cluster."""
@@ -54,10 +54,11 @@ class SnapshotWriter:
         self._barrier = barrier
 
     async def take_snapshot(self) -> bool:
-        """Store the present snapshot if the log holds a change that the last snapshot does not see.
+        """Store the present snapshot if the log has a change that the last snapshot does not see.
 
-        Return False if another process was storing one, whose snapshot may be slightly older than this call. Raises
-        StoreUnavailable, also when a two-phase commit stays in doubt for BARRIER_S seconds.
+        Returns False, without waiting, if another process is storing one, which may not see the newest changes;
+        otherwise True, also if nothing had to be stored. Raises StoreUnavailable, also when a two-phase commit stays in
+        doubt for BARRIER_S seconds.
         """
         async with self._database.background(Role.FEED) as connection:
             if not (await fetch(connection, "lock_snapshots"))[0]["locked"]:
@@ -111,18 +112,18 @@ class SnapshotWriter:
 
 
 async def incarnation(connection: AsyncConnection) -> str:
-    """Return the incarnation of the database; a restored dump, timeline or cluster has another one."""
+    """Return the text that identifies this incarnation of the database; a restored copy or timeline has another one."""
     found: str = (await fetch(connection, "read_incarnation"))[0]["incarnation"]
     return found
 
 
 async def trim_snapshots(connection: AsyncConnection, *, limit: int) -> None:
-    """Delete at most `limit` snapshots that no consumer reads from any more."""
+    """Delete at most `limit` snapshots, the oldest first, that all cursors have passed and that are older than 1 h."""
     await run(connection, "trim_snapshots", limit=limit)
 
 
 def shards_of(cursor: int, *, cursors: int) -> list[int]:
-    """Return the shards that `cursor` reads, for a consumer with `cursors` cursors.
+    """Return the numbers of the shards that `cursor` reads, for a consumer with `cursors` cursors.
 
     >>> shards_of(3, cursors=8)
     [3, 11]

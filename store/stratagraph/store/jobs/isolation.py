@@ -1,4 +1,4 @@
-"""One row that cannot be processed must not keep its neighbours waiting."""
+"""Processing rows so that one that fails does not hold up the others."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 async def process_isolated(
     connection: Connection, keys: Sequence[K], process: Callable[[Sequence[K]], Awaitable[T]]
 ) -> tuple[list[T], dict[K, Exception]]:
-    """Call `process` for all `keys` in one savepoint, and if that fails for each key in a savepoint of its own.
+    """Call `process` once for all `keys` in a savepoint; if that fails, once for each key in a savepoint of its own.
 
-    Returns the results of the calls that succeeded, and the error of each key whose call failed. Raises
-    StoreUnavailable, because an outage is no property of a row.
+    Returns the results of the calls that succeeded, and the error of each key whose own call failed. StoreUnavailable
+    is raised, because an outage is not the fault of a row, except KeyCollision, which counts as a failed call.
     """
     if not keys:
         return [], {}

@@ -22,11 +22,12 @@ LEASE_S = 15.0  # after which the job of a server that died may be claimed by an
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobState:
-    """A job as the database knows it.
+    """The stored state of one job.
 
-    `result` has the counts of the last successful run and `totals` those of all. `failures` counts the failed runs
-    since the last success; `error` is the reason of the last one. `overdue_s` is how long the job could have been
-    claimed and was not, in seconds; negative while it is not due. `set_aside` counts the rows it could not process.
+    `result` has the counts of the last successful run, `totals` their sums over all successful runs. `failures` counts
+    the failed runs since the last success; `error` is the reason of the last one. `took_s` is the duration of the last
+    run in seconds. `overdue_s` is for how many seconds the job could have been claimed and was not; negative until it
+    can be claimed. `set_aside` counts the rows that it could not process.
     """
 
     name: str
@@ -47,38 +48,47 @@ class JobState:
 
 
 class JobLeases:
-    """The jobs of one database, on behalf of one server called `owner`. Every method raises StoreUnavailable."""
+    """Claims the jobs of one database for the server `owner`, and records how their runs ended.
+
+    Every method raises StoreUnavailable if the database cannot be reached.
+    """
 
     def __init__(self, database: Database, *, owner: str) -> None:
         self._database = database
         self._owner = owner
 
     async def register(self, names: Collection[str]) -> None:
-        """Make jobs known that are new; they are due at once."""
+        """Store the jobs of these names that are not stored yet, due at once. Known jobs keep their schedule."""
         async with self._database.background(Role.JOBS) as connection:
             await run(connection, "register_jobs", names=sorted(names))
 
     async def claim(self, name: str, *, forced: bool = False) -> int | None:
-        """Claim a job that is due, or, when `forced`, one that is not; return how often it has failed since its last
-        success, or None if it is not due or another server runs it."""
+        """Claim a job for a run of this server; with `forced`, also one that is not due.
+
+        Returns the number of failed runs since its last success, which may be 0, or None if the job was not claimed:
+        it is not due, another server runs it, or it is not registered.
+        """
         async with self._database.background(Role.JOBS) as connection:
             await _without_waiting_for_disk(connection)
             rows = await fetch(connection, "claim_job", name=name, owner=self._owner, lease_s=LEASE_S, forced=forced)
         return rows[0]["failures"] if rows else None
 
     async def due_in_s(self, name: str) -> float:
-        """Return the seconds until the job may be claimed."""
+        """Return the seconds until the job may be claimed; 0 or less if it may be claimed now or is not registered."""
         async with self._database.background(Role.JOBS) as connection:
             rows = await fetch(connection, "read_job_due", name=name)
         return float(rows[0]["due_in_s"]) if rows else 0.0
 
     async def renew(self, name: str) -> bool:
-        """Keep the lease of a job that runs; False if another server has it by now."""
+        """Extend the lease of a running job by LEASE_S seconds; False if it was released or another server has it."""
         async with self._database.background(Role.JOBS) as connection:
             return bool(await fetch(connection, "renew_job", name=name, owner=self._owner, lease_s=LEASE_S))
 
     async def finish(self, name: str, result: Mapping[str, int], *, pause_s: float) -> None:
-        """Record a successful run with its counts; the job is due again after `pause_s` seconds."""
+        """Record a successful run with its counts and release the lease; the job is due again after `pause_s` seconds.
+
+        Does nothing if another server has claimed the job.
+        """
         async with self._database.background(Role.JOBS) as connection:
             await _without_waiting_for_disk(connection)
             await run(
@@ -91,17 +101,20 @@ class JobLeases:
             )
 
     async def fail(self, name: str, error: str, *, pause_s: float) -> None:
-        """Record a failed run; the job is due again after `pause_s` seconds."""
+        """Record a failed run and release the lease; the job is due again after `pause_s` seconds.
+
+        `error` is the reason, as text. Does nothing if another server has claimed the job.
+        """
         async with self._database.background(Role.JOBS) as connection:
             await run(connection, "fail_job", name=name, owner=self._owner, error=error, pause_s=pause_s)
 
     async def release(self, name: str) -> None:
-        """Release the lease of a job whose run was stopped, so that another server can claim it at once."""
+        """Release the lease of a job whose run was stopped; it stays due, so that any server can claim it at once."""
         async with self._database.background(Role.JOBS) as connection:
             await run(connection, "release_job", name=name, owner=self._owner)
 
     async def states(self) -> list[JobState]:
-        """Return all jobs by name."""
+        """Return the state of every registered job, ordered by name."""
         async with self._database.background(Role.JOBS) as connection:
             rows = await fetch(connection, "list_jobs")
         return [JobState(**row) for row in rows]

@@ -18,7 +18,7 @@ Key = tuple[int, UUID]  # tenant and id of a row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAside:
-    """A row that a job could not process. `error` is the kind of the last error, never its text."""
+    """A row that a job could not process. `error` is the class name of the last error; its text is never stored."""
 
     job: str
     tenant: int
@@ -30,7 +30,9 @@ class SetAside:
 
 
 async def set_aside(connection: AsyncConnection, job: str, key: Key, error: Exception, *, at: datetime) -> datetime:
-    """Record that `job` could not process the row `key` and return when it should try again.
+    """Record that `job` could not process the row `key`; return the instant of the next attempt.
+
+    The pause before it doubles with each failure, up to one day.
 
     The caller postpones the row itself to that instant, in the same transaction, so that no run reads it before.
     """
@@ -73,5 +75,5 @@ async def due_set_aside(connection: AsyncConnection, job: str, *, now: datetime,
 
 
 async def list_set_aside(connection: AsyncConnection, *, job: str | None = None, limit: int) -> list[SetAside]:
-    """Return at most `limit` rows that are set aside, by one job or by all, the oldest first."""
+    """Return at most `limit` rows that are set aside, by one job or, with None, by any; the longest so first."""
     return [SetAside(**row) for row in await fetch(connection, "list_set_aside", job=job, limit=limit)]

@@ -13,7 +13,7 @@ from stratagraph.store.postgres.database import Bounds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant:
-    """One tenant: its number in the database, its name, its unwrapped index key (32 bytes) and its data keys."""
+    """One tenant: its number in the database, its name, its unwrapped index key (32 bytes) and its keyring."""
 
     id: int
     name: str
@@ -25,7 +25,7 @@ class Tenant:
 class Caller:
     """A caller's trust, resolved to the numbers of the database.
 
-    `scopes` holds the numbers of the scopes that the caller may read, the unscoped one among them. None means all
+    `scopes` has the numbers of the scopes that the caller may read, the unscoped one among them. None means all
     scopes of the tenant.
     """
 
@@ -44,9 +44,10 @@ class Caller:
         return Bounds(tenant=self.tenant.id, scopes=self.scopes, ceiling=int(self.ceiling))
 
     def unrestricted(self) -> Caller:
-        """Return the same caller with all scopes and the highest ceiling of its tenant.
+        """Return a copy of the caller with all scopes of its tenant and the highest ceiling.
 
-        For the consequences of a write, which reach records that the caller may not see. Never use it to answer.
+        For the consequences of a write, which may change records that the caller may not see. Never answer a caller
+        from what it reads.
         """
         return replace(self, trust=replace(self.trust, ceiling=Sensitivity.HYPER, scopes=None), scopes=None)
 
@@ -66,6 +67,6 @@ class Caller:
     def acls(self, sensitivity: int) -> list[int]:
         """Return the `acl` number of each of the caller's scopes at one sensitivity.
 
-        Empty for a caller with all scopes, who is not filtered by them.
+        The list is empty for a caller with all scopes, for whom statements do not filter by scope.
         """
         return [acl(scope, sensitivity) for scope in self.scopes or ()]

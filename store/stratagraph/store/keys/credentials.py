@@ -39,16 +39,16 @@ class Credential:
 
 
 class Credentials:
-    """The API keys of one database."""
+    """Creates, checks, lists and revokes the API keys of one database."""
 
     def __init__(self, database: Database, directory: Directory) -> None:
         self._database = database
         self._directory = directory
 
     async def create(self, trust: Trust, *, expires_at: datetime | None = None) -> tuple[UUID, str]:
-        """Make a key and return its id and token. The token cannot be read again.
+        """Create an API key and return its id and its token, which cannot be read again.
 
-        The key grants `trust`, whose tenant is made at its first use. Without `expires_at` it never expires.
+        The token grants `trust`, whose tenant is created if it does not exist. Without `expires_at` it never expires.
         """
         tenant = await self._directory.tenant(trust.tenant, create=True)
         assert tenant is not None  # create=True
@@ -70,7 +70,7 @@ class Credentials:
         return id_, f"{PREFIX}_{id_.hex}_{base64.urlsafe_b64encode(secret).decode().rstrip('=')}"
 
     async def authenticate(self, token: str) -> Trust:
-        """Return the trust that a token grants.
+        """Return the trust that the token of an API key grants.
 
         Raises Unauthenticated if it is malformed, unknown, revoked or expired, with the same message in each case.
         """
@@ -107,7 +107,7 @@ class Credentials:
         )
 
     async def all(self) -> Sequence[Credential]:
-        """Return the keys of all tenants, oldest first, expired and revoked ones included."""
+        """Return the API keys of all tenants, oldest first, expired and revoked ones included."""
         table = tables.credential
         async with self._database.background(Role.KEYS) as connection:
             rows = await connection.execute(
@@ -131,7 +131,10 @@ class Credentials:
             ]
 
     async def revoke(self, id_: UUID) -> None:
-        """Revoke a key from the next request on. Safe to repeat. Raises RecordNotFound if there is no such key."""
+        """Revoke the API key with this id from the next request on. Repeating it changes nothing.
+
+        Raises RecordNotFound if there is no such key.
+        """
         table = tables.credential
         async with self._database.background(Role.KEYS) as connection:
             revoked = await connection.execute(

@@ -26,10 +26,10 @@ DOC_CHUNK = 1_024  # document numbers that a process reserves at once; unused on
 
 
 class Directory:
-    """The interned names of one database, cached in the process, and the vault with its tenants' keys.
+    """Converts names of tenants, scopes and predicates to their numbers and back, and creates missing ones.
 
-    Without a `vault`, a default one is made, which seals from sensitivity `high` up but has no master key: sealing
-    and making data keys raise Misconfigured.
+    Caches them in the process, with the tenants' keys in `vault`. Without a `vault`, a default one is used, which seals
+    from sensitivity `high` up but has no master key: sealing and making data keys raise Misconfigured.
     """
 
     def __init__(self, database: Database, vault: Vault | None = None) -> None:
@@ -45,7 +45,8 @@ class Directory:
     async def tenant(self, name: str, *, create: bool = False) -> Tenant | None:
         """Return the tenant of this name; None if there is none and `create` is false.
 
-        With `create`, a missing tenant is made with a new index key.
+        With `create`, a missing tenant is created with a new index key. Raises Misconfigured if the master key that
+        wraps its index key was not given.
         """
         found = self._tenants.get(name)
         if found is not None:
@@ -71,9 +72,9 @@ class Directory:
         return tenant
 
     async def new_index_key(self) -> tuple[bytes, str | None]:
-        """Make an index key; return it as it is stored, and the name of the master key that wraps it.
+        """Return a new index key in the form to store it, and the name of the master key that wraps it.
 
-        Without a master key it is stored unwrapped, and the name is None.
+        Without a master key it is not wrapped, and the name is None. Nothing is stored here.
         """
         key = secrets.token_bytes(KEY_BYTES)
         return await self.vault.wrap(key) if self.vault.master is not None else (key, None)
@@ -100,7 +101,7 @@ class Directory:
         return found
 
     async def resolve(self, trust: Trust) -> Caller:
-        """Resolve a caller's trust to the numbers of the database, making its tenant at the first use.
+        """Resolve a caller's trust to the numbers of the database, creating its tenant if it does not exist.
 
         Scopes that have never been written to have no number and are left out.
         """
@@ -112,7 +113,10 @@ class Directory:
         return Caller(tenant=tenant, trust=trust, scopes=tuple(sorted(known.values())))
 
     async def scopes(self, tenant: Tenant, names: Iterable[str], *, create: bool) -> dict[str, int]:
-        """Return the numbers of the tenant's scopes by name. Missing ones are interned if `create`, else left out."""
+        """Return the numbers of the tenant's scopes, keyed by name.
+
+        Missing ones are created if `create`, and left out otherwise.
+        """
         wanted = set(names)
         cache = self._scopes.setdefault(tenant.id, {})
         missing = sorted(wanted - cache.keys())
@@ -135,7 +139,7 @@ class Directory:
         return {name: cache[name] for name in wanted if name in cache}
 
     async def scope_names(self, numbers: Iterable[int]) -> dict[int, str]:
-        """Return the names of scopes by number. Raises KeyError for an unknown number."""
+        """Return the names of scopes, keyed by number. Raises KeyError for an unknown number."""
         wanted = set(numbers)
         missing = wanted - self._scope_names.keys()
         if missing:
@@ -147,7 +151,7 @@ class Directory:
         return {number: self._scope_names[number] for number in wanted}
 
     async def predicates(self, tenant: Tenant, names: Iterable[str]) -> dict[str, int]:
-        """Return the numbers of the tenant's predicates by name, interning the missing ones.
+        """Return the numbers of the tenant's predicates, keyed by name. Missing ones are created.
 
         Raises LimitExceeded if the tenant would have more than MAX_PREDICATES.
         """
@@ -175,7 +179,7 @@ class Directory:
         return {name: cache[name] for name in wanted}
 
     async def predicate_names(self, keys: Iterable[tuple[int, int]]) -> dict[tuple[int, int], str]:
-        """Return the names of predicates by (tenant, number). Raises KeyError for an unknown pair."""
+        """Return the names of predicates, keyed by (tenant, number). Raises KeyError for an unknown pair."""
         wanted = set(keys)
         missing = wanted - self._predicate_names.keys()
         if missing:
@@ -190,7 +194,7 @@ class Directory:
         return {key: self._predicate_names[key] for key in wanted}
 
     async def docs(self, tenant: Tenant, count: int) -> Sequence[int]:
-        """Return `count` new document numbers of the tenant, ascending.
+        """Reserve and return `count` new document numbers of the tenant, ascending; numbers not used leave gaps.
 
         The process reserves them in chunks, so that writers do not queue for the counter row.
         """

@@ -1,4 +1,4 @@
-"""How fresh the mirror is, which every retrieval asks: one statement, cached for a moment."""
+"""How far the mirror is behind Postgres. Every retrieval asks, so the answer is one statement, cached for CACHE_S."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ AVAILABLE_WITHIN_S = 0.5  # a retrieval waits no longer for this answer, and use
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freshness:
-    """What Postgres knows of its mirror, for one tenant.
+    """How far the mirror is behind Postgres for one tenant, according to Postgres.
 
-    `whole` is False while the mirror is being filled, when it must not answer. `generation` and `snapshot` are the
-    lowest that the mirror's own checkpoints must show; a mirror that shows less was emptied or is an old copy.
-    `changes` is counted to 10,000; `seconds` is the age of the oldest change that is not applied, 0 if none waits.
+    `whole` is False while the mirror is being filled; it must not answer then. `generation` and `snapshot` are the
+    lowest that the mirror's own checkpoints must have; one that has lower ones was emptied or is an old copy.
+    `changes` counts the changes that are not applied, up to 10,000; `seconds` is the age of the oldest unread snapshot,
+    0 if there is none.
     """
 
     whole: bool
@@ -40,7 +41,10 @@ class MirrorFreshness:
         self._known: dict[int, tuple[float, Freshness | None]] = {}
 
     async def of(self, tenant: int) -> Freshness | None:
-        """Return the mirror's freshness; None if no worker has ever run. Raises StoreUnavailable."""
+        """Return the mirror's freshness for a tenant; None if no worker of the mirror has ever run.
+
+        The answer may be up to CACHE_S seconds old. Raises StoreUnavailable.
+        """
         known = self._known.get(tenant)
         if known is not None and time.monotonic() - known[0] < CACHE_S:
             return known[1]

@@ -1,8 +1,8 @@
 """Generations of a mirror: each rewrites its rows in place, and writers of an older one are refused.
 
-A generation covers the whole mirror or one tenant. While one is `building`, the mirror does not show the truth: it is
-new, was emptied, is an old copy, or belongs to another database. While one is `refreshing`, the mirror shows the truth
-and is rewritten.
+A generation covers the whole mirror or one tenant. While one is `building`, the mirror must not answer: it is new, was
+emptied, is an old copy, or belongs to another database. While one is `refreshing`, the mirror agrees with Postgres,
+answers, and is rewritten.
 """
 
 from __future__ import annotations
@@ -24,19 +24,22 @@ OpenState = Literal["building", "refreshing"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationNumbers:
-    """The generations that rows carry: that of the whole mirror, or a later one of their tenant."""
+    """The generation numbers that the mirror's rows must have: that of the whole mirror, or a later one of a tenant."""
 
     whole: int = 0
     by_tenant: dict[int, int] = field(default_factory=dict)
 
     def of(self, tenant: int) -> int:
-        """Return the generation that the rows of `tenant` carry."""
+        """Return the generation number that the rows of a tenant must have."""
         return max(self.whole, self.by_tenant.get(tenant, 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
-    """A generation that has begun. `tenant` is None for the whole mirror; `total` is an estimate of its rows."""
+    """A generation that has begun and is not complete.
+
+    `tenant` is None for the whole mirror. `done` is the number of rows written, `total` an estimate of all its rows.
+    """
 
     number: int
     tenant: int | None
@@ -48,7 +51,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartPosition:
-    """The position in the feed of every cursor when a generation begins to build."""
+    """The position in the feed to which all cursors of the mirror are moved when a `building` generation begins."""
 
     snapshot: int
     nonce: UUID
@@ -56,7 +59,7 @@ class StartPosition:
 
 
 class Generations:
-    """The generations of one mirror, as Postgres stores them."""
+    """Begins, tracks and completes the generations of one mirror, and leases its leadership. All is in Postgres."""
 
     def __init__(self, database: Database, mirror: str) -> None:
         self._database = database
@@ -68,7 +71,7 @@ class Generations:
             return await incarnation(connection)
 
     async def numbers(self) -> GenerationNumbers:
-        """Return the generations that rows carry now."""
+        """Return the generation numbers that the mirror's rows must have now."""
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(connection, "generations_of", mirror=self.mirror)
         by_tenant = {row["tenant"]: row["generation"] for row in rows}
@@ -77,10 +80,11 @@ class Generations:
     async def begin(
         self, state: OpenState, *, reason: str, at_least: int, tenant: int | None = None, total: int | None = None
     ) -> tuple[int, StartPosition | None]:
-        """Begin a generation whose number is greater than `at_least` and every earlier one; return its number.
+        """Begin a generation of one tenant or, with None, the whole mirror; return its number and start position.
 
-        With `building`, all cursors of the mirror move to the newest snapshot, which is returned too, and their leases
-        end. With `refreshing`, the cursors stay where they are and None is returned.
+        The number is greater than `at_least` and all earlier ones. With `building`, all cursors of the mirror move to
+        the newest snapshot, the start position, and their leases end. With `refreshing`, the cursors do not move and
+        the start position is None. `total` is an estimate of the rows to write.
         """
         async with self._database.background(Role.FEED) as connection:
             await connection.execute(text("SELECT pg_advisory_xact_lock(7002)"))
@@ -105,7 +109,10 @@ class Generations:
         return StartPosition(snapshot=newest["id"], nonce=newest["nonce"], incarnation=await incarnation(connection))
 
     async def unfinished(self) -> list[Generation]:
-        """Return the generations that have begun and are not complete, oldest first."""
+        """Return the generations that have begun and are not complete, oldest first.
+
+        One that a newer generation of the whole mirror or of the same tenant replaces is left out.
+        """
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(connection, "unfinished_generations", mirror=self.mirror)
         return [
@@ -121,23 +128,29 @@ class Generations:
         ]
 
     async def update_progress(self, number: int, done: int) -> None:
-        """Store the number of rows that generation `number` has written."""
+        """Store `done` as the number of rows written under the generation `number`."""
         async with self._database.background(Role.FEED) as connection:
             await run(connection, "update_progress", mirror=self.mirror, generation=number, done=done)
 
     async def complete(self, number: int) -> None:
-        """Mark a generation as active: every row carries it. Older generations of the same extent are retired."""
+        """Mark a generation as active, because all its rows are written, and retire the older ones that it replaces.
+
+        They are those of the same tenant, or all for the whole mirror. Does nothing for a retired generation.
+        """
         async with self._database.background(Role.FEED) as connection:
             await run(connection, "complete_generation", mirror=self.mirror, generation=number)
 
     async def newest(self) -> dict[str, object] | None:
-        """Return the newest generation of the whole mirror: number, state, reason, times and progress."""
+        """Return the newest generation of the whole mirror, None if there is none.
+
+        The keys are generation, state, reason, done, total, started_at and completed_at.
+        """
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(connection, "newest_generation", mirror=self.mirror)
         return dict(rows[0]) if rows else None
 
     async def rows(self, number: int) -> int:
-        """Return the number of rows that generation `number` has written."""
+        """Return the number of rows written under the generation `number`; 0 if there is none of this number."""
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(connection, "rows_of_generation", mirror=self.mirror, generation=number)
         return int(rows[0]["done"]) if rows else 0
@@ -148,6 +161,6 @@ class Generations:
             return bool(await fetch(connection, "lease_leader", mirror=self.mirror, owner=owner, lease_s=LEASE_S))
 
     async def release_leadership(self, owner: str) -> None:
-        """End the lease of `owner`, so that another worker can lead at once."""
+        """End the leader's lease if `owner` has it, so that another worker can lead at once."""
         async with self._database.background(Role.FEED) as connection:
             await run(connection, "release_leader", mirror=self.mirror, owner=owner)

@@ -18,7 +18,7 @@ from stratagraph.store.postgres.queries import fetch, run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrubPosition:
-    """The key after which the next bucket begins. Tenant 0 means the beginning of a scrub."""
+    """The position of a scrub: the next bucket begins after this key. Tenant 0 means that the scrub begins."""
 
     kind: Kind
     tenant: int
@@ -27,7 +27,10 @@ class ScrubPosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrubReport:
-    """The result of the last complete scrub, if any, and of the running one. Differences are counted by class."""
+    """The differences found by the last complete scrub, if any, and so far by the running one.
+
+    `last_drift` and `drift` are numbers of rows, keyed by kind of drift, such as `missing`.
+    """
 
     last_checked_at: datetime | None
     last_drift: Mapping[str, int] | None
@@ -36,14 +39,14 @@ class ScrubReport:
 
 
 class Scrubs:
-    """The scrubs of one mirror."""
+    """Stores the position and the findings of one mirror's scrub."""
 
     def __init__(self, database: Database, mirror: str) -> None:
         self._database = database
         self._mirror = mirror
 
     async def position(self) -> ScrubPosition:
-        """Return the position of the running scrub. The mirror must have had a leader."""
+        """Return the position of the running scrub. Raises IndexError if the mirror has never had a leader."""
         async with self._database.background(Role.FEED) as connection:
             row = (await fetch(connection, "read_scrub", mirror=self._mirror))[0]
         return ScrubPosition(
@@ -51,7 +54,7 @@ class Scrubs:
         )
 
     async def report(self) -> ScrubReport | None:
-        """Return the findings of the scrubs; None if the mirror has never had a leader."""
+        """Return what the last and the running scrub have found; None if the mirror has never had a leader."""
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(connection, "read_scrub", mirror=self._mirror)
         if not rows:
@@ -65,12 +68,12 @@ class Scrubs:
         )
 
     async def advance(self, kind: Kind, tenant: int, after: UUID) -> None:
-        """Move the running scrub to the given key."""
+        """Move the running scrub to the given key, after which its next bucket begins."""
         async with self._database.background(Role.FEED) as connection:
             await run(connection, "advance_scrub", mirror=self._mirror, kind=int(kind), tenant=tenant, id=after)
 
     async def add_drift(self, drift: Mapping[str, int]) -> None:
-        """Add the differences of one more bucket to the running scrub."""
+        """Add the differences of one more bucket, counted by kind of drift, to those of the running scrub."""
         if not drift:
             return
         async with self._database.background(Role.FEED) as connection:

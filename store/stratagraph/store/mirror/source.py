@@ -29,9 +29,9 @@ class ScanPosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketDigest:
-    """The sums by which a bucket is compared: of its rows, of their versions, and of their digests.
+    """The sums by which a bucket is compared: the number of its rows, and the sums of their versions and digests.
 
-    `last` is the last key of the bucket, None for the last bucket of a tenant, which has no end.
+    `last` is the last id of the bucket, None for the last bucket of a tenant, which has no end.
     """
 
     count: int
@@ -42,21 +42,24 @@ class BucketDigest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowDigest:
-    """The version of a row and the digest of what the mirror shows of it, in one of the two stores."""
+    """The version of a row in one of the two stores, and a 32-bit digest of all that the mirror shows of it."""
 
     version: int
     digest: int
 
 
 class MirrorSource:
-    """Reads the rows that the mirror shows. `names_up_to` is the highest sensitivity whose names it shows."""
+    """Reads from Postgres the rows that the mirror shows, across tenants.
+
+    `names_up_to` is the highest sensitivity of records whose names the mirror shows.
+    """
 
     def __init__(self, database: Database, *, names_up_to: Sensitivity) -> None:
         self._database = database
         self.names_up_to = names_up_to
 
     async def rows(self, kind: Kind, keys: Sequence[tuple[int, UUID]]) -> list[dict[str, Any]]:
-        """Return the rows with the given keys (tenant, id) that exist, read in one snapshot."""
+        """Return the rows with the given keys (tenant, id), read in one snapshot. Missing rows are left out."""
         if not keys:
             return []
         async with self._database.background_snapshot(Role.FEED) as connection:
@@ -72,9 +75,10 @@ class MirrorSource:
     async def scan(
         self, kind: Kind, after: ScanPosition | None, *, tenant: int | None, page: int
     ) -> tuple[list[dict[str, Any]], ScanPosition | None]:
-        """Return the next rows in key order, of one tenant or of all, and where the page after them begins.
+        """Return the next rows after `after` in key order, `page` at most, and the position of the page that follows.
 
-        The position is None after the last page.
+        `after` None begins at the first row, `tenant` None reads all tenants. After the last page the returned position
+        is None. Ended relations are left out.
         """
         position = after or ScanPosition(tenant=tenant or 0, id=FIRST_ID)
         async with self._database.background_snapshot(Role.FEED) as connection:
@@ -91,26 +95,26 @@ class MirrorSource:
         return [dict(row) for row in rows], end
 
     async def counts(self, tenant: int | None = None) -> tuple[int, int]:
-        """Return the number of records and of live relations, of one tenant or of all."""
+        """Return the numbers of records and of relations that have not ended, of one tenant or, with None, of all."""
         async with self._database.background_snapshot(Role.FEED) as connection:
             row = (await fetch(connection, "mirror_counts", tenant=tenant))[0]
         return row["records"], row["relations"]
 
     async def estimate(self, tenant: int | None) -> int:
-        """Return about how many rows a scan reads: a count for one tenant, the planner's estimate for all."""
+        """Return the number of rows to write in a rebuild: counted for one tenant, with None the planner's estimate."""
         if tenant is not None:
             return sum(await self.counts(tenant))
         async with self._database.background_snapshot(Role.FEED) as connection:
             return int((await fetch(connection, "estimate_rows"))[0]["rows"])
 
     async def next_tenant(self, after: int) -> int | None:
-        """Return the number of the next tenant that has any row to show."""
+        """Return the lowest tenant number above `after` that has a record or a relation; None if there is none."""
         async with self._database.background_snapshot(Role.FEED) as connection:
             found: int | None = (await fetch(connection, "next_mirrored_tenant", after=after))[0]["tenant"]
         return found
 
     async def bucket_digest(self, kind: Kind, tenant: int, after: UUID, *, size: int) -> BucketDigest:
-        """Return the sums of a tenant's next `size` rows in key order."""
+        """Return the sums of a tenant's next `size` rows of `kind` after the id `after`, in id order."""
         async with self._database.background_snapshot(Role.FEED) as connection:
             row = (
                 await fetch(
@@ -130,7 +134,10 @@ class MirrorSource:
         )
 
     async def row_digests(self, kind: Kind, tenant: int, after: UUID, upto: UUID | None) -> dict[UUID, RowDigest]:
-        """Return the digests of a bucket's rows, by id: keys after `after`, and up to `upto` unless it is None."""
+        """Return the version and digest of each row of a bucket, keyed by id.
+
+        The bucket has the ids above `after` and, unless `upto` is None, up to and including `upto`.
+        """
         async with self._database.background_snapshot(Role.FEED) as connection:
             rows = await fetch(
                 connection,
@@ -143,14 +150,14 @@ class MirrorSource:
         return {row["id"]: RowDigest(version=row["version"], digest=row["digest"]) for row in rows}
 
     async def snapshot_nonces(self, snapshots: Collection[int]) -> dict[int, UUID]:
-        """Return the nonces of the given snapshots that exist, by number."""
+        """Return the nonces of the snapshots with the given numbers, keyed by number; missing ones are left out."""
         table = tables.sync_snapshot
         async with self._database.background(Role.FEED) as connection:
             rows = await connection.execute(select(table.c.id, table.c.nonce).where(table.c.id.in_(snapshots)))
             return {row.id: row.nonce for row in rows}
 
     async def log_repairs(self, tenant: int, changes: Sequence[Change]) -> None:
-        """Append repairs to the change log, which the workers apply: they are the mirror's only writers."""
+        """Append repairs of a tenant's rows to the change log, for the mirror's workers to apply."""
         async with self._database.background(Role.FEED) as connection:
             await log_changes(connection, tenant, changes)
 

@@ -44,7 +44,7 @@ def _as_doubles(value: Any) -> Any:
 
 
 def keyed_hash(key: bytes, kind: str, value: bytes) -> bytes:
-    """Return HMAC-SHA256 of `value`, 32 bytes. `kind` separates hashes of different purposes from each other."""
+    """Return HMAC-SHA256 of `kind` and `value`, 32 bytes, so that equal values of two kinds have different hashes."""
     return hmac.digest(key, kind.encode() + b"\x00" + value, "sha256")
 
 
@@ -58,7 +58,10 @@ def normalised_name(name: str) -> str:
 
 
 def check_json(value: Any, *, path: list[str], depth: int = 0) -> None:
-    """Raise InvalidInput for a value that PostgreSQL cannot store as JSON, LimitExceeded beyond MAX_DEPTH levels."""
+    """Check that PostgreSQL can store a value as JSON; return nothing.
+
+    Raises InvalidInput if it cannot, LimitExceeded if the value is nested deeper than MAX_DEPTH; both name `path`.
+    """
     if depth > MAX_DEPTH:
         raise LimitExceeded(
             f"{'.'.join(path[:6])}…: nested deeper than {MAX_DEPTH} levels; send a flatter value", path=path

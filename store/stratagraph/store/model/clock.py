@@ -17,7 +17,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The clock of the machine."""
+    """The clock of the machine, in UTC."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)

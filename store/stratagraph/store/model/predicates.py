@@ -44,7 +44,7 @@ def inverse(predicate: str) -> str:
 
 
 def stored_direction(predicate: str) -> tuple[str, bool]:
-    """Return the predicate as it is stored, and whether source and target must be swapped."""
+    """Return the name under which a predicate is stored, and whether source and target must be swapped for it."""
     if predicate.startswith(_INVERSE_PREFIX):
         forward, swapped = stored_direction(predicate.removeprefix(_INVERSE_PREFIX))
         return forward, not swapped
@@ -54,7 +54,7 @@ def stored_direction(predicate: str) -> tuple[str, bool]:
 
 
 def check_predicate(predicate: str, *, path: list[str]) -> str:
-    """Return the predicate. Raises InvalidInput, naming `path`, if it cannot name a relationship type."""
+    """Return the predicate unchanged. Raises InvalidInput, naming `path`, if it cannot name a relationship type."""
     if not re.fullmatch(FORM, predicate):
         raise InvalidInput(
             f"{'.'.join(path)}: {shown(predicate)} is not a predicate;"

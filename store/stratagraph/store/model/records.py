@@ -42,7 +42,7 @@ class MemoryRecord:
     interpretation: dict[str, Any] | None = None
 
     def as_redacted(self) -> MemoryRecord:
-        """Return the record without its content, state, version, lifecycle and provenance."""
+        """Return a copy of the record without its content, state, version, lifecycle and provenance."""
         return replace(
             self,
             redacted=True,

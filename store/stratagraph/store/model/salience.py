@@ -53,7 +53,7 @@ class Decay:
     params: dict[str, Any] | None = None
 
     def checked(self) -> Decay:
-        """Return the decay. Raises InvalidInput for a custom curve with an unknown name or an invalid parameter."""
+        """Return this decay unchanged; raise InvalidInput for a custom curve of unknown name or invalid parameter."""
         if self.curve is Curve.CUSTOM:
             custom_curve(self.params, path=_DECAY_PATH)
         return self

@@ -25,7 +25,7 @@ class Visibility(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """What one caller may do.
+    """What one caller may see and write.
 
     `ceiling` is the highest sensitivity shown in full. `scopes` None means all scopes (`*` in a credential); unscoped
     records are visible in every case.
@@ -38,7 +38,10 @@ class Trust:
     scopes: frozenset[str] | None
 
     def narrowed(self, *, scopes: Iterable[str] | None = None, ceiling: Sensitivity | None = None) -> Trust:
-        """Return the trust narrowed to `scopes` and `ceiling`. Raises Forbidden if either exceeds the credential."""
+        """Return a copy of the trust narrowed to `scopes` and `ceiling`; None leaves one as it is.
+
+        Raises Forbidden if either goes beyond this trust.
+        """
         trust = self
         if ceiling is not None:
             if ceiling > self.ceiling:
@@ -68,7 +71,7 @@ class Trust:
         return Visibility.REDACTED if sensitivity == self.ceiling + 1 else Visibility.NONE
 
     def require(self, access: Access) -> None:
-        """Raise Forbidden if the credential has less than `access`."""
+        """Raise Forbidden if this trust has less than `access`."""
         if self.access < access:
             raise Forbidden(
                 f"This needs {access.label} access; the credential has {self.access.label}. Use one with"

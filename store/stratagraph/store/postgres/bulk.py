@@ -25,7 +25,7 @@ async def insert_rows(
 ) -> Sequence[Row[Any]]:
     """Insert `rows` and return the rows of RETURNING, if `suffix` has it.
 
-    All rows must have the same keys. Arrays and JSON are given as Python values. `suffix` may hold ON CONFLICT and
+    All rows must have the same keys. Arrays and JSON are given as Python values. `suffix` may have ON CONFLICT and
     RETURNING. No rows, no statement.
     """
     if not rows:

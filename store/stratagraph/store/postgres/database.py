@@ -51,7 +51,10 @@ _BOUNDS = text(
 
 
 def sqlalchemy_url(url: str) -> str:
-    """Return the URL with our driver in it. Raises Misconfigured if it is not a PostgreSQL URL."""
+    """Return a PostgreSQL URL in SQLAlchemy's form, with psycopg as the driver.
+
+    Raises Misconfigured if `url` is not a PostgreSQL URL.
+    """
     for prefix in ("postgresql+psycopg://", "postgresql://", "postgres://"):
         if url.startswith(prefix):
             return "postgresql+psycopg://" + url.removeprefix(prefix)
@@ -62,7 +65,7 @@ def sqlalchemy_url(url: str) -> str:
 
 
 class Role(StrEnum):
-    """The role that a transaction acts as. Each is a role of the database with privileges for one purpose."""
+    """The database role that a transaction acts as. Each has privileges for one purpose only."""
 
     READ = "read"  # reads of a caller: every row is within its tenant, scopes and ceiling
     WRITE = "write"  # writes of a caller: every row is within its tenant
@@ -211,8 +214,8 @@ def _settings(bounds: Bounds | None) -> dict[str, str]:
 async def elevated(connection: AsyncConnection, bounds: Bounds) -> AsyncIterator[None]:
     """Run the block of a writing transaction with `bounds` in place of the caller's.
 
-    For the consequences of a write, which reach records that the caller may not see, and for background work that
-    handles one tenant after another. Never use it to answer a caller.
+    For the consequences of a write, which may change records that the caller may not see, and for background work that
+    handles one tenant after another. Never answer a caller from what the block reads.
     """
     info = connection.info  # read now, because a connection that is lost during the block no longer returns it
     before = info["bounds"]

@@ -47,7 +47,7 @@ async def translated() -> AsyncIterator[None]:
 
 
 def translation(error: DBAPIError) -> Exception:
-    """Return the error of the store that stands for a driver error."""
+    """Return the error of the store to raise in place of a driver error."""
     cause = error.orig
     if isinstance(cause, states.UniqueViolation | states.ForeignKeyViolation):
         return KeyCollision(cause.diag.constraint_name)

@@ -25,10 +25,10 @@ _log = structlog.get_logger(__name__)
 
 
 async def make_days(database: Database, today: date) -> int:
-    """Create the missing partitions of today and the next DAYS_AHEAD days, and return their number.
+    """Create the missing partitions of today and the next DAYS_AHEAD days, and return the number created.
 
-    Rows of these days that are in the default partition are moved. A partition whose lock is not granted in time is
-    logged and left to the next call.
+    Rows of these days that are in the default partition are moved. A partition that cannot be created, for example
+    because its lock is not granted in time, is logged and skipped; the next call tries it again.
     """
     days = {f"sync_log_{day:%Y%m%d}": day for day in (today + timedelta(days=ahead) for ahead in range(DAYS_AHEAD + 1))}
     async with database.background(Role.MAINTENANCE) as connection:
@@ -68,7 +68,11 @@ async def _make(database: Database, name: str, day: date) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """What `drop_days` removed: partitions, rows of the default partition, and the consumers that stayed away."""
+    """What one call of `drop_days` removed.
+
+    `days` counts the partitions, `default_rows` the rows deleted from the default partition. `stale` names the
+    consumers whose cursors were deleted because they had not read for longer than KEPT.
+    """
 
     days: int = 0
     default_rows: int = 0
@@ -78,7 +82,9 @@ class Dropped:
 async def drop_days(database: Database, today: date) -> Dropped:
     """Drop the partitions of days before yesterday that every consumer has read.
 
-    A row that a long transaction writes for a dropped day is stored in the default partition and read from there.
+    Also deletes the cursors of consumers that have not read for longer than KEPT and can read all rows again, and old
+    rows of the default partition. A partition whose lock is not granted in time is logged and skipped. A row that a
+    long transaction writes for a dropped day is stored in the default partition and read from there.
     """
     async with database.background(Role.MAINTENANCE) as connection:
         before = datetime.combine(today, time(), UTC) - KEPT
@@ -116,6 +122,9 @@ async def _drop(database: Database, name: str, horizon: str) -> int:
 
 
 async def count_default_rows(database: Database) -> int:
-    """Count the rows of the default partition, up to 1,000. More than 0: partitions are not created in time."""
+    """Return the number of rows in the default partition, counted up to 1,000.
+
+    More than 0 means that partitions are not created in time.
+    """
     async with database.background(Role.MAINTENANCE) as connection:
         return int((await fetch(connection, "count_default_rows"))[0]["rows"])

@@ -31,12 +31,12 @@ def query(name: str) -> TextClause:
 
 
 async def fetch(connection: AsyncConnection, statement: str, /, **parameters: Any) -> Sequence[RowMapping]:
-    """Run a named statement and return its rows."""
+    """Run a named statement and return its rows. Raises KeyError if there is no statement of this name."""
     return (await connection.execute(query(statement), parameters)).mappings().all()
 
 
 async def run(connection: AsyncConnection, statement: str, /, **parameters: Any) -> int:
-    """Run a named statement and return the number of rows that it changed."""
+    """Run a named statement and return the number of rows that it inserted, updated or deleted."""
     return (await connection.execute(query(statement), parameters)).rowcount
 
 

@@ -35,7 +35,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsedKey:
-    """The request for which an idempotency key was used, as a hash, and its result."""
+    """An idempotency key that was used: the hash of the request that carried it, and that request's result."""
 
     request_hash: bytes
     committed: Committed
@@ -81,7 +81,7 @@ def hash_request(tenant: Tenant, request: bytes) -> bytes:
 async def find_used_keys(
     connection: AsyncConnection, tenant: Tenant, actor: str, hashes: Collection[bytes]
 ) -> dict[bytes, UsedKey]:
-    """Return those of the idempotency keys `hashes` that `actor` has used, keyed by their hash."""
+    """Return the idempotency keys with these hashes that `actor` has used, keyed by hash; unused ones are left out."""
     if not hashes:
         return {}
     keys, trace = tables.idempotency, tables.candidate
@@ -175,7 +175,7 @@ async def insert_failed_candidates(
     error: str,
     at: datetime,
 ) -> None:
-    """Insert captures that failed for a reason within the system, with their input, so that they can be retried.
+    """Insert candidates of captures that failed through no fault of their input, with the input, for a retry.
 
     Each row has id, source, source_kind, sensitivity and input. The content is sealed if the record would be.
     """

@@ -22,7 +22,7 @@ from stratagraph.store.postgres.queries import fetch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """New content for one record; None leaves a field unchanged. JSON fields are given as text.
+    """New values for the fields of one record; None leaves a field unchanged. JSON fields are given as text.
 
     A revision increments the `version` that callers see; an append, a statistic or new evidence does not.
     """
@@ -56,7 +56,7 @@ async def update_records(
     *,
     at: datetime,
 ) -> list[Change]:
-    """Update records that the caller holds locked and return the changes to append to the feed.
+    """Update locked records and return the changes to append to the feed. Ids that do not exist are skipped.
 
     The previous version of each record is first copied to the history. A sealed record stays sealed. A record whose
     sensitivity reaches the sealing level, or that was written before a level was set, is sealed now together with its

@@ -23,9 +23,10 @@ IDENTIFIER, NAME, ALIAS = 1, 2, 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """A name in a capture that is to be resolved to an entity, within one scope and up to one sensitivity.
+    """A name in a capture that is to be resolved to an entity.
 
-    With `known_only`, the mention resolves to an existing entity or to none; no entity is created.
+    `scope` and `sensitivity` are those of the capture: only an entity of this scope, or an unscoped one, with at most
+    this sensitivity is found. `identifiers` are (namespace, value). With `known_only`, no entity is created.
     """
 
     name: str
@@ -39,7 +40,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A keyed hash by which an entity is known, and whether it is an identifier, a name or an alias."""
+    """A keyed hash by which an entity is found; `kind` is IDENTIFIER, NAME or ALIAS."""
 
     key: bytes
     kind: int
@@ -47,14 +48,17 @@ class Term:
 
 @dataclass(slots=True)
 class Resolution:
-    """The entity of each mention, and the new entities, whose records the caller must still insert."""
+    """The result of resolving mentions: the entity of each, and the new entities with the mention that created each.
+
+    The caller must still insert the records of new entities. A mention that resolved to none is not in `entities`.
+    """
 
     entities: dict[Mention, UUID]
     new: dict[UUID, Mention]
 
 
 def name_key(tenant: Tenant, name: str) -> bytes:
-    """Return the keyed hash of a normalized name or alias."""
+    """Return the keyed hash of a name or alias, normalised first, so that spellings that differ in case are equal."""
     return keyed_hash(tenant.index_key, "name", normalised_name(name).encode())
 
 
@@ -64,7 +68,7 @@ def identifier_key(tenant: Tenant, namespace: str, value: str) -> bytes:
 
 
 def terms_of(tenant: Tenant, mention: Mention) -> list[Term]:
-    """Return all terms of a mention; the first one decides which entity it is."""
+    """Return the distinct terms of a mention: identifiers, name, aliases. The first decides who claims an entity."""
     found = [Term(identifier_key(tenant, *identifier), IDENTIFIER) for identifier in mention.identifiers]
     found.append(Term(name_key(tenant, mention.name), NAME))
     found.extend(Term(name_key(tenant, alias), ALIAS) for alias in mention.aliases)
@@ -74,11 +78,12 @@ def terms_of(tenant: Tenant, mention: Mention) -> list[Term]:
 async def resolve(
     connection: AsyncConnection, tenant: Tenant, mentions: Iterable[Mention], *, unscoped: int | None
 ) -> Resolution:
-    """Find the entity of each mention, and claim a new one for each mention that has none.
+    """Find the entity of each mention, and claim the terms of a new entity for each mention that has none.
 
     An entity is found by identifier, then by name or alias, first in the mention's scope and then among unscoped
-    entities. The record of a new entity must be inserted in the same transaction. If two transactions claim the same
-    term, the second waits for the first to commit and then finds its entity.
+    entities; `unscoped` is the number of the scope `""`, None if it has none yet. The record of a new entity must be
+    inserted in the same transaction. If two transactions claim the same term, the second waits for the first to commit
+    and then finds its entity.
     """
     wanted = {mention: terms_of(tenant, mention) for mention in mentions}
     resolution = Resolution({}, {})
@@ -183,7 +188,7 @@ async def _claim(
 
 
 async def lock_terms(connection: AsyncConnection, tenant: Tenant, entities: Collection[UUID]) -> None:
-    """Lock the terms of `entities`. These are the first locks of a transaction that writes."""
+    """Lock the rows of all terms of `entities`. A writing transaction takes these locks before all others."""
     await fetch(connection, "lock_entity_terms", tenant=tenant.id, entities=list(entities))
 
 
@@ -192,8 +197,8 @@ async def replace_terms(
 ) -> None:
     """Replace all terms of `entity` by those of `mention`, and delete the terms of the entities it absorbed.
 
-    Raises InvalidInput if an identifier belongs to a third entity; the two must be merged. A name that another entity
-    has claimed already is shared: a search by name finds both, while a mention resolves to the other one.
+    Raises InvalidInput if one of the identifiers belongs to another entity; the two must be merged. If another entity
+    has claimed a name already, both have it: a search by name finds both, while a mention resolves to the other one.
     """
     former = [entity, *absorbed]
     await lock_terms(connection, tenant, former)

@@ -1,4 +1,4 @@
-"""The end of episodes: record an outcome, close an episode, and insert one that is closed from the start."""
+"""The end of episodes: recording an outcome, closing an episode, and inserting one that is closed from the start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLOSING_EVENTS = 500  # members read for the search terms of a closed episode, w
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """The parts of an episode's member that the episode's caption uses."""
+    """The fields of an episode's member from which the episode's name and text are made when it closes."""
 
     name: str
     text: str
@@ -101,7 +101,10 @@ async def record_outcome(
 async def mark_episodes_closed(
     connection: AsyncConnection, tenant: Tenant, ids: Sequence[UUID], *, at: datetime
 ) -> list[ClosedEpisode]:
-    """Mark locked episodes as closed and return them with their members, whose texts make the episodes' captions."""
+    """Mark locked episodes as closed and return them with their first CLOSING_EVENTS members.
+
+    From the members the caller makes the name and text of each episode's record.
+    """
     rows = await _with_opened_content(
         tenant, await fetch(connection, "close_episodes", tenant=tenant.id, ids=list(ids), at=at)
     )
@@ -163,9 +166,10 @@ async def insert_closed_episodes(
 
 
 async def lock_silent_episodes(connection: AsyncConnection, *, now: datetime, limit: int) -> list[tuple[int, UUID]]:
-    """Lock open episodes whose silence has ended by `now` and return them as (tenant, id), the oldest first.
+    """Lock at most `limit` open episodes that are due to be closed at `now`, the longest due first.
 
-    Rows that another transaction holds are skipped.
+    They have had no capture for 30 minutes. Returns them as (tenant, id). Rows that another transaction has locked are
+    skipped.
     """
     table = tables.episode
     rows = await connection.execute(
@@ -179,7 +183,7 @@ async def lock_silent_episodes(connection: AsyncConnection, *, now: datetime, li
 
 
 async def postpone_closing(connection: AsyncConnection, tenant: int, id_: UUID, *, until: datetime) -> None:
-    """Let an open episode that could not be closed be closed at `until`, if its thread stays silent."""
+    """Make an open episode that could not be closed due again at `until`. Does nothing if it is closed or missing."""
     table = tables.episode
     await connection.execute(
         update(table)

@@ -23,7 +23,7 @@ LISTED_EVENTS = 200  # events shown per episode in lists of records; `record` sh
 
 
 def is_thread_episode(record: MemoryRecord) -> bool:
-    """Return whether the record is the episode of a thread, which refers to its events instead of holding them."""
+    """Return whether the record is the episode of a thread, whose payload refers to its events and has no timeline."""
     payload = record.payload
     return (
         record.type is MemoryType.EPISODIC
@@ -36,7 +36,7 @@ def is_thread_episode(record: MemoryRecord) -> bool:
 async def assemble_episodes(
     connection: AsyncConnection, caller: Caller, records: Collection[MemoryRecord], *, most: int
 ) -> dict[UUID, dict[str, Any]]:
-    """Return the payloads of the thread episodes among `records`, with timeline and tool graph.
+    """Return the payloads of the thread episodes among `records`, keyed by id, with timeline and tool graph.
 
     They are assembled from the first `most` members of each episode, without those that the caller may not read in
     full.

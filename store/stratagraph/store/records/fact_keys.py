@@ -1,4 +1,4 @@
-"""The computed keys of facts, and whether two validities can hold at the same time.
+"""The computed keys of facts, and whether two validities can apply at the same time.
 
 See docs/data-model.md, Facts. No I/O.
 """
@@ -17,7 +17,7 @@ from stratagraph.store.model.enums import Sensitivity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactKeys:
-    """The keys that identify a fact, its slot and its condition. `validity` is a tstzrange in text form."""
+    """The keyed hashes of a fact, its slot and its condition, and its validity as a tstzrange in text form."""
 
     fact: bytes
     slot: bytes
@@ -56,12 +56,12 @@ def slot_key(tenant: Tenant, subject: str, predicate: str) -> bytes:
 
 
 def slot_of(scope: int, sensitivity: Sensitivity, keys: FactKeys) -> Slot:
-    """Return the slot of a fact with these keys."""
+    """Return the slot of a fact with these keys, in a scope given by number and at a sensitivity."""
     return Slot(scope, int(sensitivity), keys.slot)
 
 
 def disjoint(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two validities can never hold at the same time.
+    """Return whether two validities exclude each other, so that they never apply at the same time.
 
     They are disjoint if a condition that both name has no value in common, or if one ends before the other starts.
     """

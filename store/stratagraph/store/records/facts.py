@@ -1,4 +1,4 @@
-"""Facts in their slots: lock a slot, read its facts, and find facts that cannot be active at the same time.
+"""Facts in their slots: locking a slot, reading its facts, and finding facts that cannot be active at the same time.
 
 See docs/data-model.md, Facts.
 """
@@ -93,7 +93,7 @@ async def make_single_valued(connection: AsyncConnection, tenant: Tenant, slot: 
 
 
 async def fetch_facts(connection: AsyncConnection, tenant: Tenant, slots: Sequence[Slot]) -> dict[Slot, list[Fact]]:
-    """Lock and return the active and contested facts of locked slots."""
+    """Lock and return the active and contested facts of locked slots. Slots without such facts are left out."""
     if not slots:
         return {}
     table = tables.record
@@ -140,7 +140,10 @@ async def fetch_facts(connection: AsyncConnection, tenant: Tenant, slots: Sequen
 
 
 def overlapping_facts(facts: Iterable[Fact]) -> tuple[UUID, UUID] | None:
-    """Return the ids of two active facts whose validities overlap, or None if a single-valued slot could hold all."""
+    """Return the ids of two active facts among `facts` whose validities overlap, or None if there are no such two.
+
+    With None, the slot of these facts can be made single-valued.
+    """
     active = [fact for fact in facts if fact.state is RecordState.ACTIVE]
     for one, other in combinations(active, 2):
         if not disjoint(one.validity, other.validity):
@@ -156,11 +159,11 @@ async def find_conflicting_fact(
     deactivating: Collection[UUID] = (),
     activating: Collection[UUID] = (),
 ) -> UUID | None:
-    """Return the id of an active fact that prevents the fact `id_` from being active, or None.
+    """Return the id of an active fact that prevents the fact `id_` from being active, or None if there is none.
 
-    Facts in `deactivating` count as inactive and facts in `activating` as active, whatever their state. A record that
-    is not a fact has no conflict. The slot is locked first and the check is made in Python, since the constraints of
-    the database cannot express that unequal conditions overlap.
+    Facts in `deactivating` count as inactive and facts in `activating` as active, whatever their state. Returns None
+    also for a record that is not a fact. Locks the slot and its facts; the check is made in Python, since the
+    constraints of the database cannot express that unequal conditions overlap.
     """
     rows = await fetch(connection, "lock_slot_of", tenant=tenant.id, id=id_)
     if not rows:

@@ -24,7 +24,7 @@ class ReferencedRecord:
 
 
 def handle_key(tenant: Tenant, memory_type: MemoryType, handle: str) -> bytes:
-    """Return the keyed hash by which a record is found by its handle, so that no plain column holds the name."""
+    """Return the keyed hash that is stored in place of a record's handle, so that no plain column has the name."""
     return keyed_hash(tenant.index_key, f"handle:{memory_type.label}", handle.encode())
 
 
@@ -33,7 +33,7 @@ async def find_references(
 ) -> dict[UUID | str, ReferencedRecord]:
     """Return the records with the given ids, and the newest episodic record of each ref, keyed by id or ref.
 
-    Only records that the caller may read in full are returned.
+    Those that do not exist or that the caller may not read in full are left out.
     """
     keys = {handle_key(caller.tenant, MemoryType.EPISODIC, ref): ref for ref in refs}
     if not ids and not keys:

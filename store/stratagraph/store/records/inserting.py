@@ -1,4 +1,4 @@
-"""Insert new records and relations, inside a transaction that already holds its locks."""
+"""Inserting new records and relations, in a transaction that has already taken the locks they need."""
 
 from __future__ import annotations
 
@@ -182,7 +182,10 @@ async def insert_relations(
     *,
     at: datetime,
 ) -> list[NewRelation]:
-    """Insert relations and return those that were new. An open relation that already exists is left unchanged."""
+    """Insert relations and return those inserted.
+
+    A relation is skipped if an open one with the same source, predicate and target exists, which stays unchanged.
+    """
     if not relations:
         return []
     predicates = await directory.predicates(tenant, {relation.predicate for relation in relations})

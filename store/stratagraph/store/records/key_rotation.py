@@ -64,7 +64,7 @@ class Rotated:
 
 
 class Rotation:
-    """Lists and rotates keys. Any number of services may run during a rotation."""
+    """Lists the data keys, rotates them, and exchanges the master key. Services may run during a rotation."""
 
     def __init__(self, database: Database, directory: Directory, clock: Clock) -> None:
         self._database = database
@@ -72,7 +72,7 @@ class Rotation:
         self._clock = clock
 
     async def tenants(self, name: str | None = None) -> list[Tenant]:
-        """Return all tenants, or the one with this name."""
+        """Return all tenants, ordered by name, or only the one with this name; empty if there is none."""
         async with self._database.background(Role.KEYS) as connection:
             statement = select(tables.tenant.c.name).order_by(tables.tenant.c.name)
             if name is not None:
@@ -82,7 +82,10 @@ class Rotation:
         return [tenant for tenant in found if tenant is not None]
 
     async def list_keys(self) -> list[KeyUse]:
-        """Return the use of every data key, by tenant and id. Reads all sealed rows."""
+        """Return each data key with the number of rows that it seals, ordered by tenant and number.
+
+        Reads all sealed rows.
+        """
         found = []
         for tenant in await self.tenants():
             async with self._database.background_snapshot(Role.KEYS) as connection:
@@ -105,7 +108,10 @@ class Rotation:
         return found
 
     async def count_rows_to_seal(self, tenant: Tenant) -> int | None:
-        """Return the number of rows that a rotation of this tenant would seal; None if it needs no key."""
+        """Return the number of rows that a rotation of this tenant would seal.
+
+        Returns None if the tenant has neither a data key nor a record to seal, so that there is nothing to rotate.
+        """
         async with self._database.background_snapshot(Role.KEYS) as connection:
             keys = await self._keys(connection, tenant)
             counts = await fetch(connection, "count_sealed", tenant=tenant.id)
@@ -123,7 +129,7 @@ class Rotation:
 
         If the tenant has several keys already, an earlier rotation was interrupted and this one continues it. Plain
         records at or above the sealing level, written before it was set, are sealed too. Calls `advance` with the
-        number of rows of each batch. Raises StoreUnavailable.
+        number of rows of each batch. Raises StoreUnavailable; a later call continues where this one stopped.
         """
         async with self._database.background(Role.KEYS) as connection:
             keys = await self._keys(connection, tenant)
@@ -143,7 +149,10 @@ class Rotation:
         return Rotated(tenant=tenant.name, key=newest, resealed=resealed, dropped=dropped, continued=continued)
 
     async def rewrap(self, advance: Advance) -> int:
-        """Rewrap with the current master key all data and index keys that another one wraps; return their number."""
+        """Wrap with the current master key all data and index keys that another one wraps; return their number.
+
+        Needs both master keys in the vault. Calls `advance` with 1 for each key. All or none are changed.
+        """
         vault, data, owners = self._directory.vault, tables.data_key, tables.tenant
         assert vault.master is not None  # the command requires a master key
         name, done = vault.master.name, 0

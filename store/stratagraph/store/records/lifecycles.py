@@ -16,7 +16,10 @@ from stratagraph.store.postgres.bulk import insert_rows
 async def insert_lifecycle_history(
     connection: AsyncConnection, tenant: Tenant, record: UUID, before: Salience, *, until: datetime
 ) -> None:
-    """Insert the lifecycle by which a locked record decayed until `until`, before a pin or a change replaces it."""
+    """Store in the history the lifecycle that a locked record had until `until`.
+
+    Call it before a pin, an unpin or a new lifecycle replaces `before`.
+    """
     decay = before.decay
     await insert_rows(
         connection,

@@ -1,4 +1,4 @@
-"""Lock the rows of records before they are updated, always in id order so that writers cannot deadlock."""
+"""Locking the rows of records before they are updated, always in id order so that writers cannot deadlock."""
 
 from __future__ import annotations
 

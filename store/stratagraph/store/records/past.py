@@ -50,7 +50,10 @@ class Version:
 
 
 class Past:
-    """A reader for one caller on one connection that reads each record at its own instant."""
+    """Reads records, relations and episodes as of past instants, for one caller on one connection.
+
+    Each record may be read at another instant.
+    """
 
     def __init__(self, connection: AsyncConnection, directory: Directory, caller: Caller) -> None:
         self.connection = connection
@@ -58,7 +61,11 @@ class Past:
         self.caller = caller
 
     async def records(self, moments: Collection[Moment]) -> dict[Moment, MemoryRecord]:
-        """Return the records that existed at their instant and that the caller may read in full, then and now."""
+        """Return the records that existed at their instant, keyed by moment.
+
+        Left out are those that the caller may not read in full both by their scope and sensitivity then and by those
+        now.
+        """
         if not moments:
             return {}
         rows = await fetch(self.connection, "fetch_records_at", **self.caller.parameters(), **_arrays(moments))
@@ -79,7 +86,10 @@ class Past:
         return await self._reader(at)._relations(rows)
 
     async def relations_of(self, moments: Collection[Moment], *, limit: int) -> dict[Moment, list[Relation]]:
-        """Return at most `limit` relations from or to each record as of its instant, heaviest first."""
+        """Return at most `limit` relations from or to each record as of its instant, heaviest first, keyed by moment.
+
+        Only relations to records that the caller may read in full are returned.
+        """
         if not moments:
             return {}
         rows = await fetch(
@@ -92,7 +102,10 @@ class Past:
         return found
 
     async def versions(self, id_: UUID, *, now: datetime, first: int, before: int | None) -> list[Version]:
-        """Return at most `first` readable versions of a record, newest first, with numbers below `before`."""
+        """Return at most `first` versions of a record with numbers below `before`, newest first; None: from the newest.
+
+        Versions that the caller may not read in full are left out.
+        """
         rows = await fetch(
             self.connection, "fetch_versions", **self.caller.parameters(), id=id_, first=first, before=before
         )
@@ -112,7 +125,7 @@ class Past:
     async def assemble_episodes(
         self, records: Iterable[tuple[MemoryRecord, datetime]], *, most: int
     ) -> dict[Moment, dict[str, Any]]:
-        """Return the payloads of thread episodes with timeline and tool graph, each as of its instant.
+        """Return the payloads of the thread episodes among `records`, keyed by moment, with timeline and tool graph.
 
         They are assembled from the first `most` members of each episode.
         """
@@ -142,7 +155,7 @@ class Past:
 
 
 class PastReader:
-    """The methods of `Reader` that retrieval uses, as of one past instant."""
+    """Reads records and relations as of one past instant, with the methods of `Reader` that retrieval uses."""
 
     def __init__(self, past: Past, at: datetime) -> None:
         self._past = past

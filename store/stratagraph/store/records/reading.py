@@ -20,7 +20,10 @@ from stratagraph.store.postgres.queries import fetch
 
 
 class Reader:
-    """A reader for one caller on one connection, with one instant at which salience is computed."""
+    """Reads records and relations for one caller on one connection.
+
+    `now` is the instant at which the salience of the records is computed.
+    """
 
     def __init__(self, connection: AsyncConnection, directory: Directory, caller: Caller, now: datetime) -> None:
         self.connection = connection
@@ -55,7 +58,10 @@ class Reader:
     async def page(
         self, *, types: Collection[MemoryType], scope: str | None, tag: str | None, first: int, before: UUID | None
     ) -> list[MemoryRecord]:
-        """Return at most `first` records with ids below `before`, newest first. An empty `types` means all types."""
+        """Return at most `first` records visible to the caller, newest first, with ids below `before` if it is given.
+
+        An empty `types` means all types; `scope` or `tag` None means any.
+        """
         rows = await fetch(
             self.connection,
             "list_records",

@@ -17,7 +17,10 @@ from stratagraph.store.postgres.queries import fetch, run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reevaluation:
-    """A queued re-evaluation of `record`, caused by `cause`. `error` is the kind of the last error, if any."""
+    """A queued re-evaluation of the record `record` because its source `cause` changed.
+
+    `attempts` counts the failed attempts; `error` is the class name of the last error, None if there was none.
+    """
 
     record: UUID
     cause: UUID
@@ -29,7 +32,10 @@ class Reevaluation:
 async def queue_dependents(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, known: Collection[UUID], at: datetime
 ) -> int:
-    """Queue all records derived directly from `ids`, excluding `known`; return the number of entries added."""
+    """Queue for re-evaluation all current records derived directly from `ids`, except `known`.
+
+    Returns the number of entries added; records that are queued already are skipped.
+    """
     rows = await fetch(
         connection,
         "enqueue_dependents",
@@ -45,23 +51,23 @@ async def queue_dependents(
 async def lock_due_reevaluations(
     connection: AsyncConnection, *, now: datetime, limit: int
 ) -> list[tuple[int, Reevaluation]]:
-    """Lock at most `limit` due entries, the oldest first, and return them as (tenant, entry).
+    """Lock at most `limit` entries of the queue that are due, the oldest first; return them as (tenant, entry).
 
-    Entries that another worker holds are skipped.
+    Entries that another transaction has locked are skipped.
     """
     rows = await fetch(connection, "lock_due_reevaluations", now=now, limit=limit)
     return [(row["tenant"], _entry(row)) for row in rows]
 
 
 async def delete_reevaluations(connection: AsyncConnection, tenant: Tenant, ids: Sequence[UUID]) -> None:
-    """Delete the entries of records that have been re-evaluated."""
+    """Delete the queue's entries of the records `ids`, which have been re-evaluated."""
     await run(connection, "delete_reevaluations", tenant=tenant.id, ids=list(ids))
 
 
 async def postpone_reevaluation(
     connection: AsyncConnection, tenant: Tenant, id_: UUID, *, error: str, next_try_at: datetime
 ) -> None:
-    """Record the error of a failed entry and set the time of its next attempt."""
+    """Store the error of a failed re-evaluation in its entry, and the instant of its next attempt."""
     await run(connection, "postpone_reevaluation", tenant=tenant.id, id=id_, error=error, next_try_at=next_try_at)
 
 

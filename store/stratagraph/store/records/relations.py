@@ -37,7 +37,10 @@ class OpenRelation:
 async def end_relations(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, at: datetime
 ) -> list[Change]:
-    """End the open relations among `ids`; return the changes to append to the feed."""
+    """Mark the relations `ids` as ended at `at`; return the changes to append to the feed.
+
+    Relations that have ended already or do not exist are skipped.
+    """
     if not ids:
         return []
     rows = await fetch(connection, "end_relations", tenant=tenant.id, ids=sorted(ids), at=at)

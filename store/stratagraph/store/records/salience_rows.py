@@ -36,7 +36,7 @@ def salience_row(tenant: Tenant, record: UUID, salience: Salience) -> dict[str, 
 
 
 async def write_salience(connection: AsyncConnection, tenant: Tenant, events: Sequence[tuple[UUID, Salience]]) -> None:
-    """Set the salience of records, replacing what an earlier event set."""
+    """Store the salience of records, each given as (id, salience), replacing their earlier one."""
     rows = [salience_row(tenant, record, salience) for record, salience in events]
     await insert_rows(
         connection,

@@ -35,6 +35,7 @@ class Support:
 
     @property
     def valid(self) -> frozenset[UUID | str]:
+        """The sources that are not invalid."""
         return self.sources - self.invalid
 
     def next_state(self, state: RecordState, *, is_supported: bool) -> RecordState:
@@ -52,9 +53,9 @@ class Support:
 async def fetch_downstream(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, limit: int = MAX_DOWNSTREAM
 ) -> dict[UUID, frozenset[UUID]]:
-    """Fetch the current records derived from `ids`, directly or through others, following at most `limit` edges.
+    """Return the current records derived from `ids`, directly or through others, found over at most `limit` relations.
 
-    Each id is mapped to the records on the way from `ids` from which it was derived directly.
+    Keyed by id; the value has the direct sources of the record that are in `ids` or were themselves derived from them.
     """
     if not ids:
         return {}
@@ -72,7 +73,7 @@ async def fetch_downstream(
 async def direct_dependents(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, known: Collection[UUID], limit: int
 ) -> list[UUID]:
-    """Return the ids of at most `limit` current records derived directly from `ids`, in order, excluding `known`."""
+    """Return the ids of at most `limit` current records derived directly from `ids`, in id order, without `known`."""
     if not ids:
         return []
     rows = await fetch(
@@ -94,7 +95,7 @@ async def fetch_support(
     *,
     without: Collection[UUID] = (),
 ) -> dict[UUID, Support]:
-    """Return the support of each record, treating the ids in `without` as invalid.
+    """Return the support of each record, keyed by id; the ids in `without` count as invalid sources.
 
     The records must not be redacted. Runs three statements, whatever the number of records.
     """

@@ -55,7 +55,7 @@ def derivation_key(tenant: Tenant, memory_type: MemoryType, scope: int, key: byt
 
 
 async def prepare_tombstones(connection: AsyncConnection, tenant: Tenant, ids: Sequence[UUID]) -> list[NewTombstone]:
-    """Read the fields of tombstones from records that still exist."""
+    """Return the fields of the tombstones of `ids`, read before these records are deleted; missing ids are skipped."""
     rows = await fetch(connection, "fetch_tombstone_fields", tenants=[tenant.id] * len(ids), ids=list(ids))
     return [
         NewTombstone(
@@ -125,7 +125,7 @@ class Tombstone:
 
 
 async def find_tombstones(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> dict[UUID, Tombstone]:
-    """Return the tombstones of `ids`, keyed by id."""
+    """Return the tombstones of `ids`, keyed by id; records without one are left out."""
     rows = await fetch(connection, "find_tombstones", tenant=tenant.id, ids=list(ids))
     return {
         row["id"]: Tombstone(

@@ -23,9 +23,10 @@ RECENT_WINDOW = 400  # newest records read, including those that are then filter
 async def search_recent(
     connection: AsyncConnection, *, types: Collection[MemoryType], now: datetime, limit: int
 ) -> list[UUID]:
-    """Return current records that the caller may read in full and that are valid now, newest first.
+    """Return the ids of at most `limit` of the newest current records that the caller may read in full, newest first.
 
-    They are searched among the last RECENT_WINDOW records. The caller's trust is that of the connection.
+    A fact is returned only if its validity includes `now`. Only the last RECENT_WINDOW records are read, so older ones
+    are never found. The caller is the one for whom the transaction of `connection` was opened.
     """
     rows = await fetch(
         connection,
@@ -41,9 +42,10 @@ async def search_recent(
 async def search_recent_at(
     connection: AsyncConnection, caller: Caller, *, types: Collection[MemoryType], at: datetime, limit: int
 ) -> list[UUID]:
-    """Return records that were current at `at`, newest first, searched among the last RECENT_WINDOW that existed then.
+    """Return the ids of at most `limit` of the newest records that were current at `at`, newest first.
 
-    The caller must be able to read them in full then and now.
+    Only the last RECENT_WINDOW records that existed then are read. Records that the caller could not read in full then,
+    or may not now, are left out.
     """
     rows = await fetch(
         connection,

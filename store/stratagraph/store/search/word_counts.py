@@ -26,14 +26,14 @@ CONSUMER = "words"  # the first migration creates its cursor, so no record is ol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """How many new records were counted, and how many set aside."""
+    """The numbers of records that one call counted and set aside."""
 
     records: int
     set_aside: int
 
 
 class WordCounter:
-    """Counts the terms of new records. One worker at a time holds the lease of the consumer."""
+    """Counts, per tenant and scope, the documents and those with each term. One worker at a time has the lease."""
 
     def __init__(self, database: Database, *, owner: str) -> None:
         self._database = database
@@ -41,9 +41,10 @@ class WordCounter:
         self._owner = owner
 
     async def count_new(self, now: datetime) -> Counted:
-        """Count all new records of the log. Counts nothing if another worker holds the lease.
+        """Add the records that are new in the change log to the statistics of word search.
 
-        A record that cannot be counted is set aside, and tried again in a later call.
+        Counts nothing if another worker has the lease. A record that cannot be counted is set aside and tried again in
+        a later call.
         """
         await self._feed.take_snapshot()
         lease: Lease | None = await self._feed.lease(self._owner)

@@ -64,9 +64,10 @@ async def search_words(
     limit: int,
     history: bool = False,
 ) -> list[tuple[UUID, float]]:
-    """Return the best `limit` records by BM25 with their scores, best first.
+    """Return the ids and BM25 scores of the best `limit` records for the words of `text`, best first.
 
-    Runs two statements, whatever the size of the store. With `history`, superseded and retracted records are included.
+    Only records that the caller may read in full are searched. Runs two statements, whatever the size of the store.
+    With `history`, superseded and retracted records are included.
     """
     parameters = await _search_parameters(connection, caller, text, types, limit)
     if parameters is None:
@@ -84,7 +85,10 @@ async def search_all_words(
     now: datetime,
     limit: int,
 ) -> list[UUID]:
-    """Return the best `limit` records that have all words of `text`, best first; every word has the same weight."""
+    """Return the ids of the best `limit` records that have all words of `text`, best first.
+
+    Every word has the same weight. Only records that the caller may read in full are searched.
+    """
     terms = query_terms(caller.tenant.index_key, text)
     rows = await fetch(
         connection,
@@ -110,10 +114,10 @@ async def search_words_at(
     at: datetime,
     limit: int,
 ) -> list[tuple[UUID, float]]:
-    """Return the best `limit` records by BM25 as of `at` with their scores, best first.
+    """Return the ids and BM25 scores of the best `limit` records that were current at `at`, best first.
 
-    They were current then, and the caller can read them in full then and now. The frequencies of words are the present
-    ones, which changes the scores slightly and never the set of matches.
+    The caller must be able to read them in full then and now. The frequencies of words are the present ones, which
+    changes the scores slightly and never the set of matches.
     """
     parameters = await _search_parameters(connection, caller, text, types, limit)
     if parameters is None:

@@ -1,4 +1,4 @@
-"""Links between records and plans by their steps, as an engine answers them.
+"""Questions about the graph that an engine answers: the links of records, and the plans with given steps.
 
 Both engines implement the protocol `Explorer`. Paths, impact and shared records are computed from the links by the
 caller, in one place, so that the engines agree. Only records that the caller may read in full are returned here;
@@ -54,9 +54,10 @@ class Explorer(Protocol):
         ...
 
     async def plans(self, caller: Caller, ops: Sequence[str], *, most: int) -> list[UUID]:
-        """Return at most `most` current plans that may have steps of these ops in this order.
+        """Return the ids of at most `most` current plans that may have steps of these ops in this order.
 
-        Only plans that the caller may read in full are returned.
+        The caller of this method must check the order (`steps_in_order`). Only plans that `caller` may read in full are
+        returned.
         """
         ...
 
@@ -87,14 +88,17 @@ class SqlExplorer:
         return [Link(row["id"], row["near"], row["far"], row["weight"], row["outgoing"]) for row in rows]
 
     async def plans(self, caller: Caller, ops: Sequence[str], *, most: int) -> list[UUID]:
-        """Search plans by the words of the ops, which the text of a plan lists; the best by BM25."""
+        """Return the ids of at most `most` plans whose text has all words of `ops`, the best matches first.
+
+        The text of a plan lists the ops of its steps; their order is not checked.
+        """
         return await search_all_words(
             self._connection, caller, " ".join(ops), types=[MemoryType.PLAN_GRAPH], now=self._now, limit=most
         )
 
 
 async def degrees(connection: AsyncConnection, caller: Caller, ids: Collection[UUID]) -> dict[UUID, int]:
-    """Return the number of relations that the caller could follow from each of `ids`, counted up to DEGREE_CAP."""
+    """Return the number of relations that the caller could follow from each of `ids`, keyed by id, up to DEGREE_CAP."""
     if not ids:
         return {}
     rows = await fetch(connection, "count_degrees", **caller.parameters(), ids=list(ids), most=DEGREE_CAP)

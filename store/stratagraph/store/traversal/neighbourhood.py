@@ -24,7 +24,7 @@ WITNESSES = 5  # excluded edges kept per limit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The budgets of one search: records including the roots, edges, and levels."""
+    """The largest numbers of records (roots included), edges and levels (hops) that one search may find."""
 
     nodes: int
     edges: int
@@ -73,7 +73,7 @@ class Neighbourhood:
     hubs: list[UUID] = field(default_factory=list)
 
     def keep_out(self, edge: Edge, limit: str) -> None:
-        """Record that `limit` excluded `edge`."""
+        """Note that the limit of this name, `nodes` or `edges`, excluded `edge`."""
         self.reached.add(limit)
         witnesses = self.kept_out.setdefault(limit, [])
         if len(witnesses) < WITNESSES:
@@ -91,7 +91,7 @@ async def neighbourhood(
 ) -> Neighbourhood:
     """Expand `roots` in both directions, taking edges by weight, then by the score of the far record, then by id.
 
-    The search ends after the level in which a budget was used up, since every further edge would be excluded.
+    The search ends after the level in which a limit excluded an edge, since every further edge would be excluded too.
     """
     found = Neighbourhood(hops=dict.fromkeys(roots, 0))
     frontier = list(dict.fromkeys(roots))
@@ -138,7 +138,7 @@ async def _level(engine: GraphReader, caller: Caller, frontier: list[UUID], hist
 
 
 async def hubs_among(engine: GraphReader, caller: Caller, ids: Sequence[UUID]) -> set[UUID]:
-    """Return those of `ids` that are hubs in the present, as `engine` sees them."""
+    """Return the ids among `ids` that are hubs now, by the edges that `engine` returns: FAN_OUT or more."""
     return set(_hubs(await _level(engine, caller, list(ids), history=False)))
 
 

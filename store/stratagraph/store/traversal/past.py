@@ -15,7 +15,7 @@ from stratagraph.store.traversal.neighbourhood import Edge
 
 
 class PastGraphReader:
-    """The engine in Postgres as of an instant. Its far ends are those that the caller may read in full then and now."""
+    """Follows relations as of one past instant, in Postgres, to records the caller may read in full then and now."""
 
     name = "sql"
 

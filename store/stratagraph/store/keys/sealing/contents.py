@@ -24,17 +24,17 @@ _EMPTY: dict[str, None] = dict.fromkeys(FIELDS)
 
 
 def note_purpose(seq: int) -> str:
-    """Return the purpose of the blob of an audit note."""
+    """Return the purpose with which the blob of audit note `seq` of a record is sealed."""
     return f"note {seq}"
 
 
 def plain_columns(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content columns of a record that is stored in plain text."""
+    """Return the values of the content columns of a record that is stored in plain text: `sealed` is None."""
     return {**{name: values[name] for name in FIELDS}, "sealed": None}
 
 
 def sealed_columns(sealer: Sealer, id_: UUID, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content columns of a record that is stored sealed: all empty except `sealed`."""
+    """Return the values of the content columns of a record that is stored sealed: all None except `sealed`."""
     content = orjson.dumps({name: values[name] for name in FIELDS})
     return {**_EMPTY, "sealed": sealer.seal(id_, RECORD, content)}
 
@@ -47,9 +47,10 @@ def seal_rationale(sealer: Sealer, id_: UUID, seq: int, rationale: str) -> bytes
 async def open_contents(
     keyring: Keyring, rows: Sequence[Mapping[Any, Any]], *, key: str = "id"
 ) -> list[dict[str, Any] | None]:
-    """Return the opened content of each row, None for a row that is not sealed.
+    """Return the decrypted content of each row, in order; None for a row that is not sealed.
 
-    `key` names the column with the record's id. The caller has checked that the records may be read in full.
+    `key` names the column with the record's id. The calling code has checked that the records may be read in full.
+    Raises StratagraphError if a blob does not open, Misconfigured if the master key for it was not given.
     """
     blobs = [
         Sealed(id=row[key], purpose=RECORD, blob=bytes(row["sealed"])) for row in rows if row["sealed"] is not None
@@ -61,7 +62,7 @@ async def open_contents(
 
 
 async def seal_copies(connection: AsyncConnection, keyring: Keyring, ids: Collection[UUID]) -> None:
-    """Seal the history and audit notes of records that are newly sealed, and delete the source of their captures."""
+    """Seal the history and audit notes of the newly sealed records `ids`, and delete the source of their captures."""
     if not ids:
         return
     sealer = await keyring.sealer(connection)
@@ -82,9 +83,10 @@ async def reseal(
     *,
     limit: int | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Seal the matching rows of one table with `sealer`, at most `limit` of them, and return their keys.
+    """Seal the rows of one table that match `where`, at most `limit`, with `sealer`; return their keys without tenant.
 
-    Locks the rows in key order. Their version and row_version stay the same, because their content does.
+    Sealed rows are opened and sealed again, plain ones sealed for the first time. Locks the rows in key order. Their
+    version and row_version stay the same, because their content does.
     """
     keys = key_columns(table)
     fields = [table.c[name] for name in _fields(table)]

@@ -32,9 +32,9 @@ def seal(key: AESGCM, content: bytes, *, key_id: int, tenant: int, id_: UUID, pu
 
 
 def open_sealed(key: AESGCM, blob: bytes, *, tenant: int, id_: UUID, purpose: str) -> bytes:
-    """Return the content.
+    """Return the content of a blob that was sealed for this row and purpose, decrypted with `key`.
 
-    Raises StratagraphError if the blob was changed, or sealed for another row or with another key.
+    Raises StratagraphError if the blob was changed, or sealed for another row, purpose or key.
     """
     key_id = key_id_of(blob, id_=id_)
     start = _HEADER.size + NONCE_BYTES
@@ -58,7 +58,7 @@ def key_id_of(blob: bytes, *, id_: UUID) -> int:
 
 
 def key_mark(key_id: int) -> bytes:
-    """Return the four bytes that every blob sealed by this key has at KEY_ID_AT."""
+    """Return the four bytes by which all blobs sealed with this data key are found: they have them at KEY_ID_AT."""
     return key_id.to_bytes(4, "big")
 
 

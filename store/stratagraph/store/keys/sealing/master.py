@@ -28,7 +28,11 @@ _ASSOCIATED_DATA = b"stratagraph wrapped key 1"  # authenticated with each wrapp
 
 @runtime_checkable
 class MasterKey(Protocol):
-    """A key that wraps other keys. `name` identifies it without revealing it and is stored with each wrapped key."""
+    """A key that wraps other keys, as a hook's factory must return it.
+
+    `name` identifies the key without revealing it and is stored with each key that it wraps. `wrap` returns a key
+    encrypted, `unwrap` returns what `wrap` was given.
+    """
 
     @property
     def name(self) -> str: ...
@@ -39,7 +43,7 @@ class MasterKey(Protocol):
 
 
 class LocalMasterKey:
-    """A master key in the memory of this process."""
+    """A master key given as a value or a file, and kept in the memory of this process."""
 
     def __init__(self, key: bytes) -> None:
         self._key = AESGCM(key)
@@ -54,7 +58,7 @@ class LocalMasterKey:
         return nonce + self._key.encrypt(nonce, key, _ASSOCIATED_DATA)
 
     async def unwrap(self, wrapped: bytes) -> bytes:
-        """Return the key. Raises Misconfigured if another master key wrapped it."""
+        """Return the unwrapped key. Raises Misconfigured if another master key wrapped it."""
         try:
             return self._key.decrypt(wrapped[:_NONCE_BYTES], wrapped[_NONCE_BYTES:], _ASSOCIATED_DATA)
         except (InvalidTag, ValueError) as error:
@@ -64,10 +68,10 @@ class LocalMasterKey:
 
 
 class HookedMasterKey:
-    """A master key behind a hook.
+    """A master key that a hook supplies; this class calls it and translates its errors.
 
-    A StratagraphError of the hook passes through; any other exception becomes StoreUnavailable, without its message. An
-    unwrapped key of the wrong length raises Misconfigured.
+    A StratagraphError of the hook is raised unchanged; any other exception becomes StoreUnavailable, without its
+    message. An unwrapped key of the wrong length raises Misconfigured.
     """
 
     def __init__(self, hook: MasterKey) -> None:
@@ -107,14 +111,15 @@ class HookedMasterKey:
 
 
 def generate() -> str:
-    """Return a new master key as text, for STRATAGRAPH_MASTER_KEY or a file."""
+    """Return a new random master key in base64, for STRATAGRAPH_MASTER_KEY or a file."""
     return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
 
 
 def from_text(text: str, *, where: str) -> LocalMasterKey:
-    """Return the master key that the text holds, in base64.
+    """Return the master key that `text` spells in base64.
 
-    Raises Misconfigured for invalid text. The message names `where` it came from and does not repeat it.
+    Raises Misconfigured for any other text. `where` is where the text comes from, such as the name of a setting; the
+    message names that and does not repeat the text.
     """
     try:
         key = base64.b64decode(text.strip(), validate=True)
@@ -126,7 +131,10 @@ def from_text(text: str, *, where: str) -> LocalMasterKey:
 
 
 def from_file(path: Path, *, where: str) -> LocalMasterKey:
-    """Return the master key in a file. Raises Misconfigured if it cannot be read or holds no key."""
+    """Return the master key in a file, in base64. Raises Misconfigured if the file cannot be read or has another text.
+
+    `where` is where the path comes from, such as the name of a setting, for the message.
+    """
     try:
         text = path.read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as error:
@@ -136,7 +144,11 @@ def from_file(path: Path, *, where: str) -> LocalMasterKey:
 
 
 def from_hook(hook: str, *, where: str) -> HookedMasterKey:
-    """Import `module:factory` and call it. Raises Misconfigured if that fails or does not return a MasterKey."""
+    """Import the factory that `hook` names as `module:factory`, call it, and return the master key that it makes.
+
+    Raises Misconfigured if there is no such factory, it raises ValueError or TypeError, or it does not return a
+    `MasterKey`. `where` is where `hook` comes from, such as the name of a setting, for the message.
+    """
     module, _, factory = hook.partition(":")
     try:
         made = getattr(importlib.import_module(module), factory)()
@@ -153,7 +165,7 @@ def from_hook(hook: str, *, where: str) -> HookedMasterKey:
 
 
 def make_file(path: Path) -> None:
-    """Write a new master key to a file with mode 0600. An existing file is left unchanged."""
+    """Write a new master key to a file with mode 0600. An existing file is left unchanged, which is not an error."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # creates the file with mode 0600
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:

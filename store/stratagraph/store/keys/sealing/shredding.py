@@ -13,8 +13,8 @@ from stratagraph.store.postgres import tables
 async def shred(connection: AsyncConnection, directory: Directory, tenant: Tenant) -> int:
     """Delete the tenant's data keys and replace its index key; return the number of data keys deleted.
 
-    Run it in the transaction of the erasure, preferably as its first statement, because it waits for writers that hold
-    a key. It removes the keys from this process's cache. Call `directory.forget` again after the commit, because
+    Run it in the transaction of the erasure, preferably as its first statement, because it waits for writers that have
+    locked a key. It removes the keys from this process's cache. Call `directory.forget` again after the commit, because
     readers may have cached the old keys until then.
     """
     table = tables.data_key

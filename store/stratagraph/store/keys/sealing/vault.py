@@ -31,7 +31,7 @@ from stratagraph.store.postgres.queries import fetch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sealed:
-    """A sealed blob with the id and purpose that it was sealed for."""
+    """A sealed blob, and the id of the row and the purpose that it was sealed for."""
 
     id: UUID
     purpose: str
@@ -45,7 +45,10 @@ class _DataKey:
 
 
 class Sealer:
-    """Seals with the newest data key of a tenant, whose row the transaction holds until it ends."""
+    """Seals content with the newest data key of one tenant, for use within one transaction.
+
+    The key's row is locked until the transaction ends, so that no rotation deletes the key.
+    """
 
     def __init__(self, tenant: int, key_id: int, cipher: AESGCM) -> None:
         self.key_id = key_id
@@ -53,12 +56,12 @@ class Sealer:
         self._cipher = cipher
 
     def seal(self, id_: UUID, purpose: str, content: bytes) -> bytes:
-        """Return the content sealed for the row `id_` and the purpose."""
+        """Return the content sealed for the row `id_` and `purpose`; it opens for these only."""
         return seal(self._cipher, content, key_id=self.key_id, tenant=self._tenant, id_=id_, purpose=purpose)
 
 
 class Vault:
-    """The keys of one database, cached in one process.
+    """Gives out the keyrings of the tenants of one database, and wraps and unwraps keys with the master key.
 
     `seal_from` is the lowest sensitivity that is sealed; None seals nothing. While a master key is being exchanged,
     `previous` unwraps the keys that `master` does not wrap yet. Without a master key, nothing can be sealed, and
@@ -84,7 +87,7 @@ class Vault:
         return self.seal_from is not None and sensitivity >= self.seal_from
 
     def keyring(self, tenant: int) -> Keyring:
-        """Return the data keys of a tenant."""
+        """Return the keyring of the tenant with this number. Nothing is read from the database yet."""
         return self._keyrings.setdefault(tenant, Keyring(self, self._database, tenant))
 
     def forget(self, tenant: int) -> None:
@@ -94,7 +97,10 @@ class Vault:
             ring.forget()
 
     async def wrap(self, key: bytes) -> tuple[bytes, str]:
-        """Return the key wrapped by the master key, and that one's name. Raises Misconfigured without a master key."""
+        """Return the key wrapped by the master key, and the name of the master key.
+
+        Raises Misconfigured if there is no master key.
+        """
         if self.master is None:
             raise Misconfigured(
                 "A key must be encrypted, and no master key is set: make one with `stratagraph keys generate` and set"
@@ -103,7 +109,7 @@ class Vault:
         return await self.master.wrap(key), self.master.name
 
     async def unwrap(self, wrapped: bytes, wrapped_by: str | None) -> bytes:
-        """Return the unwrapped key. `wrapped_by` None means that it is stored unwrapped.
+        """Return the unwrapped key, given the name of the master key that wraps it; None means that none does.
 
         Raises Misconfigured if the master key of that name was not given.
         """
@@ -119,9 +125,10 @@ class Vault:
         return await master.unwrap(wrapped)
 
     async def check(self) -> None:
-        """Check the master key on one key of each name, then wrap the index keys that are still stored unwrapped.
+        """Check that the given master keys unwrap the stored keys, then wrap index keys that are still unwrapped.
 
-        Raises Misconfigured, before anything is written, if the master key is missing or is not the right one.
+        Tries one stored key per name of a master key. Raises Misconfigured, before anything is written, if a master key
+        is missing or is not the right one. Without a master key, nothing is wrapped.
         """
         async with self._database.autonomous() as connection:
             samples = await fetch(connection, "wrapped_samples")
@@ -144,7 +151,7 @@ class Vault:
 
 
 class Keyring:
-    """The data keys of one tenant, cached in one process."""
+    """Opens and seals content with the data keys of one tenant, which it caches in this process."""
 
     def __init__(self, vault: Vault, database: Database, tenant: int) -> None:
         self.tenant = tenant
@@ -186,9 +193,10 @@ class Keyring:
         return Sealer(self.tenant, key_id, key.cipher)
 
     async def open(self, sealed: Sequence[Sealed]) -> list[bytes]:
-        """Return the contents in the order given.
+        """Return the decrypted contents in the order given.
 
-        Raises StratagraphError if one does not open or its data key does not exist.
+        Raises StratagraphError if a blob does not open or its data key does not exist, Misconfigured if the master key
+        that wraps a data key was not given.
         """
         wanted = [key_id_of(item.blob, id_=item.id) for item in sealed]
         if not set(wanted) <= self._keys.keys():
@@ -206,7 +214,10 @@ class Keyring:
         return opened
 
     async def add_key(self, *, after: int = 0) -> None:
-        """Make the data key with the number `after` + 1. Does nothing if another process has made it."""
+        """Create the data key with the number `after` + 1; does nothing if it exists.
+
+        Raises Misconfigured if there is no master key.
+        """
         wrapped, name = await self._vault.wrap(secrets.token_bytes(KEY_BYTES))
         async with self._database.autonomous() as connection:
             await connection.execute(

@@ -30,13 +30,13 @@ Name = Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
 class Part(BaseModel):
-    """An object within a payload. Keys that its schema does not know are kept."""
+    """Base class of the objects within a payload. Keys that its schema does not know are kept."""
 
     model_config = ConfigDict(extra="allow", validate_by_name=True, validate_by_alias=True, frozen=True)
 
 
 class Payload(Part):
-    """The payload of one record type, which `kind` names."""
+    """Base class of the payloads; `kind` names the record type."""
 
     kind: str
 

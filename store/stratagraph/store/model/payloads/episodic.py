@@ -50,7 +50,10 @@ class EpisodicPayload(Payload):
 
     @model_validator(mode="after")
     def tool_calls_form_a_dag(self) -> Self:
-        """Check the dependencies between the calls of this record. Those on calls of other records are not checked."""
+        """Raise ValueError if the dependencies between the tool calls of this record form a cycle.
+
+        Dependencies on calls of other records are not checked.
+        """
         nodes = self.tool_graph or []
         ids = [node.id for node in nodes]
         if len(set(ids)) != len(ids):

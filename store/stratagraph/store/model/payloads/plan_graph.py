@@ -44,7 +44,7 @@ class PlanGraphPayload(Payload):
 
     @model_validator(mode="after")
     def edges_form_a_dag(self) -> Self:
-        """Check that node ids are distinct, that edges join known nodes, and that they form no cycle."""
+        """Raise ValueError unless node ids are distinct, edges join known nodes, and edges form no cycle."""
         ids = {node.id for node in self.nodes}
         if len(ids) != len(self.nodes):
             listed = [node.id for node in self.nodes]

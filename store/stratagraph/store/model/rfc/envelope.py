@@ -94,7 +94,7 @@ FormT = TypeVar("FormT", bound=Form)
 
 
 def read_form(form: type[FormT], document: Any) -> FormT:
-    """Parse a document. Raises InvalidInput, whose path names the first invalid field."""
+    """Return the document parsed as a form. Raises InvalidInput, whose path names the first invalid field."""
     if not isinstance(document, dict):
         raise InvalidInput(f"record: a record must be a JSON object, not {json_type(document)}", path=["record"])
     for name, value in document.items():
@@ -139,7 +139,7 @@ def envelope_of(record: MemoryRecord, audit: Iterable[AuditEntry]) -> dict[str, 
 
 
 def kept_of(salience: Salience) -> dict[str, Any]:
-    """Return the fields of `Kept`."""
+    """Return the fields of a record's salience that the RFC does not have, keyed as in `Kept`."""
     return without_nones(
         s=salience.s,
         t0=rfc3339(salience.t0),
@@ -187,7 +187,7 @@ def relations_of(record: MemoryRecord, relations: Iterable[Relation]) -> list[di
 
 
 def checked(decay: Decay, *, path: list[str]) -> Decay:
-    """Return the decay. Raises InvalidInput for a custom curve with an invalid exponent.
+    """Return the decay unchanged. Raises InvalidInput, naming `path`, for a custom curve with an invalid exponent.
 
     The curve's name is not checked here; `Salience.due_at` checks it when the record is written.
     """

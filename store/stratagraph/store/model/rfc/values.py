@@ -51,7 +51,7 @@ def word_of(kind: type[Any], **own: str) -> Callable[[Any], Any]:
 
 
 def label_of(member: NamedEnum | StrEnum, **own: str) -> str:
-    """Return the form's word for an enum member."""
+    """Return the form's word for an enum member: that in `own`, else the member's label."""
     label = member.label if isinstance(member, NamedEnum) else str(member)
     return own.get(label, label)
 
@@ -90,5 +90,5 @@ def tidy(seconds: float) -> float:
 
 
 def without_nones(**fields: Any) -> dict[str, Any]:
-    """Return the fields that are not None."""
+    """Return the given fields as a dict, without those that are None."""
     return {name: value for name, value in fields.items() if value is not None}

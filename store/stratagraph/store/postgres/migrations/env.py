@@ -1,4 +1,4 @@
-"""Alembic's entry: one connection, handed in by `stratagraph.store.postgres.schema`."""
+"""Alembic's entry point: runs the migrations on the connection that `upgrade` passes in the configuration."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""Migrations are plain SQL beside their Python; this runs one."""
+"""Running the SQL script of a migration, which lies beside its Python module."""
 
 from importlib.resources import files
 
@@ -6,9 +6,10 @@ from alembic import op
 
 
 def run_script(name: str, **words: str) -> None:
-    """Statement by statement: `;` ends one at the end of a line that an empty line follows.
+    """Execute the statements of the SQL file `name` in `versions/`, in the migration's transaction.
 
-    `{word}` stands for what `words` says, which must be quoted as SQL wants it.
+    A statement ends with `;` at the end of a line that an empty line follows. Each `{word}` in the file is replaced by
+    the argument of that name, which must already be quoted as SQL.
     """
     script = files("stratagraph.store.postgres").joinpath("migrations", "versions", name).read_text(encoding="utf-8")
     for word, meaning in words.items():

@@ -8,7 +8,10 @@ from sqlalchemy import Connection
 
 
 def upgrade(connection: Connection) -> None:
-    """To the newest revision, each migration in a transaction of its own."""
+    """Apply the missing migrations up to the newest revision, each in a transaction of its own.
+
+    Does nothing if the database has the newest revision.
+    """
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent))
     config.set_main_option("path_separator", "os")

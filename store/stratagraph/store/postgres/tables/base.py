@@ -51,7 +51,7 @@ class PgSnapshot(UserDefinedType[str]):
 
 
 def tenant_key() -> Column[int]:
-    """Return the column `tenant`, the first of a primary key."""
+    """Return a column `tenant` for the first place of a table's primary key."""
     return Column("tenant", BigInteger, primary_key=True, autoincrement=False)
 
 

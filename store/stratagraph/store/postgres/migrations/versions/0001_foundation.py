@@ -1,4 +1,4 @@
-"""The whole data model of design/decisions.md: tables, keys, constraints and indexes."""
+"""Create the tables, keys, constraints and indexes of the data model (docs/data-model.md)."""
 
 from stratagraph.store.postgres.migrations.scripts import run_script
 

@@ -1,4 +1,4 @@
-"""What revision, history, forgetting and sealing need beside the foundation."""
+"""Add the tables and columns for revision, history, forgetting and sealing."""
 
 from stratagraph.store.postgres.migrations.scripts import run_script
 

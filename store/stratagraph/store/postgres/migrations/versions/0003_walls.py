@@ -1,4 +1,4 @@
-"""The second wall of trust: roles, grants and row-level security, and what looks over them for a caller."""
+"""Create the roles, grants and row-level security, and the functions that read beyond it on behalf of a caller."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Artifacts have objects of their own, uploaders who may know of them, and a list of what is to be removed."""
+"""Add the objects of artifacts, their uploads, and the list of objects to remove from the object store."""
 
 from alembic import op
 

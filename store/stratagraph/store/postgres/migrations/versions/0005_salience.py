@@ -1,4 +1,4 @@
-"""Salience in SQL, what learning has read, and indexes by which forgetting finds its way."""
+"""Add salience as a SQL function, the mark of episodes that learning has read, and the indexes of forgetting."""
 
 from stratagraph.store.postgres.migrations.scripts import run_script
 

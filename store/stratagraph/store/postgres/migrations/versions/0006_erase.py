@@ -1,4 +1,4 @@
-"""Receipts of what was erased, and what the eraser needs to find and to take."""
+"""Add the receipts of erasures, and the indexes and privileges that an erasure needs."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Word search as of a past instant, by the indexes; the newest of now that hold now."""
+"""Add word search as of a past instant, by index, and recency search among records that are valid now."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""The feed's incarnation and workers; generations of one tenant; what the keeper of a mirror knows."""
+"""Add the incarnation and the workers of the feed, generations of one tenant, and the state of a mirror's leader."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Background jobs: their leases and schedules, and the rows that they set aside."""
+"""Add the leases and schedules of background jobs, and the rows that jobs set aside."""
 
 from alembic import op
 
