@@ -99,7 +99,9 @@ def test_data_survive_a_restart_with_the_browser_and_the_command_stops_it(
     assert "has stopped" in command.invoke(app, ["stop"]).stdout
     assert not psutil.pid_exists(second.pid)
     assert command.invoke(app, ["status"]).exit_code == 3
-    assert line_with_data(local.home) == LINES[-1], "the next start stays with the line, whatever Java is installed by then"
+    assert line_with_data(local.home) == LINES[-1], (
+        "the next start stays with the line, whatever Java is installed by then"
+    )
 
 
 def test_a_server_that_cannot_start_says_why_and_leaves_nothing_running(local: LocalNeo4j) -> None:

@@ -38,7 +38,7 @@ def classify(request: CaptureRequest, position: int, now: datetime) -> Draft:
     draft = _CLASSIFIERS[request.source_kind](request, position, occurred_at)
     if proposed is not None and proposed is not draft.type:
         raise InvalidInput(
-            f"proposedType: a capture of sourceKind {request.source_kind.value} makes a record of type"
+            f"proposedType: a capture of sourceKind {request.source_kind.name} makes a record of type"
             f" {draft.type.label}, not {proposed.label}. Leave proposedType out. For an ENTITY, COMPETENCE or"
             " PLAN_GRAPH,"
             " send sourceKind OBSERVATION with the payload of such a record as its content.",

@@ -64,8 +64,9 @@ class WordCounter:
             async with self._database.background(Role.FEED) as connection:
                 failed = await self._count(connection, new, now)
                 lease = await self._feed.advance(lease, page, connection=connection)
-                if lease is None:
+                if lease is None:  # another worker has it: this page is its own to count
                     await connection.rollback()
+                    break
             counted += len(new) - failed
             set_aside_ += failed
         return Counted(records=counted, set_aside=set_aside_)
