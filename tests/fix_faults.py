@@ -32,7 +32,7 @@ from stratagraph.store.mirror.generations import Generations
 from stratagraph.store.postgres.database import Database
 
 STARTS_WITHIN_S = 180.0  # on a busy machine
-DIES_WITHIN_S = 30.0
+ENDS_WITHIN_S = 30.0
 CAUGHT_UP_WITHIN_S = 300.0
 HEAP, PAGE_CACHE = "384m", "64m"
 PORTS = range(20_000, 32_000)  # below the kernel's range for clients, which could take the port of a killed part
@@ -52,7 +52,8 @@ class Part(Protocol):
     def close(self) -> None:
         """Stop it at the end of the test."""
 
-    def lives(self) -> bool: ...
+    def is_running(self) -> bool:
+        """Return whether its main process is running."""
 
 
 class OwnPostgres:
@@ -62,27 +63,27 @@ class OwnPostgres:
 
     def __init__(self, directory: Path) -> None:
         self._server = EmbeddedPostgres(directory)
-        self._held = ExitStack()
+        self._runs = ExitStack()
         self.url = ""
 
     def start(self) -> None:
         # The first `running` after a crash starts the server. All of them stay open; the last to close stops it.
-        self.url = self._held.enter_context(self._server.running())
+        self.url = self._runs.enter_context(self._server.running())
 
     def kill(self) -> None:
-        """Kill the postmaster first; otherwise it would shut the other processes down in order."""
+        """Kill the postmaster first; otherwise it would shut the other processes down in an orderly way."""
         postmaster = psutil.Process(int((self._server.data / "postmaster.pid").read_text().splitlines()[0]))
         processes = [postmaster, *postmaster.children(recursive=True)]
         for process in processes:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        _, alive = psutil.wait_procs(processes, timeout=DIES_WITHIN_S)
+        _, alive = psutil.wait_procs(processes, timeout=ENDS_WITHIN_S)
         assert not alive
 
     def close(self) -> None:
-        self._held.close()
+        self._runs.close()
 
-    def lives(self) -> bool:
+    def is_running(self) -> bool:
         return self._server.is_running()
 
 
@@ -134,13 +135,13 @@ class OwnNeo4j:
     def kill(self) -> None:
         assert self._process is not None
         self._process.kill()
-        self._process.wait(DIES_WITHIN_S)
+        self._process.wait(ENDS_WITHIN_S)
 
     def close(self) -> None:
         if self._process is not None:
             self.kill()  # its data are not needed after the test
 
-    def lives(self) -> bool:
+    def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
 
@@ -169,7 +170,7 @@ class OwnService:
             self._running.__exit__(None, None, None)
             self._running = None
 
-    def lives(self) -> bool:
+    def is_running(self) -> bool:
         return self._service is not None and self._service.process.poll() is None
 
 

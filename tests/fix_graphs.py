@@ -1,7 +1,7 @@
 """Random graphs, written to Postgres as captures write them, for tests of both engines.
 
-A `Graph` holds the rows that were written, so it is also the oracle: it computes the records that a walk may reach and,
-as the simplest possible engine, the edges at each record.
+A `Graph` holds the rows that were written, so it is also the oracle: it computes the records that a traversal may reach
+and, as the simplest possible engine, the edges at each record.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WEIGHTS = (0.0, 0.25, 0.5, 0.5, 0.5, 1.0, 1 / 3)
 
 
 @dataclass(slots=True)
-class Held:
+class StoredRecord:
     """A record as it is in Postgres."""
 
     scope: str
@@ -52,7 +52,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class StoredRelation:
     """A live relation as it is in Postgres."""
 
     source: UUID
@@ -65,27 +65,31 @@ class Graph:
     """A tenant's records and live relations as they are in Postgres. Also a GraphReader."""
 
     tenant: Tenant
-    records: dict[UUID, Held]
-    relations: dict[UUID, Link]
+    records: dict[UUID, StoredRecord]
+    relations: dict[UUID, StoredRelation]
     name: str = field(default="oracle", init=False)
 
     def visibility(self, trust: Trust, id_: UUID) -> Visibility:
         return self.records[id_].visibility(trust)
 
-    def in_full(self, trust: Trust) -> list[UUID]:
+    def fully_visible(self, trust: Trust) -> list[UUID]:
         return [id_ for id_ in self.records if self.visibility(trust, id_) is Visibility.FULL]
 
     def shows(self, trust: Trust, id_: UUID, *, history: bool = False) -> bool:
-        """Whether a walk may end at this record."""
-        held = self.records.get(id_)
-        return held is not None and (history or held.state in CURRENT) and held.visibility(trust) is not Visibility.NONE
+        """Return whether a traversal may return this record."""
+        stored = self.records.get(id_)
+        return (
+            stored is not None
+            and (history or stored.state in CURRENT)
+            and stored.visibility(trust) is not Visibility.NONE
+        )
 
     def degree(self, trust: Trust, id_: UUID) -> int:
-        """Count the edges at a record that a walk may follow."""
+        """Count the edges at a record that a traversal may follow."""
         return sum(
-            (link.source == id_ and self.shows(trust, link.target))
-            + (link.target == id_ and self.shows(trust, link.source))
-            for link in self.relations.values()
+            (relation.source == id_ and self.shows(trust, relation.target))
+            + (relation.target == id_ and self.shows(trust, relation.source))
+            for relation in self.relations.values()
         )
 
     def within(self, trust: Trust, roots: Collection[UUID], hops: int, *, history: bool = False) -> dict[UUID, int]:
@@ -95,8 +99,8 @@ class Graph:
         for hop in range(1, hops + 1):
             reached = {
                 far
-                for link in self.relations.values()
-                for near, far in ((link.source, link.target), (link.target, link.source))
+                for relation in self.relations.values()
+                for near, far in ((relation.source, relation.target), (relation.target, relation.source))
                 if near in frontier and far not in found and self.shows(trust, far, history=history)
             }
             found |= dict.fromkeys(reached, hop)
@@ -107,8 +111,16 @@ class Graph:
         """Return the edges at the frontier, as GraphReader defines; the acl holds no scope number."""
         edges = []
         for near in frontier:
-            outward = [(id_, link.target, link.weight) for id_, link in self.relations.items() if link.source == near]
-            inward = [(id_, link.source, link.weight) for id_, link in self.relations.items() if link.target == near]
+            outward = [
+                (id_, relation.target, relation.weight)
+                for id_, relation in self.relations.items()
+                if relation.source == near
+            ]
+            inward = [
+                (id_, relation.source, relation.weight)
+                for id_, relation in self.relations.items()
+                if relation.target == near
+            ]
             for direction in (outward, inward):
                 best = sorted(
                     (edge for edge in direction if self.shows(caller.trust, edge[1], history=history)),
@@ -121,14 +133,14 @@ class Graph:
         return edges
 
 
-def a_record(luck: random.Random, tenant: Tenant, *, word: str = "thing") -> NewRecord:
+def random_record(rng: random.Random, tenant: Tenant, *, word: str = "thing") -> NewRecord:
     """Make a record of random type, scope, sensitivity and state; its name begins with `word`."""
-    name = f"{word} {luck.randrange(10**6)}"
+    name = f"{word} {rng.randrange(10**6)}"
     return NewRecord(
         id=new_id(),
-        type=luck.choice(TYPES),
-        scope=luck.choice(SCOPES),
-        sensitivity=luck.choice(LEVELS),
+        type=rng.choice(TYPES),
+        scope=rng.choice(SCOPES),
+        sensitivity=rng.choice(LEVELS),
         confidence=1.0,
         tags=(),
         name=name,
@@ -139,48 +151,48 @@ def a_record(luck: random.Random, tenant: Tenant, *, word: str = "thing") -> New
         decay=Decay(),
         deletion_policy=DeletionPolicy.MANUAL_ONLY,
         terms=record_terms(tenant.index_key, name),
-        state=luck.choice(STATES),
+        state=rng.choice(STATES),
     )
 
 
-def everybodys(record: NewRecord) -> NewRecord:
+def readable_by_all(record: NewRecord) -> NewRecord:
     """Return the record as active, unscoped and public, so that every caller may read it in full."""
     return replace(record, scope="", sensitivity=Sensitivity.PUBLIC, state=RecordState.ACTIVE)
 
 
-def random_relations(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
+def random_relations(rng: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
     """Make relations with equal weights, self-loops, parallel predicates, and both directions between two records."""
     return distinct(
         [
             NewRelation(
-                source=luck.choice(ids),
-                target=luck.choice(ids),
-                predicate=luck.choice(PREDICATES),
-                weight=luck.choice(WEIGHTS),
+                source=rng.choice(ids),
+                target=rng.choice(ids),
+                predicate=rng.choice(PREDICATES),
+                weight=rng.choice(WEIGHTS),
             )
-            for _ in range(luck.randrange(0, 4 * len(ids)))
+            for _ in range(rng.randrange(0, 4 * len(ids)))
         ]
     )
 
 
-def sparse_relations(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
+def sparse_relations(rng: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
     """Make a long, thin graph, in which many records can be reached by one path only."""
     relations = []
     for number, id_ in enumerate(ids[1:], 1):
-        near = ids[max(0, number - luck.randrange(1, 4))]
-        for _ in range(luck.choice([1, 1, 1, 2])):
-            source, target = luck.sample([near, id_], 2)
+        near = ids[max(0, number - rng.randrange(1, 4))]
+        for _ in range(rng.choice([1, 1, 1, 2])):
+            source, target = rng.sample([near, id_], 2)
             relations.append(
-                NewRelation(source=source, target=target, predicate="uses", weight=luck.choice([0.5, 0.75, 1.0]))
+                NewRelation(source=source, target=target, predicate="uses", weight=rng.choice([0.5, 0.75, 1.0]))
             )
     return distinct(relations)
 
 
-def hub_relations(luck: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
+def hub_relations(rng: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
     """Connect the first record with each of the others in both directions, and these in a chain."""
     hub, *others = ids
     return [
-        NewRelation(source=source, target=target, predicate=predicate, weight=luck.choice(WEIGHTS))
+        NewRelation(source=source, target=target, predicate=predicate, weight=rng.choice(WEIGHTS))
         for number, other in enumerate(others)
         for source, target, predicate in (
             (hub, other, "uses"),
@@ -195,7 +207,7 @@ def distinct(relations: Sequence[NewRelation]) -> list[NewRelation]:
     return list({(found.source, found.predicate, found.target): found for found in relations}.values())
 
 
-async def a_tenant(memory: Memory, name: str) -> Tenant:
+async def create_tenant(memory: Memory, name: str) -> Tenant:
     tenant = await memory.directory.tenant(name, create=True)
     assert tenant is not None
     return tenant
@@ -210,17 +222,17 @@ async def write_graph(
         await append_changes(connection, tenant, changes + relation_changes(written))
     return Graph(
         tenant,
-        {record.id: Held(record.scope, record.sensitivity, record.state) for record in records},
-        {found.id: Link(found.source, found.target, found.weight) for found in written},
+        {record.id: StoredRecord(record.scope, record.sensitivity, record.state) for record in records},
+        {found.id: StoredRelation(found.source, found.target, found.weight) for found in written},
     )
 
 
 async def revoke(
     memory: Memory,
-    luck: random.Random,
+    rng: random.Random,
     tenant: Tenant,
-    records: dict[UUID, Held],
-    relations: dict[UUID, Link],
+    records: dict[UUID, StoredRecord],
+    relations: dict[UUID, StoredRelation],
     *,
     one_in: int,
     spare: bool = False,
@@ -229,15 +241,15 @@ async def revoke(
     or delete it (with `spare`, leave it instead); and end relations."""
     numbers = await memory.directory.scopes(tenant, SCOPES, create=True)
     async with memory.database.engine.begin() as connection:
-        for id_ in luck.sample(list(records), len(records) // one_in):
-            held, what = records[id_], luck.randrange(5 if spare else 4)
-            if what == 0:
-                held.sensitivity = luck.choice(list(Sensitivity))
-            elif what == 1:
-                held.scope = luck.choice(SCOPES)
-            elif what == 2:
-                held.state = luck.choice([RecordState.RETRACTED, RecordState.SUPERSEDED])
-            elif what == 3:
+        for id_ in rng.sample(list(records), len(records) // one_in):
+            stored, change = records[id_], rng.randrange(5 if spare else 4)
+            if change == 0:
+                stored.sensitivity = rng.choice(list(Sensitivity))
+            elif change == 1:
+                stored.scope = rng.choice(SCOPES)
+            elif change == 2:
+                stored.state = rng.choice([RecordState.RETRACTED, RecordState.SUPERSEDED])
+            elif change == 3:
                 await connection.execute(text("DELETE FROM record WHERE id = :id"), {"id": id_})
                 del records[id_]
                 continue
@@ -245,14 +257,14 @@ async def revoke(
                 text("UPDATE record SET sensitivity = :sensitivity, scope = :scope, state = :state WHERE id = :id"),
                 {
                     "id": id_,
-                    "sensitivity": int(held.sensitivity),
-                    "scope": numbers[held.scope],
-                    "state": int(held.state),
+                    "sensitivity": int(stored.sensitivity),
+                    "scope": numbers[stored.scope],
+                    "state": int(stored.state),
                 },
             )
-        for id_ in luck.sample(list(relations), len(relations) // 8):
+        for id_ in rng.sample(list(relations), len(relations) // 8):
             await connection.execute(text("UPDATE relation SET ended_at = now() WHERE id = :id"), {"id": id_})
             del relations[id_]
-    for id_, link in list(relations.items()):
-        if not records.keys() >= {link.source, link.target}:
+    for id_, relation in list(relations.items()):
+        if not records.keys() >= {relation.source, relation.target}:
             del relations[id_]

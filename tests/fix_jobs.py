@@ -1,4 +1,4 @@
-"""Background jobs in tests: run once by hand, at the test's own time, without a runner."""
+"""Background jobs in tests, run once when the test calls for them, at the test's own time, without a runner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stratagraph.store.artifacts.blobs import Blobs
 
 
 def resources_of(memory: Memory, *, artifacts: Artifacts | None = None) -> Resources:
-    """What the jobs of one server are built from; each call stands for another server."""
+    """Return what the jobs of one server need; each call makes another server."""
     return Resources(
         database=memory.database,
         directory=memory.directory,
@@ -42,7 +42,7 @@ class Server:
 
 
 def server_of(memory: Memory, *, artifacts: Artifacts | None = None) -> Server:
-    """Another server with all jobs."""
+    """Make a server with all jobs; each call makes another server."""
     return Server(memory, build_jobs(resources_of(memory, artifacts=artifacts)))
 
 

@@ -112,7 +112,7 @@ def directory(database: Database) -> Directory:
 
 
 @dataclass
-class HandClock:
+class ManualClock:
     """A clock that moves only by `forward`."""
 
     at: datetime = NOON
@@ -148,7 +148,7 @@ class Memory:
 
     database: Database
     directory: Directory
-    clock: HandClock
+    clock: ManualClock
     capture: Capture
     retrieve: Retrieve
     lookup: Lookup
@@ -177,7 +177,7 @@ class Memory:
 
 def memory_of(database: Database, directory: Directory) -> Memory:
     """Compose all services on a database."""
-    clock = HandClock()
+    clock = ManualClock()
     engines = Engines()
     return Memory(
         database=database,

@@ -1,4 +1,4 @@
-"""The fixture `house`: Postgres, Neo4j and a mirror worker in the test's process."""
+"""The fixture `mirrored`: a memory in Postgres, its mirror in Neo4j, and a mirror worker in the test's process."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ NODE = "MATCH (n:Mirrored {id: $id}) RETURN labels(n) AS labels, properties(n) A
 
 
 @dataclass
-class House:
-    """Postgres, Neo4j, and a mirror worker."""
+class MirroredMemory:
+    """A memory in Postgres, its mirror in Neo4j, and a worker that the test runs."""
 
     memory: Memory
     mirror: Mirror
@@ -58,6 +58,7 @@ class House:
         self.worker = self.another_worker()
 
     def another_worker(self, mirror: Mirror | None = None) -> SyncWorker:
+        """Make another worker; by default for the same mirror."""
         return SyncWorker(self.memory.database, self.memory.directory, mirror or self.mirror, self.config)
 
     async def sync(self) -> SyncResult:
@@ -78,12 +79,12 @@ class House:
         async with self.memory.database.engine.begin() as connection:
             await connection.execute(text(statement), parameters)
 
-    async def rewrite(self, id_: UUID, what: str, **parameters: Any) -> None:
-        """Change a record with SQL as a writer does: the row, then its row of the log, in one transaction."""
+    async def rewrite(self, id_: UUID, sql: str, **parameters: Any) -> None:
+        """Change a record with the SQL assignments `sql`, and append the change to the log, in one transaction."""
         tenant = await self.tenant()
         async with self.memory.database.engine.begin() as connection:
             version = await connection.execute(
-                text(f"UPDATE record SET {what}, row_version = row_version + 1 WHERE id = :id RETURNING row_version"),  # noqa: S608
+                text(f"UPDATE record SET {sql}, row_version = row_version + 1 WHERE id = :id RETURNING row_version"),  # noqa: S608
                 {"id": id_, **parameters},
             )
             change = Change(kind=Kind.RECORD, id=id_, version=version.scalar_one())
@@ -110,7 +111,7 @@ class House:
         assert len(rows) < 2
         return (set(rows[0]["labels"]), rows[0]["p"]) if rows else None
 
-    async def seen_node(self, id_: UUID) -> tuple[set[str], dict[str, Any]]:
+    async def existing_node(self, id_: UUID) -> tuple[set[str], dict[str, Any]]:
         found = await self.node(id_)
         assert found is not None
         return found
@@ -156,13 +157,14 @@ class House:
         return batch
 
     async def late_batches(self) -> list[MirrorBatch]:
+        """Return the batches that a worker would write now, to be written later by `write_late`."""
         generation = (await self.checkpoint()).generation
         return [await self.batch(kind, generation) for kind in Kind]
 
     async def write_late(
         self, batches: Sequence[MirrorBatch], generation: int, checkpoint: Checkpoint | None = None
     ) -> None:
-        """Write batches that were read long ago, as a worker does that lost its lease without noticing."""
+        """Write batches that were read earlier, as a worker does that has lost its lease and not noticed it."""
         for batch in batches:
             lock = CheckpointLock(keys=(checkpoint_key(0),), numbers=GenerationNumbers(whole=generation))
             await self.mirror.apply(batch, lock, checkpoint=checkpoint)
@@ -172,9 +174,9 @@ class House:
 
 
 @pytest.fixture
-async def house(memory: Memory, clean_neo4j: str) -> AsyncIterator[House]:
+async def mirrored(memory: Memory, clean_neo4j: str) -> AsyncIterator[MirroredMemory]:
     async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
-        yield House(memory, mirror)
+        yield MirroredMemory(memory, mirror)
 
 
 async def capture_every_kind(memory: Memory) -> dict[str, Captured]:

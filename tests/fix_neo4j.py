@@ -133,7 +133,7 @@ class BoltProxy:
     def stall(self) -> None:
         self._moving.clear()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._moving.set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -30,6 +30,7 @@ def rsa_key(name: str) -> rsa.RSAPrivateKey:
 
 
 def public_jwk(key: PrivateKey, **more: str) -> dict[str, Any]:
+    """Return the public part of a key as a JSON Web Key with the fields of `more`."""
     public: Any = key.public_key()
     if isinstance(key, rsa.RSAPrivateKey):
         jwk = RSAAlgorithm.to_jwk(public, as_dict=True)
@@ -41,19 +42,20 @@ def public_jwk(key: PrivateKey, **more: str) -> dict[str, Any]:
 
 
 def segment(value: Any) -> str:
+    """Return a value or bytes as a segment of a token, in unpadded base64url."""
     raw = value if isinstance(value, bytes) else json.dumps(value).encode()
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def signed_by_secret(claims: dict[str, Any], secret: bytes, **header: Any) -> str:
-    """Make an HS256 token signed with a public key, as an attacker would; PyJWT refuses to sign with one."""
+    """Make an HS256 token with a public key as the secret, as an attacker would; PyJWT refuses to make one."""
     signing_input = f"{segment({'alg': 'HS256', 'typ': 'JWT', **header})}.{segment(claims)}"
     return f"{signing_input}.{segment(hmac.digest(secret, signing_input.encode(), hashlib.sha256))}"
 
 
 @dataclass
 class Issuer:
-    """An issuer. `keys` are its published signing keys by name; `documents` counts the requests for each document."""
+    """An issuer. `keys` are its published signing keys by name; `documents` lists the paths that were requested."""
 
     keys: dict[str, PrivateKey] = field(default_factory=dict)
     extra: list[dict[str, Any]] = field(default_factory=list)
@@ -68,7 +70,7 @@ class Issuer:
         return f"http://127.0.0.1:{self.port}"
 
     def up(self) -> None:
-        """Start to answer, at the same address as before."""
+        """Start answering, at the same address as before."""
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -89,6 +91,7 @@ class Issuer:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
     def down(self) -> None:
+        """Stop answering."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -125,8 +128,8 @@ class Issuer:
 
 
 @contextmanager
-def issuing() -> Iterator[Issuer]:
-    """A running issuer with one RSA key named `rsa`."""
+def running_issuer() -> Iterator[Issuer]:
+    """Run an issuer with one RSA key named `rsa` during the block."""
     made = Issuer(keys={"rsa": rsa_key("first")})
     made.up()
     try:

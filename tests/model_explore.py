@@ -9,7 +9,16 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from fix_graphs import CURRENT, WEIGHTS, Held, Link, a_record, a_tenant, distinct, write_graph
+from fix_graphs import (
+    CURRENT,
+    WEIGHTS,
+    StoredRecord,
+    StoredRelation,
+    create_tenant,
+    distinct,
+    random_record,
+    write_graph,
+)
 from fix_memory import Memory, trust_of
 
 from stratagraph.memory.explore.answers import Expansion, Impact, Paths, Related
@@ -29,19 +38,19 @@ class Graph:
     """A tenant with a random graph, as it is in Postgres."""
 
     tenant: Tenant
-    records: dict[UUID, Held]
+    records: dict[UUID, StoredRecord]
     types: dict[UUID, MemoryType]
-    relations: dict[UUID, Link]
+    relations: dict[UUID, StoredRelation]
     predicates: dict[UUID, str]
 
     def full(self, trust: Trust, id_: UUID) -> bool:
-        held = self.records.get(id_)
-        return held is not None and held.visibility(trust) is Visibility.FULL
+        stored = self.records.get(id_)
+        return stored is not None and stored.visibility(trust) is Visibility.FULL
 
     def walkable(self, trust: Trust, id_: UUID) -> bool:
         return self.full(trust, id_) and self.records[id_].state in CURRENT
 
-    def around(self, trust: Trust, id_: UUID) -> Iterator[tuple[UUID, UUID, Link]]:
+    def around(self, trust: Trust, id_: UUID) -> Iterator[tuple[UUID, UUID, StoredRelation]]:
         """Yield the neighbours of a record that the caller may walk to, each with the relation."""
         for relation_id, relation in self.relations.items():
             for near, far in ((relation.source, relation.target), (relation.target, relation.source)):
@@ -102,19 +111,19 @@ class Graph:
         return len({relation for _, relation, _ in self.around(trust, id_)})
 
 
-async def write(memory: Memory, luck: random.Random, name: str) -> Graph:
+async def write(memory: Memory, rng: random.Random, name: str) -> Graph:
     """Write a graph with equal weights, self-loops, parallel predicates, and both directions between two records."""
-    tenant = await a_tenant(memory, name)
-    records = [replace(a_record(luck, tenant), sensitivity=luck.choice(LEVELS)) for _ in range(luck.randrange(4, 13))]
+    tenant = await create_tenant(memory, name)
+    records = [replace(random_record(rng, tenant), sensitivity=rng.choice(LEVELS)) for _ in range(rng.randrange(4, 13))]
     ids = [record.id for record in records]
     relations = [
         NewRelation(
-            source=luck.choice(ids),
-            target=luck.choice(ids),
-            predicate=luck.choice(PREDICATES),
-            weight=luck.choice(WEIGHTS),
+            source=rng.choice(ids),
+            target=rng.choice(ids),
+            predicate=rng.choice(PREDICATES),
+            weight=rng.choice(WEIGHTS),
         )
-        for _ in range(luck.randrange(len(ids), 3 * len(ids)))
+        for _ in range(rng.randrange(len(ids), 3 * len(ids)))
     ]
     relations = distinct(relations)
     written = await write_graph(memory, tenant, records, relations)
@@ -128,9 +137,9 @@ async def write(memory: Memory, luck: random.Random, name: str) -> Graph:
     )
 
 
-def a_caller(luck: random.Random, graph: Graph) -> Trust:
-    scopes = luck.choice([None, None, set(), {"project:a"}, {"project:a", "project:b"}, {"project:b", "nobody's"}])
-    ceiling = luck.choice([Sensitivity.LOW, *list(Sensitivity)])
+def random_caller(rng: random.Random, graph: Graph) -> Trust:
+    scopes = rng.choice([None, None, set(), {"project:a"}, {"project:a", "project:b"}, {"project:b", "nobody's"}])
+    ceiling = rng.choice([Sensitivity.LOW, *list(Sensitivity)])
     return trust_of(tenant=graph.tenant.name, ceiling=ceiling, scopes=scopes)
 
 
@@ -147,10 +156,10 @@ def check_paths(
         assert ids in allowed
         weight = 1.0
         for (near, far), relation in zip(pairwise(ids), path.relations, strict=True):
-            held = graph.relations[relation.id]
-            assert {near, far} == {held.source, held.target}
-            assert relation.weight == held.weight
-            assert cut or held.weight == graph.weights(trust, near)[far]
+            stored = graph.relations[relation.id]
+            assert {near, far} == {stored.source, stored.target}
+            assert relation.weight == stored.weight
+            assert cut or stored.weight == graph.weights(trust, near)[far]
             weight *= relation.weight
         assert round(weight, DIGITS) == round(path.weight, DIGITS)
         assert all(str(record.name) in path.sentence for record in path.nodes)
@@ -184,14 +193,14 @@ def check_expansion(graph: Graph, trust: Trust, found: Expansion, loaded: Collec
     shown = {one.record.id for one in found.neighbours}
     assert shown <= {far for far, _, _ in graph.around(trust, root)} - {*loaded}
     for relation in found.relations:
-        held = graph.relations[relation.id]
-        assert root in (held.source, held.target)
-        assert shown & {held.source, held.target}
+        stored = graph.relations[relation.id]
+        assert root in (stored.source, stored.target)
+        assert shown & {stored.source, stored.target}
     for relation in found.between:
-        held = graph.relations[relation.id]
-        assert root not in (held.source, held.target)
-        assert {held.source, held.target} <= shown | {*loaded}
-        assert all(graph.walkable(trust, end) for end in (held.source, held.target))
+        stored = graph.relations[relation.id]
+        assert root not in (stored.source, stored.target)
+        assert {stored.source, stored.target} <= shown | {*loaded}
+        assert all(graph.walkable(trust, end) for end in (stored.source, stored.target))
     for one in found.neighbours:
         assert one.degree == graph.degree(trust, one.record.id)
         back = found.relations if graph.walkable(trust, root) else ()

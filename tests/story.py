@@ -69,7 +69,7 @@ COMMITS = (  # author, message, files, issues
 )
 
 
-async def tell(memory: Memory) -> dict[str, UUID]:
+async def capture_story(memory: Memory) -> dict[str, UUID]:
     """Capture the story as the memory's default caller; return the ids of its main records by name."""
     kept: dict[str, UUID] = {}
     await _introduce(memory, kept)
@@ -260,7 +260,7 @@ async def _revise(memory: Memory, kept: dict[str, UUID]) -> None:
     kept["lone"] = (await memory.remember(SourceKind.EVENT, lone, scope=SCOPE)).primary.id
 
 
-async def bring_in_step(memory: Memory, bolt: str) -> None:
+async def sync_mirror(memory: Memory, bolt: str) -> None:
     """Let a worker mirror all records into the Neo4j at `bolt`."""
     async with Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
         worker = SyncWorker(memory.database, memory.directory, mirror, SyncConfig())

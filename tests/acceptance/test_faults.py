@@ -1,4 +1,4 @@
-"""Mirror workers, API, Neo4j and Postgres are killed during writes: both stores keep each acknowledged write, once.
+"""Mirror workers, API, Neo4j and Postgres are killed during writes; both stores keep each acknowledged write once.
 
 `make test` kills each part once. `make soak` runs 100 rounds at random; `--hypothesis-seed=N`, with the seed that a run
 prints, kills the same parts in the same order again.
@@ -38,25 +38,25 @@ CAPTURE = f"""mutation($input: CaptureMemoriesInput!) {{ captureMemories(input: 
 REVISE = f"""mutation($input: %sInput!) {{ %s(input: $input) {{ __typename
   ... on RevisionSuccess {{ record {{ {SHOWN} }} records {{ {SHOWN} }} edges {{ {EDGE} }} replayed }}
   ... on MemoryError {{ code message }} }} }}"""
-ACTIVE, SUPERSEDED, RETRACTED = 1, 3, 4  # as Postgres keeps them
+ACTIVE, SUPERSEDED, RETRACTED = 1, 3, 4  # as stored in Postgres
 Item = tuple[str, dict[str, Any], str | None]  # source kind, content, proposed type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How hard a run is on the installation."""
+    """The number of kills in a run, their severity, and the load."""
 
     rounds: int
     checked_every: int  # rounds between two comparisons of everything
     writers: int
-    pace_s: float  # pause of a writer between two writes; leaves the other processes their share of a small machine
-    away_s: float  # the longest time that a killed part stays down
+    pause_s: float  # pause of a writer between two writes, in which the other processes get processor time
+    max_down_s: float  # the longest time that a killed part stays down
     alone: bool  # kill one part a round; otherwise at times two at once
     catch_up: bool  # wait for the mirror after each round, not only before a comparison
 
 
 SHORT = Plan(
-    rounds=len(KINDS), checked_every=len(KINDS), writers=2, pace_s=0.25, away_s=0.5, alone=True, catch_up=False
+    rounds=len(KINDS), checked_every=len(KINDS), writers=2, pause_s=0.25, max_down_s=0.5, alone=True, catch_up=False
 )
 
 
@@ -69,7 +69,9 @@ class Ledger:
     edges: dict[str, tuple[str, str]] = field(default_factory=dict)
     primaries: dict[str, str] = field(default_factory=dict)  # by idempotency key
     removed: set[str] = field(default_factory=set)
-    doubted: set[str] = field(default_factory=set)  # records with a change that was sent and given up
+    uncertain: set[str] = field(
+        default_factory=set
+    )  # records with a change that was given up, so that it may or may not be applied
     given_up: set[str] = field(default_factory=set)  # idempotency keys
     lost_answers: int = 0
     replays: int = 0
@@ -85,13 +87,13 @@ class Ledger:
 class Writer:
     """Captures and revises over HTTP. Sends a write without an answer again under the same key, or gives it up."""
 
-    def __init__(self, number: int, client: Client, ledger: Ledger, luck: random.Random, *, pace_s: float) -> None:
+    def __init__(self, number: int, client: Client, ledger: Ledger, rng: random.Random, *, pause_s: float) -> None:
         self.acknowledged = 0
         self._number = number
-        self._pace_s = pace_s
+        self._pause_s = pause_s
         self._client = client
         self._ledger = ledger
-        self._luck = luck
+        self._luck = rng
         self._keys = 0
         self._facts: list[str] = []  # active records that only this writer changes
 
@@ -102,11 +104,11 @@ class Writer:
                 await revise()
             else:
                 await self._capture()
-            await asyncio.sleep(self._pace_s)
+            await asyncio.sleep(self._pause_s)
 
     async def _ask(self, document: str, name: str, key: str, given: dict[str, Any]) -> dict[str, Any] | None:
         """Return the answer; None where the write was given up."""
-        patience = self._luck.choice([0, 1_000, 1_000, 1_000])
+        attempts_left = self._luck.choice([0, 1_000, 1_000, 1_000])
         while True:
             found: dict[str, Any] | None = None
             try:
@@ -123,10 +125,10 @@ class Writer:
                 self.acknowledged += 1
                 return found
             self._ledger.lost_answers += 1
-            if patience == 0:
+            if attempts_left == 0:
                 self._ledger.given_up.add(key)
                 return None
-            patience -= 1
+            attempts_left -= 1
             await asyncio.sleep(RETRY_S)
 
     def _key(self) -> str:
@@ -139,7 +141,7 @@ class Writer:
         keys: list[str] = []
         for kind, content, proposed in [
             self._fact(),
-            *(one for some in self._luck.sample(self._others(), 3) for one in some),
+            *(one for some in self._luck.sample(self._other_items(), 3) for one in some),
         ]:
             key = self._key()
             item: dict[str, Any] = {"source": "test", "sourceKind": kind, "content": content, "idempotencyKey": key}
@@ -159,13 +161,13 @@ class Writer:
         self._facts.append(fact)
 
     def _fact(self) -> Item:
-        return "OBSERVATION", self._said(), None
+        return "OBSERVATION", self._fact_content(), None
 
-    def _said(self) -> dict[str, Any]:
+    def _fact_content(self) -> dict[str, Any]:
         self._keys += 1
         return {"subject": f"Writer {self._number}", "predicate": "knows", "object": f"thing {self._keys}"}
 
-    def _others(self) -> list[list[Item]]:
+    def _other_items(self) -> list[list[Item]]:
         """Items of every kind, in threads and about entities that all writers share."""
         number = self._luck.randrange(1_000_000)
         thread, person, own = f"thread {number % 5}", f"Person {number % 7}", f"thread of {self._number}"
@@ -196,7 +198,7 @@ class Writer:
 
     async def _supersede(self) -> None:
         (old,) = self._take(1)
-        payload = {**self._said(), "validity": {"mode": "global"}}
+        payload = {**self._fact_content(), "validity": {"mode": "global"}}
         found = await self._revise("supersede", [old], recordId=old, payload=payload, evidence=EVIDENCE)
         if found is not None:
             self._ledger.states |= {old: SUPERSEDED, found["record"]["id"]: ACTIVE}
@@ -231,7 +233,7 @@ class Writer:
             REVISE % (kind, name), name, key, {"rationale": "because", "idempotencyKey": key, **given}
         )
         if found is None:
-            self._ledger.doubted.update(records)
+            self._ledger.uncertain.update(records)
             return None
         self._ledger.remember(found, found["record"], *found["records"])
         return found
@@ -266,39 +268,39 @@ class Times:
 
 
 async def kill_round(
-    victims: Sequence[Part], parts: Parts, writers: Sequence[Writer], luck: random.Random, *, away_s: float
+    targets: Sequence[Part], parts: Parts, writers: Sequence[Writer], rng: random.Random, *, max_down_s: float
 ) -> tuple[float, str]:
-    """Wait for a few more writes, kill the victims, and start them again after at most `away_s`.
+    """Wait for a few more writes, kill the parts in `targets`, and start them again after at most `max_down_s`.
 
     Return the time of the kill (`time.monotonic()`) and the kinds of the killed parts.
     """
-    goal = sum(writer.acknowledged for writer in writers) + luck.randrange(1, 12)
+    goal = sum(writer.acknowledged for writer in writers) + rng.randrange(1, 12)
 
     async def written() -> bool:
         return sum(writer.acknowledged for writer in writers) >= goal
 
     await until(written, within_s=60)
     began = time.monotonic()
-    await asyncio.gather(*(asyncio.to_thread(part.kill) for part in victims))
-    assert [part.name for part in parts.all if part not in victims and not part.lives()] == []
-    await asyncio.sleep(luck.uniform(0, away_s))
-    for part in (part for part in parts.all if part in victims):  # the databases first
+    await asyncio.gather(*(asyncio.to_thread(part.kill) for part in targets))
+    assert [part.name for part in parts.all if part not in targets and not part.is_running()] == []
+    await asyncio.sleep(rng.uniform(0, max_down_s))
+    for part in (part for part in parts.all if part in targets):  # the databases first
         await asyncio.to_thread(part.start)
-    return began, " + ".join(sorted({part.name.split()[0] for part in victims}))
+    return began, " + ".join(sorted({part.name.split()[0] for part in targets}))
 
 
-def chosen(parts: Parts, kind: str, luck: random.Random, *, alone: bool) -> list[Part]:
-    """Return the parts that a round kills: one; if not `alone`, at times both workers or one of another kind too."""
+def choose_targets(parts: Parts, kind: str, rng: random.Random, *, alone: bool) -> list[Part]:
+    """Return the parts that a round kills: one; if not `alone`, at times both workers or a second kind as well."""
     kinds: dict[str, list[Part]] = {"api": [parts.api], "neo4j": [parts.neo4j], "postgres": [parts.postgres]}
-    kinds["worker"] = luck.sample(parts.workers, 2 if not alone and luck.random() < 0.3 else 1)
-    victims = kinds.pop(kind)
-    if not alone and luck.random() < 0.2:
-        victims = [*victims, *luck.choice(list(kinds.values()))]
-    return victims
+    kinds["worker"] = rng.sample(parts.workers, 2 if not alone and rng.random() < 0.3 else 1)
+    targets = kinds.pop(kind)
+    if not alone and rng.random() < 0.2:
+        targets = [*targets, *rng.choice(list(kinds.values()))]
+    return targets
 
 
 async def check(parts: Parts, ledger: Ledger) -> dict[str, Any]:
-    """Check that no acknowledged write is missing or doubled, and that the mirror equals Postgres."""
+    """Check that no acknowledged write is missing or duplicated, and that the mirror equals Postgres."""
     await parts.caught_up()
     status, out, err = await run_command("sync", "verify", "--deep", "--json", env=parts.environment)
     assert status == 0, (out, err)
@@ -313,11 +315,11 @@ async def check(parts: Parts, ledger: Ledger) -> dict[str, Any]:
     tombstones = {row[0] for row in await parts.rows("SELECT id::text FROM tombstone")}
     assert ledger.removed <= tombstones
     assert ledger.removed.isdisjoint(found)
-    deleted = ledger.removed | (ledger.doubted & tombstones)
+    deleted = ledger.removed | (ledger.uncertain & tombstones)
     kept = ledger.versions.keys() - deleted
     assert sorted(kept - found.keys()) == []
     assert [id_ for id_ in kept if found[id_][0] < ledger.versions[id_]] == []
-    wanted = {id_: state for id_, state in ledger.states.items() if id_ not in deleted | ledger.doubted}
+    wanted = {id_: state for id_, state in ledger.states.items() if id_ not in deleted | ledger.uncertain}
     assert {id_: found[id_][1] for id_ in wanted} == wanted
     relations = {row[0] for row in await parts.rows("SELECT id::text FROM relation")}
     assert [id_ for id_, ends in ledger.edges.items() if id_ not in relations and deleted.isdisjoint(ends)] == []
@@ -335,21 +337,29 @@ async def check(parts: Parts, ledger: Ledger) -> dict[str, Any]:
         for tag in tags:
             tagged[tag].add(id_)
     assert {key: ids for key, ids in tagged.items() if len(ids) > 1} == {}
-    made_twice = {
+    captured_twice = {
         key: ids for key, ids in tagged.items() if key not in ledger.given_up and ledger.primaries[key] not in ids
     }
-    assert made_twice == {}
+    assert captured_twice == {}
     return verified
 
 
-async def test_killing_each_part_once_loses_and_doubles_nothing(parts: Parts, request: pytest.FixtureRequest) -> None:
+async def test_killing_each_part_once_loses_and_duplicates_no_write(
+    parts: Parts, request: pytest.FixtureRequest
+) -> None:
     await kill_and_compare(parts, SHORT, seed_of(request))
 
 
 @pytest.mark.soak
-async def test_random_kills_lose_and_double_nothing(parts: Parts, request: pytest.FixtureRequest) -> None:
+async def test_random_kills_lose_and_duplicate_no_write(parts: Parts, request: pytest.FixtureRequest) -> None:
     plan = Plan(
-        rounds=settings().max_examples, checked_every=10, writers=4, pace_s=0.1, away_s=3.0, alone=False, catch_up=True
+        rounds=settings().max_examples,
+        checked_every=10,
+        writers=4,
+        pause_s=0.1,
+        max_down_s=3.0,
+        alone=False,
+        catch_up=True,
     )
     await kill_and_compare(parts, plan, seed_of(request))
 
@@ -361,23 +371,23 @@ def seed_of(request: pytest.FixtureRequest) -> int:
 async def kill_and_compare(parts: Parts, plan: Plan, seed: int) -> None:
     """Run the rounds of `plan` during writes, and compare Postgres, the mirror and the acknowledgements."""
     print(f"\n{plan.rounds} rounds, --hypothesis-seed={seed}", flush=True)
-    luck = random.Random(seed)
-    kinds = [kind for _ in range(0, plan.rounds, len(KINDS)) for kind in luck.sample(KINDS, len(KINDS))]
+    rng = random.Random(seed)
+    kinds = [kind for _ in range(0, plan.rounds, len(KINDS)) for kind in rng.sample(KINDS, len(KINDS))]
     ledger, times = Ledger(), Times()
     await parts.caught_up()
     generations = await parts.rows(GENERATIONS)
     async with httpx.AsyncClient(timeout=30) as http:
         client = Client(http, parts.url)
         writers = [
-            Writer(number, client, ledger, random.Random(luck.random()), pace_s=plan.pace_s)
+            Writer(number, client, ledger, random.Random(rng.random()), pause_s=plan.pause_s)
             for number in range(plan.writers)
         ]
         for first in range(0, plan.rounds, plan.checked_every):
             last = min(first + plan.checked_every, plan.rounds)
             async with writing(writers):
                 for number, kind in enumerate(kinds[first:last], start=first + 1):
-                    victims = chosen(parts, kind, luck, alone=plan.alone)
-                    began, names = await kill_round(victims, parts, writers, luck, away_s=plan.away_s)
+                    targets = choose_targets(parts, kind, rng, alone=plan.alone)
+                    began, names = await kill_round(targets, parts, writers, rng, max_down_s=plan.max_down_s)
                     times.back[names].append(time.monotonic() - began)
                     if plan.catch_up:
                         await parts.caught_up()

@@ -74,7 +74,9 @@ async def test_the_page_renders_under_its_content_security_policy(visit: Visit) 
     assert sorted(part for part in policy if part) == sorted(CSP)
 
 
-async def test_a_first_session(visit: Visit, service_url: str, bearer_token: str | None) -> None:
+async def test_a_query_runs_the_schema_is_explained_and_no_token_is_stored(
+    visit: Visit, service_url: str, bearer_token: str | None
+) -> None:
     page = visit.page
     token = bearer_token or "spelled-out-secret"
     if bearer_token:
@@ -108,7 +110,7 @@ async def test_a_first_session(visit: Visit, service_url: str, bearer_token: str
     assert not [problem for problem in visit.problems if "Content Security Policy" in problem]
 
 
-async def test_the_first_query_is_valid_and_answered(visit: Visit, bearer_token: str | None) -> None:
+async def test_the_preset_query_is_valid_and_answered(visit: Visit, bearer_token: str | None) -> None:
     page = visit.page
     if bearer_token:
         await page.evaluate(SET_VALUE, [HEADERS, f'{{"Authorization": "Bearer {bearer_token}"}}'])

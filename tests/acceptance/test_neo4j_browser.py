@@ -1,8 +1,8 @@
 """The kit in the real Neo4j Browser: the Browser imports the style sheet and the saved queries, draws the captions and
 colours of the style sheet, runs the queries without a warning, and works without the internet.
 
-`make test` runs the short visit with two of the saved queries; `make soak` runs all of them. With
-STRATAGRAPH_TEST_PICTURES=docs/pictures the long visit writes the pictures of docs/neo4j-browser.md.
+`make test` runs the short test with two of the saved queries; `make soak` runs all of them. With
+STRATAGRAPH_TEST_PICTURES=docs/pictures the long test writes the pictures of docs/neo4j-browser.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 from fix_browser import open_page
 from fix_memory import Memory
 from fix_neo4j import LONG_TERM, wipe
-from story import bring_in_step, tell
+from story import capture_story, sync_mirror
 
 from stratagraph.graph_sync.browser import BUNDLE_FOLDER, SavedQuery, saved_queries, style_sheet, write_kit
 from stratagraph.service.local_neo4j import LocalNeo4j, LocalServer
@@ -30,7 +30,7 @@ PICTURES = os.environ.get("STRATAGRAPH_TEST_PICTURES")
 pytestmark = pytest.mark.neo4j
 
 SETTER, *QUERIES = saved_queries()
-SHORT_VISIT = ("01", "05")  # a table and a graph
+SHORT_TEST = ("01", "05")  # a table and a graph
 PICTURED = {"05": "entity", "07": "episode", "09": "replaced", "10": "held-true", "14": "plans"}
 ANSWERS_MS = 30_000
 # Hosts that the Browser requests: one for a font; the others for feedback, usage reports and, on one visit in five,
@@ -51,7 +51,7 @@ DRAWN = """frame => [...frame.querySelectorAll('g.node')].map(node => [
 ARROWS = """frame => [...frame.querySelectorAll('g.relationship')].map(arrow => [
   arrow.querySelector('text').textContent, arrow.querySelector('path.b-outline').getAttribute('fill'),
 ])"""
-NOTHING_MOVES = """() => {
+DRAWING_IS_STILL = """() => {
   const now = [...document.querySelectorAll('g.node')].map(node => node.getAttribute('transform')).join()
   const same = now === window.before
   window.before = now
@@ -159,8 +159,8 @@ class Visit:
         assert "no records" not in shown, query.title
         return frame
 
-    async def drawn(self, frame: Any) -> dict[str, str]:
-        """Return the nodes drawn in a frame: their colours keyed by caption, cut to the space of the node."""
+    async def nodes_in(self, frame: Any) -> dict[str, str]:
+        """Return the nodes in a frame: their colours keyed by caption, cut to the space of the node."""
         found: dict[str, str] = dict(await frame.evaluate(DRAWN))
         return found
 
@@ -182,12 +182,12 @@ class Visit:
         await self.page.wait_for_function(FILLS_THE_PAGE, arg=await frame.element_handle())
         if await frame.locator("g.node").count():
             await frame.get_by_label("zoom-to-fit").click()
-            await self.page.mouse.move(180, 100)  # the drawing may lie under the legend: drag it aside
+            await self.page.mouse.move(180, 100)  # the legend may cover the drawing, so drag the drawing aside
             await self.page.mouse.down()
             await self.page.mouse.move(90, 100, steps=5)
             await self.page.mouse.up()
             await self.page.evaluate("() => { window.before = null }")
-            await self.page.wait_for_function(NOTHING_MOVES, polling=500)
+            await self.page.wait_for_function(DRAWING_IS_STILL, polling=500)
         await self.picture(name)
         await frame.get_by_title("Close fullscreen").click()
         await frame.get_by_title("Fullscreen", exact=True).wait_for()
@@ -196,8 +196,8 @@ class Visit:
 @pytest.fixture
 async def visit(chromium: str, memory: Memory, server: LocalServer) -> AsyncIterator[Visit]:
     wipe(server.bolt)
-    await tell(memory)
-    await bring_in_step(memory, server.bolt)
+    await capture_story(memory)
+    await sync_mirror(memory, server.bolt)
     async with open_page(chromium, width=1200, height=750) as page:
         visit = Visit(page)
         await visit.connect(server)
@@ -205,23 +205,24 @@ async def visit(chromium: str, memory: Memory, server: LocalServer) -> AsyncIter
 
 
 def colour_of(label: str) -> str:
+    """Return the colour that the style sheet gives to nodes with this label."""
     found = re.search(rf"node\.{label} {{[^}}]*?[^-]color: (#\w+);", style_sheet())
     assert found is not None
     return found[1]
 
 
-async def test_a_short_visit_imports_the_kit_and_answers_two_saved_queries(visit: Visit, tmp_path: Path) -> None:
+async def test_the_browser_imports_the_kit_and_answers_two_saved_queries(visit: Visit, tmp_path: Path) -> None:
     await visit.import_kit(tmp_path / "kit")
     await visit.set_parameters()
     for query in QUERIES:
-        if query.title[:2] in SHORT_VISIT:
+        if query.title[:2] in SHORT_TEST:
             frame = await visit.answered(query)
     await check_captions_and_colours(visit, frame)
-    nothing_leaked(visit)
+    check_nothing_sent(visit)
 
 
 @pytest.mark.soak
-async def test_a_long_visit_answers_every_saved_query(visit: Visit, tmp_path: Path) -> None:
+async def test_the_browser_answers_every_saved_query(visit: Visit, tmp_path: Path) -> None:
     await visit.import_kit(tmp_path / "kit")
     shown = await visit.frame(":style").inner_text()
     assert " ".join(style_sheet().split()) in " ".join(shown.split())
@@ -241,26 +242,27 @@ async def test_a_long_visit_answers_every_saved_query(visit: Visit, tmp_path: Pa
         elif number == "05":
             await check_captions_and_colours(visit, frame)
         elif number == "09":
-            assert colour_of("Past") in (await visit.drawn(frame)).values()
+            assert colour_of("Past") in (await visit.nodes_in(frame)).values()
         if number in PICTURED:
             await visit.picture_of(frame, PICTURED[number])
-    nothing_leaked(visit)
+    check_nothing_sent(visit)
 
 
-def nothing_leaked(visit: Visit) -> None:
-    """The page had no JavaScript error and tried to send nothing of the graph to another host."""
+def check_nothing_sent(visit: Visit) -> None:
+    """Check that the page had no JavaScript error and tried to send nothing of the graph to another host."""
     assert visit.errors == []
     assert visit.hosts <= KNOWN_HOSTS
     assert not [request for request in visit.blocked if "Lantern" in request or "MATCH" in request]
 
 
 async def check_captions_and_colours(visit: Visit, frame: Any) -> None:
-    drawn = await visit.drawn(frame)
-    assert drawn["Lantern"] == colour_of("Project")
-    assert drawn["Plan: roll Lantern back"] == colour_of("PlanGraph")
+    """Check the captions, colours, arrows and legend in the frame of query 05 about Lantern."""
+    nodes_in = await visit.nodes_in(frame)
+    assert nodes_in["Lantern"] == colour_of("Project")
+    assert nodes_in["Plan: roll Lantern back"] == colour_of("PlanGraph")
     kinds = ("Project", "Episodic", "Semantic", "Working", "Competence", "PlanGraph")
-    assert set(drawn.values()) == {colour_of(kind) for kind in kinds}
-    assert all(drawn), "every node has a caption"
+    assert set(nodes_in.values()) == {colour_of(kind) for kind in kinds}
+    assert all(nodes_in), "every node must have a caption"
     arrows = dict(await frame.evaluate(ARROWS))
     assert {"SUBJECT_ENTITY", "MENTIONS_ENTITY", "FOLLOWS"} <= set(arrows)
     legend = await frame.inner_text()

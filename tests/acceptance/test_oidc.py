@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from fix_oidc import AUDIENCE, Issuer, issuing, rsa_key, segment, signed_by_secret
+from fix_oidc import AUDIENCE, Issuer, rsa_key, running_issuer, segment, signed_by_secret
 from fix_service import Client, Service, run_command, running
 
 CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) { __typename
@@ -24,7 +24,7 @@ RECORDS = "{ records(first: 100) { nodes { scope sensitivity redacted name } } }
 
 @pytest.fixture
 def issuer() -> Iterator[Issuer]:
-    with issuing() as made:
+    with running_issuer() as made:
         yield made
 
 

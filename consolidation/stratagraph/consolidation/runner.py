@@ -22,7 +22,7 @@ import structlog
 from stratagraph.consolidation.job import Job, JobResult
 from stratagraph.store.jobs.leases import LEASE_S, JobLeases
 from stratagraph.store.model.clock import Clock
-from stratagraph.store.model.errors import StatementFailed, StoreUnavailable, StratagraphError
+from stratagraph.store.model.errors import StoreUnavailable, StratagraphError, error_kind
 from stratagraph.store.postgres.database import Database
 
 JITTER = 0.2  # share of every pause, so that servers do not act in step
@@ -63,7 +63,6 @@ class Runner:
 
     async def run(self) -> None:
         """Run each job whenever it is due, until cancelled. A job that fails, and an outage, do not end this."""
-        await self._until_reached(lambda: self._leases.register(self._jobs))
         async with asyncio.TaskGroup() as group:
             for job in self._jobs.values():
                 group.create_task(self._loop(job), name=f"job {job.name}")
@@ -75,21 +74,28 @@ class Runner:
         """
         job = self._jobs[name]
         await self._leases.register([name])
-        failures = await self._leases.claim(name, forced=True)
+        failures = await self._leases.claim(name, longest_pause_s=_longest_s(job), forced=True)
         return None if failures is None else await self._run(job, failures)
 
     async def _loop(self, job: Job) -> None:
         while True:
-            pause_s = await self._until_reached(lambda: self._turn(job))
-            await asyncio.sleep(pause_s * random.uniform(1 - JITTER, 1 + JITTER))
+            try:
+                pause_s = await self._until_reached(lambda: self._turn(job))
+            except Exception as error:  # a defect in the bookkeeping of one job must not stop the others, nor the API
+                pause_s = LEASE_S
+                _log.error("job could not be run", job=job.name, error=_reason(error), retry_in_s=pause_s)
+            await asyncio.sleep(min(pause_s, LEASE_S) * random.uniform(1 - JITTER, 1 + JITTER))
 
     async def _turn(self, job: Job) -> float:
-        """Run the job if it is due here and now; return the seconds until the next look."""
-        failures = await self._leases.claim(job.name)
+        """Run the job if it is due; return the seconds until this server should look again."""
+        failures = await self._leases.claim(job.name, longest_pause_s=_longest_s(job))
         if failures is not None:
             return (await self._run(job, failures)).pause_s
         due_in_s = await self._leases.due_in_s(job.name)
-        return min(max(SHORTEST_PAUSE_S, due_in_s), max(job.config.interval_s, LEASE_S))
+        if due_in_s is None:
+            await self._leases.register([job.name])
+            return 0.0
+        return max(SHORTEST_PAUSE_S, due_in_s)
 
     async def _run(self, job: Job, failures: int) -> Run:
         """Run a job whose lease is held, record how it ended, and return that."""
@@ -162,6 +168,11 @@ class Runner:
                 return done
 
 
+def _longest_s(job: Job) -> float:
+    """The longest time that may lie between two runs of the job, in seconds."""
+    return max(job.config.interval_s, job.config.longest_pause_s)
+
+
 async def _cancelled(*tasks: asyncio.Task[object]) -> None:
     for task in tasks:
         task.cancel()
@@ -172,6 +183,4 @@ def _reason(error: Exception) -> str:
     """Why a run failed, without any text that could quote a row."""
     if isinstance(error, RunStopped | StoreUnavailable):
         return error.message
-    if isinstance(error, StatementFailed):
-        return f"StatementFailed: {error}"
-    return type(error).__name__
+    return error_kind(error)

@@ -254,8 +254,7 @@ class _Refused:
         if self.count >= MAX_REFUSED and not self.any_accepted:
             raise MirrorUnavailable(
                 f"Neo4j refused {self.count} changes in a row and accepted none: {error.code}. Look in Neo4j's log"
-                " for the"
-                " cause; the mirror worker keeps the changes and retries them."
+                " for the cause; the mirror worker keeps the changes and retries them."
             ) from error
 
 
@@ -273,6 +272,5 @@ def _raise_outage(error: Neo4jError) -> None:
     if not _refuses_data(error):
         raise MirrorUnavailable(
             f"Neo4j cannot be written at present: {error.code}. The mirror worker retries by itself; if it stays so,"
-            " look"
-            " in Neo4j's log."
+            " look in Neo4j's log."
         ) from error

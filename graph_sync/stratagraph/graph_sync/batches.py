@@ -83,8 +83,7 @@ async def lock_checkpoints(transaction: AsyncManagedTransaction, lock: Checkpoin
     if locked is None or len(locked["gens"]) < len(lock.keys):
         raise MirrorUnavailable(
             "The mirror has lost its position in the change feed: it was emptied or replaced. The mirror worker"
-            " rebuilds"
-            " it by itself; queries read PostgreSQL until then."
+            " rebuilds it by itself; queries read PostgreSQL until then."
         )
     own = dict(zip(locked["tenants"], locked["own"], strict=True))
     for tenant in tenants or {0}:

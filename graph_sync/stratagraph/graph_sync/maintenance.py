@@ -212,7 +212,7 @@ class Maintenance:
         if generation.tenant is not None:
             await self._mirror.renew_generation(self._keys(), generation.number, tenant=generation.tenant)
         await self._applier.refresh()
-        _log.info("mirror rebuild continues", generation=generation.number, tenant=generation.tenant)
+        _log.info("completing mirror rebuild", generation=generation.number, tenant=generation.tenant)
 
         async def page(done: int) -> None:
             if time.monotonic() - self._renewed_at > LEASE_S / 3:

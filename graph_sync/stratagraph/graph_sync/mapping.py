@@ -1,4 +1,8 @@
-"""Conversion of rows to nodes and relationships. The mirror stores nothing else: no text, no payload, no embedding."""
+"""Conversion of rows to nodes and relationships.
+
+Of a record's content, the mirror stores a caption of at most NAME_LENGTH characters, an entity's types and a plan's
+steps. It stores no text, no embedding and nothing else of the payload.
+"""
 
 from __future__ import annotations
 

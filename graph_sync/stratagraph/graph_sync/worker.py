@@ -144,17 +144,18 @@ class SyncWorker:
             try:
                 pause = await one_pass()
                 if away:
-                    _log.info("mirror is back", task=task, uri=self._mirror.uri)
+                    _log.info("mirror worker continues", task=task, uri=self._mirror.uri)
                 away = False
             except (MirrorUnavailable, StoreUnavailable, Neo4jError) as error:
                 await step_back()  # so that the next holder compares the mirror's checkpoints first
                 if not away:
                     reason = error.message if isinstance(error, StratagraphError) else error.code
-                    _log.warning("mirror is waiting", task=task, reason=reason)
+                    _log.warning("mirror worker waits", task=task, reason=reason)
                 away, pause = True, min(self._config.back_off_s, max(0.1, pause * 2))
             except Exception as error:  # any error: it must not stop the API that runs in the same process
                 await step_back()
-                _log.error("mirror worker failed", task=task, error=type(error).__name__, message=str(error)[:200])
+                # The message is not logged, since a driver's error may quote rows, and rows hold memories.
+                _log.error("mirror worker failed", task=task, error=type(error).__name__)
                 away, pause = True, self._config.back_off_s
             await asyncio.sleep(pause)
 
@@ -307,7 +308,7 @@ class SyncWorker:
 
     def _lose(self, lease: Lease) -> None:
         """Note that another worker has taken over at least one cursor; the next pass finds out which are left."""
-        _log.warning("lease lost", owner=self._owner, cursors=lease.cursors)
+        _log.warning("cursors taken over by another mirror worker", owner=self._owner, cursors=lease.cursors)
         self._tended_at = -float(LEASE_S)
 
     async def _give_up_leases(self) -> None:

@@ -135,8 +135,7 @@ def _check_content_length(request: Request, limit: int) -> None:
     if not length.isdecimal() or int(length) > limit:
         raise LimitExceeded(
             f"Content-Length: {shown(length)} is not a number of at most {limit} bytes; upload the artifact in"
-            " parts, or raise"
-            " STRATAGRAPH_ARTIFACT_MAX_BYTES."
+            " parts, or raise STRATAGRAPH_ARTIFACT_MAX_BYTES."
         )
 
 

@@ -279,7 +279,7 @@ class Artifacts:
             async with self._database.writing(caller.bounds) as connection:
                 await delete_removals(connection, removed)
         except StratagraphError as error:
-            _log.warning("replaced artifact object left for housekeeping", code=error.code)
+            _log.warning("replaced artifact object is left for the job sweep-artifacts", code=error.code)
 
 
 def _associated_data(stored: StoredObject) -> bytes:

@@ -70,8 +70,7 @@ class EmbeddedPostgres:
         except OSError as error:
             raise Misconfigured(
                 f"STRATAGRAPH_DATA_DIR: {self.directory} cannot be created: {error.strerror}. Choose a directory"
-                " that you may"
-                " write."
+                " that you may write."
             ) from error
         with (self.directory / "postgres.lock").open("a") as lock, self._start_lock() as start:
             fcntl.flock(lock, fcntl.LOCK_SH)

@@ -3,15 +3,15 @@
 model       records, payloads, salience, trust, errors: no I/O
 postgres    connections, roles, named statements, tables, migrations
 keys        tenants, callers, credentials, encryption at rest
-feed        the change log and its consumers
-audit       who did what, hash-chained
-artifacts   large bytes by their hash
-jobs        leases, schedules and set-aside rows of background jobs
+feed, audit, artifacts, jobs
+            the change log and its consumers; who did what, hash-chained; large bytes by their hash; leases,
+            schedules and set-aside rows of background jobs
 records     reading and writing records and relations
 search      candidates by words
 traversal   the graph in SQL
-erasure     pruning, deleting, erasing
-mirror      what the mirror in Neo4j reads
+erasure, mirror
+            pruning, deleting, erasing; what the mirror in Neo4j reads
 
+Wings of one entry do not import each other.
 SQL lives in this room and nowhere else: in the `.sql` files of the wings, or in SQLAlchemy Core.
 """

@@ -149,7 +149,7 @@ async def test_several_servers_run_a_job_one_at_a_time_and_once_per_interval(mem
 async def test_another_server_takes_over_a_job_whose_server_died(memory: Memory) -> None:
     dead = JobLeases(memory.database, owner="dead")
     await dead.register(["shared"])
-    assert await dead.claim("shared") == 0
+    assert await dead.claim("shared", longest_pause_s=60) == 0
     runner = Runner(memory.database, memory.clock, [Probe("shared")], owner="two")
     assert await runner.run_once("shared") is None  # the lease is held
     await sql(memory, "UPDATE job SET lease_until = clock_timestamp() - interval '1 s'")
@@ -240,7 +240,9 @@ async def test_a_record_that_cannot_be_counted_is_set_aside_and_retried(memory: 
     server = server_of(memory)
     counts = await server.run_once()
     assert (counts["records_counted"], counts["set_aside"]) == (3, 1)
-    assert [(one.job, one.error) for one in await set_aside_rows(memory)] == [("count-words", "StatementFailed")]
+    assert [(one.job, one.error) for one in await set_aside_rows(memory)] == [
+        ("count-words", "StatementFailed: RaiseException (P0001)")
+    ]
     await sql(memory, "DROP TRIGGER refuse ON lex_stat")
     memory.clock.forward(timedelta(minutes=2))
     assert (await server.run_once())["records_counted"] == 1

@@ -1,4 +1,7 @@
-"""Whatever way the mirror differs, a check names it; a repair mends it; what is only on its way is no difference."""
+"""A check finds every way in which the mirror can differ from Postgres, and a repair corrects it.
+
+A change that is not applied yet is not a difference.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from uuid import UUID
 
 import pytest
 from fix_memory import until
-from fix_mirror import PLAN, House, capture_every_kind
+from fix_mirror import PLAN, MirroredMemory, capture_every_kind
 from sqlalchemy import text
 
 from stratagraph.graph_sync import checking
@@ -23,29 +26,29 @@ BETWEEN = "MATCH ()-[r]->() WHERE r.id = $id "
 
 
 @pytest.fixture
-async def filled(house: House) -> House:
-    await capture_every_kind(house.memory)
-    await house.sync()
-    return house
+async def filled(mirrored: MirroredMemory) -> MirroredMemory:
+    await capture_every_kind(mirrored.memory)
+    await mirrored.sync()
+    return mirrored
 
 
-async def verify(house: House) -> Verification:
-    return await house.worker.checker.verify(share=1.0, within_s=5.0)
+async def verify(mirrored: MirroredMemory) -> Verification:
+    return await mirrored.worker.checker.verify(share=1.0, within_s=5.0)
 
 
-async def named(house: House) -> set[tuple[Drift, Kind, UUID]]:
-    return {(one.drift, one.kind, one.id) for one in (await verify(house)).differences}
+async def differences_of(mirrored: MirroredMemory) -> set[tuple[Drift, Kind, UUID]]:
+    return {(one.drift, one.kind, one.id) for one in (await verify(mirrored)).differences}
 
 
-async def repaired(house: House) -> Verification:
-    found = await verify(house)
-    assert await house.worker.checker.repair(found.differences) == len(found.differences)
-    await house.sync()
-    return await verify(house)
+async def repaired(mirrored: MirroredMemory) -> Verification:
+    found = await verify(mirrored)
+    assert await mirrored.worker.checker.repair(found.differences) == len(found.differences)
+    await mirrored.sync()
+    return await verify(mirrored)
 
 
-async def a_record(house: House, memory_type: MemoryType = MemoryType.SEMANTIC) -> UUID:
-    async with house.memory.database.engine.begin() as connection:
+async def first_record_id(mirrored: MirroredMemory, memory_type: MemoryType = MemoryType.SEMANTIC) -> UUID:
+    async with mirrored.memory.database.engine.begin() as connection:
         found: UUID = (
             await connection.execute(
                 text("SELECT id FROM record WHERE type = :type AND state = 1 ORDER BY id LIMIT 1"),
@@ -55,14 +58,14 @@ async def a_record(house: House, memory_type: MemoryType = MemoryType.SEMANTIC) 
     return found
 
 
-async def a_relation(house: House) -> UUID:
-    async with house.memory.database.engine.begin() as connection:
+async def first_relation_id(mirrored: MirroredMemory) -> UUID:
+    async with mirrored.memory.database.engine.begin() as connection:
         statement = text("SELECT id FROM relation WHERE ended_at IS NULL ORDER BY id LIMIT 1")
         found: UUID = (await connection.execute(statement)).scalar_one()
     return found
 
 
-async def test_equal_stores_are_equal(filled: House) -> None:
+async def test_a_check_of_equal_stores_finds_no_difference(filled: MirroredMemory) -> None:
     found = await verify(filled)
     assert found.equal
     assert found.settled
@@ -70,8 +73,8 @@ async def test_equal_stores_are_equal(filled: House) -> None:
     assert found.rows > 20
 
 
-async def test_what_is_wrong_with_a_node_is_named_and_mended(filled: House) -> None:
-    id_ = await a_record(filled)
+async def test_a_check_finds_each_kind_of_wrong_node_and_a_repair_corrects_it(filled: MirroredMemory) -> None:
+    id_ = await first_record_id(filled)
     before = await filled.dump()
     for tampered, drift in (
         (MATCH + "DETACH DELETE n", Drift.MISSING),
@@ -85,15 +88,17 @@ async def test_what_is_wrong_with_a_node_is_named_and_mended(filled: House) -> N
         (MATCH + "SET n.note = 'by hand'", Drift.EDITED),
     ):
         await filled.write_cypher(tampered, id=str(id_))
-        found = await named(filled)
+        found = await differences_of(filled)
         assert (drift, Kind.RECORD, id_) in found, tampered
-        assert {kind for _, kind, other in found if other != id_} <= {Kind.RELATION}, "only its edges went with it"
+        assert {kind for _, kind, other in found if other != id_} <= {Kind.RELATION}, (
+            "only its own relations may differ as well"
+        )
         assert (await repaired(filled)).equal, tampered
         assert await filled.dump() == before, tampered
 
 
-async def test_what_is_wrong_with_a_relation_is_named_and_mended(filled: House) -> None:
-    id_ = await a_relation(filled)
+async def test_a_check_finds_each_kind_of_wrong_relation_and_a_repair_corrects_it(filled: MirroredMemory) -> None:
+    id_ = await first_relation_id(filled)
     before = await filled.dump()
     for tampered, drift in (
         (BETWEEN + "DELETE r", Drift.MISSING),
@@ -103,21 +108,23 @@ async def test_what_is_wrong_with_a_relation_is_named_and_mended(filled: House) 
         (BETWEEN + "SET r.w = 0.123", Drift.EDITED),
     ):
         await filled.write_cypher(tampered, id=str(id_))
-        assert await named(filled) == {(drift, Kind.RELATION, id_)}, tampered
+        assert await differences_of(filled) == {(drift, Kind.RELATION, id_)}, tampered
         assert (await repaired(filled)).equal, tampered
         assert await filled.dump() == before, tampered
 
 
-async def test_a_plan_whose_steps_were_edited_is_named_and_drawn_again(filled: House) -> None:
-    plan = await a_record(filled, MemoryType.PLAN_GRAPH)
+async def test_a_check_finds_a_plan_with_edited_steps_and_a_repair_writes_them_again(filled: MirroredMemory) -> None:
+    plan = await first_record_id(filled, MemoryType.PLAN_GRAPH)
     before = await filled.dump()
     await filled.write_cypher("MATCH (:PlanStep {op: 'build'})-[l:PRECEDES]->() DELETE l")
-    assert await named(filled) == {(Drift.EDITED, Kind.RECORD, plan)}
+    assert await differences_of(filled) == {(Drift.EDITED, Kind.RECORD, plan)}
     assert (await repaired(filled)).equal
     assert await filled.dump() == before
 
 
-async def test_what_the_truth_never_had_is_an_orphan_and_goes_also_of_a_tenant_that_is_gone(filled: House) -> None:
+async def test_rows_that_postgres_never_had_are_orphans_and_are_deleted_also_for_an_unknown_tenant(
+    filled: MirroredMemory,
+) -> None:
     before = await filled.dump()
     ids = {ten: (UUID(int=ten + 1), UUID(int=ten + 2)) for ten in ((await filled.tenant()).id, 4_711)}
     for ten, (node, relation) in ids.items():
@@ -131,13 +138,13 @@ async def test_what_the_truth_never_had_is_an_orphan_and_goes_also_of_a_tenant_t
     expected = set()
     for node, relation in ids.values():
         expected |= {(Drift.ORPHAN, Kind.RECORD, node), (Drift.ORPHAN, Kind.RELATION, relation)}
-    assert await named(filled) == expected
+    assert await differences_of(filled) == expected
     assert (await repaired(filled)).equal
     left = [item for item in await filled.dump() if "Tomb" not in item]
     assert left == before
 
 
-async def test_what_is_on_its_way_is_no_difference_where_somebody_applies_it(filled: House) -> None:
+async def test_changes_that_a_worker_is_about_to_apply_are_not_differences(filled: MirroredMemory) -> None:
     running = asyncio.create_task(filled.worker.run())
     try:
         for number in range(20):
@@ -149,7 +156,7 @@ async def test_what_is_on_its_way_is_no_difference_where_somebody_applies_it(fil
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_without_a_worker_what_is_on_its_way_is_told_as_not_settled(filled: House) -> None:
+async def test_without_a_worker_changes_not_yet_applied_are_reported_as_not_settled(filled: MirroredMemory) -> None:
     kept = await filled.memory.observe("Bob", "works_at", "Acme")
     found = await filled.worker.checker.verify(within_s=0.1)
     assert not found.equal
@@ -157,8 +164,8 @@ async def test_without_a_worker_what_is_on_its_way_is_told_as_not_settled(filled
     assert kept.primary.id in {one.id for one in found.differences}
 
 
-async def test_a_mirror_written_under_another_level_of_names_differs(filled: House) -> None:
-    stricter = House(filled.memory, filled.mirror, SyncConfig(names_up_to=Sensitivity.PUBLIC))
+async def test_a_mirror_written_with_another_limit_for_names_differs(filled: MirroredMemory) -> None:
+    stricter = MirroredMemory(filled.memory, filled.mirror, SyncConfig(names_up_to=Sensitivity.PUBLIC))
     found = await verify(stricter)
     assert {one.drift for one in found.differences} == {Drift.DIFFERENT}
     await filled.worker.release()
@@ -166,43 +173,47 @@ async def test_a_mirror_written_under_another_level_of_names_differs(filled: Hou
     assert not [item for item in await filled.dump() if '"name"' in item and "Tool" not in item]
 
 
-async def test_buckets_of_every_size_find_the_same(filled: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = [await a_record(filled), await a_record(filled, MemoryType.EPISODIC)]
+async def test_checks_with_any_bucket_size_find_the_same_differences(
+    filled: MirroredMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [await first_record_id(filled), await first_record_id(filled, MemoryType.EPISODIC)]
     for id_ in ids:
         await filled.write_cypher(MATCH + "SET n.ver = 0", id=str(id_))
     for size in (1, 2, 3, 7, 1_000):
         monkeypatch.setattr(checking, "BUCKET", dict.fromkeys(Kind, size))
-        assert await named(filled) == {(Drift.STALE, Kind.RECORD, id_) for id_ in ids}
+        assert await differences_of(filled) == {(Drift.STALE, Kind.RECORD, id_) for id_ in ids}
 
 
-async def test_the_running_check_finds_and_mends_by_itself(filled: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_scrub_of_a_running_worker_finds_and_repairs_differences(
+    filled: MirroredMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("stratagraph.graph_sync.maintenance.CHECK_S", 0.0)
     before = await filled.dump()
-    id_, relation = await a_record(filled), await a_relation(filled)
+    id_, relation = await first_record_id(filled), await first_relation_id(filled)
     await filled.write_cypher(MATCH + "SET n.ver = 0", id=str(id_))
     await filled.write_cypher(BETWEEN + "DELETE r", id=str(relation))
     await filled.worker.release()
     running = asyncio.create_task(filled.another_worker().run())
     try:
 
-        async def mended() -> bool:
+        async def is_repaired() -> bool:
             return await filled.dump() == before
 
-        await until(mended)
+        await until(is_repaired)
 
-        async def told() -> bool:
+        async def is_reported() -> bool:
             async with filled.memory.database.engine.begin() as connection:
                 row = (await connection.execute(text("SELECT drift, last_drift FROM mirror_leader"))).one()
             both = [row.drift, row.last_drift or {}]
             return any(one.get("stale") == 1 for one in both) and any(one.get("missing") == 1 for one in both)
 
-        await until(told)
+        await until(is_reported)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_a_tenants_check_sees_only_that_tenant(filled: House) -> None:
+async def test_a_check_of_one_tenant_compares_only_that_tenant(filled: MirroredMemory) -> None:
     acme = (await filled.tenant()).id
     await filled.write_cypher(
         "CREATE (:Mirrored:Memory {ten: 4711, id: $id, gen: 1, ver: 3, d: 1, acl: 8})", id=str(UUID(int=9))
@@ -211,8 +222,8 @@ async def test_a_tenants_check_sees_only_that_tenant(filled: House) -> None:
     assert not (await filled.worker.checker.verify(4711, within_s=1.0)).equal
 
 
-async def test_a_relation_deleted_by_itself_leaves_the_mirror(filled: House) -> None:
-    relation = await a_relation(filled)
+async def test_a_relation_deleted_without_its_records_is_deleted_from_the_mirror(filled: MirroredMemory) -> None:
+    relation = await first_relation_id(filled)
     tenant = await filled.tenant()
     async with filled.memory.database.engine.begin() as connection:
         await connection.execute(text("DELETE FROM relation WHERE id = :id"), {"id": relation})
@@ -221,7 +232,9 @@ async def test_a_relation_deleted_by_itself_leaves_the_mirror(filled: House) -> 
     assert (await verify(filled)).equal
 
 
-async def test_a_plans_new_version_is_drawn_beside_the_old_and_both_are_right(filled: House) -> None:
+async def test_a_new_version_of_a_plan_has_steps_of_its_own_beside_those_of_the_old_version(
+    filled: MirroredMemory,
+) -> None:
     newer = PLAN | {"version": "2", "nodes": [{"id": "a", "op": "build"}], "edges": []}
     await filled.memory.remember(SourceKind.OBSERVATION, newer, proposed_type=MemoryType.PLAN_GRAPH)
     await filled.sync()

@@ -1,4 +1,4 @@
-"""What was pruned is gone from the mirror, with its relations, and nothing else is."""
+"""A pruned record and its relations are deleted from the mirror, and nothing else is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stratagraph.store.model.enums import Sensitivity, SourceKind
 pytestmark = pytest.mark.neo4j
 
 
-async def test_a_pruned_record_and_its_relations_leave_the_mirror(memory: Memory, clean_neo4j: str) -> None:
+async def test_a_pruned_record_and_its_relations_are_deleted_from_the_mirror(memory: Memory, clean_neo4j: str) -> None:
     mentions = {"mentions": [{"name": "Alice", "type": "Person"}]}
     event = {"event_kind": "commit", "ref": "abc", "summary": "Refactored auth"}
     faded = (await memory.remember(SourceKind.EVENT, event, context=mentions)).primary.id
@@ -27,8 +27,8 @@ async def test_a_pruned_record_and_its_relations_leave_the_mirror(memory: Memory
         related = "MATCH (n:Memory {id: $id})-[r]-() RETURN count(r) AS relations"
         assert (await mirror.read(related, {"id": str(faded)}))[0]["relations"] > 0
         memory.clock.forward(timedelta(hours=11))
-        keeper = server_of(memory)
-        assert (await keeper.run_once())["records_pruned"] == 1
+        server = server_of(memory)
+        assert (await server.run_once())["records_pruned"] == 1
         result = await worker.run_once()
         assert (result.rebuilt, result.dead_letters) == (False, 0)
         left = await mirror.read(

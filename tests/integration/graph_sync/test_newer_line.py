@@ -1,4 +1,4 @@
-"""The whole way on the newest Neo4j line too: write, supersede, replay, walk."""
+"""The newest Neo4j line also works from end to end: write, supersede, replay, traverse."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLAN = {
 }
 
 
-async def test_the_newest_line_holds_and_walks_the_same_graph(
+async def test_the_newest_neo4j_line_mirrors_and_traverses_the_same_graph(
     memory: Memory, newer_neo4j_server: LocalServer | GivenServer
 ) -> None:
     wipe(newer_neo4j_server.bolt)

@@ -1,5 +1,6 @@
-"""Everything is written afresh in place: readers never find nothing, one tenant's rebuild touches no other, and what
-was stopped goes on where it was."""
+"""A rebuild writes the mirror again in place: readers always find every record, a rebuild of one tenant changes no
+other, and an interrupted rebuild continues.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 from fix_memory import trust_of, until
-from fix_mirror import House
+from fix_mirror import MirroredMemory
 
 from stratagraph.graph_sync import rebuilding
 from stratagraph.store.mirror.freshness import MirrorFreshness
@@ -23,36 +24,38 @@ GENERATIONS = "MATCH (n:Memory) RETURN n.ten AS ten, collect(DISTINCT n.gen) AS 
 
 
 @pytest.fixture
-async def filled(house: House) -> House:
+async def filled(mirrored: MirroredMemory) -> MirroredMemory:
     for tenant in ("acme", "other"):
         for number in range(FACTS):
-            await house.memory.remember(
+            await mirrored.memory.remember(
                 SourceKind.OBSERVATION,
                 {"subject": f"Person {number}", "predicate": "works_at", "object": "Acme"},
                 trust=trust_of(tenant=tenant),
             )
-    await house.sync()
-    return house
+    await mirrored.sync()
+    return mirrored
 
 
-async def generations(house: House) -> dict[int, list[int]]:
-    return {row["ten"]: sorted(row["gens"]) for row in await house.cypher(GENERATIONS)}
+async def generations(mirrored: MirroredMemory) -> dict[int, list[int]]:
+    return {row["ten"]: sorted(row["gens"]) for row in await mirrored.cypher(GENERATIONS)}
 
 
-async def freshness(house: House) -> bool | None:
-    found = await MirrorFreshness(house.memory.database, "neo4j").of((await house.tenant()).id)
+async def freshness(mirrored: MirroredMemory) -> bool | None:
+    found = await MirrorFreshness(mirrored.memory.database, "neo4j").of((await mirrored.tenant()).id)
     return found.whole if found is not None else None
 
 
 class Stopped(Exception):
-    """Somebody stops a rebuild, as a crash would."""
+    """Raised to interrupt a rebuild, as a crash would."""
 
 
 async def stop(_: int) -> None:
     raise Stopped
 
 
-async def test_a_rebuild_goes_on_where_it_was_stopped(filled: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_interrupted_rebuild_continues_where_it_stopped(
+    filled: MirroredMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rebuilding, "PAGE", 5)
     total = sum(await filled.source.counts())
     await filled.worker.maintenance.begin_rebuild(None, reason="a test")
@@ -67,21 +70,21 @@ async def test_a_rebuild_goes_on_where_it_was_stopped(filled: House, monkeypatch
         await filled.worker.maintenance.run_once(on_page=stop_half_way)
     await filled.memory.observe("Late", "works_at", "Acme")
     await filled.worker.release()
-    successor = House(filled.memory, filled.mirror, filled.config)
+    successor = MirroredMemory(filled.memory, filled.mirror, filled.config)
     resumed: list[int] = []
 
     async def page(rows: int) -> None:
         resumed.append(rows)
 
     assert (await successor.worker.maintenance.run_once(on_page=page)).rebuilt
-    assert resumed[0] >= done[-1], "what was written is not written again"
+    assert resumed[0] >= done[-1], "pages that were written are not written again"
     await successor.sync()
     assert await successor.mirror_is_equal()
     assert await successor.generation() == 2
     assert {gen for gens in (await generations(successor)).values() for gen in gens} == {2}
 
 
-async def test_one_tenants_rebuild_touches_no_other(filled: House) -> None:
+async def test_a_rebuild_of_one_tenant_changes_no_other(filled: MirroredMemory) -> None:
     acme = (await filled.tenant()).id
     before = [item for item in await filled.dump() if f'"ten": {acme},' not in item]
     stray = "CREATE (:Mirrored:Memory {ten: $ten, id: 'stray', gen: 1, ver: 1, d: 1, acl: 8})"
@@ -101,8 +104,8 @@ async def test_one_tenants_rebuild_touches_no_other(filled: House) -> None:
     assert not (await filled.start_afresh()).rebuilt
 
 
-async def test_readers_always_find_everything_while_it_is_written_again(
-    filled: House, monkeypatch: pytest.MonkeyPatch
+async def test_readers_find_every_record_during_a_rebuild(
+    filled: MirroredMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rebuilding, "PAGE", 3)
     counts = await filled.mirror.counts()
@@ -117,7 +120,9 @@ async def test_readers_always_find_everything_while_it_is_written_again(
     assert set(seen) == {(counts, True)}
 
 
-async def test_a_mirror_that_is_being_filled_is_not_whole(filled: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_mirror_is_not_complete_while_it_is_being_filled(
+    filled: MirroredMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rebuilding, "PAGE", 3)
     assert await freshness(filled) is True
     await filled.write_cypher("MATCH (n) DETACH DELETE n")
@@ -129,11 +134,11 @@ async def test_a_mirror_that_is_being_filled_is_not_whole(filled: House, monkeyp
     assert await filled.mirror_is_equal()
 
 
-async def test_followers_go_on_while_everything_is_written_again(
-    filled: House, monkeypatch: pytest.MonkeyPatch
+async def test_workers_apply_new_changes_during_a_rebuild(
+    filled: MirroredMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rebuilding, "PAGE", 3)
-    follower = House(filled.memory, filled.mirror, filled.config)
+    follower = MirroredMemory(filled.memory, filled.mirror, filled.config)
     await filled.worker.release()
 
     async def write_and_follow(_: int) -> None:
@@ -148,7 +153,7 @@ async def test_followers_go_on_while_everything_is_written_again(
     assert await follower.mirror_is_equal()
 
 
-async def test_a_rebuild_whose_beginner_died_between_the_two_stores_is_taken_up(filled: House) -> None:
+async def test_a_rebuild_recorded_only_in_postgres_before_a_crash_is_carried_out(filled: MirroredMemory) -> None:
     await Generations(filled.memory.database, "neo4j").begin("refreshing", reason="a test", at_least=1)
     assert (await filled.start_afresh()).rebuilt
     assert await filled.generation() == 2
@@ -158,12 +163,12 @@ async def test_a_rebuild_whose_beginner_died_between_the_two_stores_is_taken_up(
     assert await filled.mirror_is_equal()
 
 
-async def test_a_leader_that_lost_its_lease_stops_and_another_continues(
-    filled: House, monkeypatch: pytest.MonkeyPatch
+async def test_a_leader_without_its_lease_stops_its_rebuild_and_the_next_leader_continues_it(
+    filled: MirroredMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rebuilding, "PAGE", 3)
-    monkeypatch.setattr("stratagraph.graph_sync.maintenance.LEASE_S", 0)  # looks after its lease at every page
-    other = House(filled.memory, filled.mirror, filled.config)
+    monkeypatch.setattr("stratagraph.graph_sync.maintenance.LEASE_S", 0)  # it renews its lease after every page
+    other = MirroredMemory(filled.memory, filled.mirror, filled.config)
 
     async def lose(_: int) -> None:
         await filled.run_sql("UPDATE mirror_leader SET lease_until = '-infinity'")
@@ -178,74 +183,74 @@ async def test_a_leader_that_lost_its_lease_stops_and_another_continues(
     assert await filled.mirror_is_equal()
 
 
-async def test_an_idle_worker_notices_that_its_mirror_was_emptied(filled: House) -> None:
+async def test_an_idle_worker_rebuilds_a_mirror_that_was_emptied(filled: MirroredMemory) -> None:
     await filled.worker.release()
     running = asyncio.create_task(filled.another_worker().run())
     try:
         await filled.write_cypher("MATCH (n) DETACH DELETE n")
 
-        async def healed() -> bool:
+        async def is_rebuilt() -> bool:
             return await filled.generation() == 2 and await filled.counts_are_equal()
 
-        await until(healed)
+        await until(is_rebuilt)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_an_old_copy_of_the_mirror_is_noticed_and_healed(filled: House) -> None:
-    copy = await whole(filled)
+async def test_an_old_copy_of_the_mirror_is_rebuilt(filled: MirroredMemory) -> None:
+    copy = await copy_of(filled)
     for number in range(3):
         await filled.memory.observe(f"New {number}", "works_at", "Acme")
     await filled.sync()
-    await put_back(filled, copy)
+    await restore_copy(filled, copy)
     assert not await filled.counts_are_equal()
     assert (await filled.start_afresh()).rebuilt
     assert await filled.mirror_is_equal()
 
 
-async def whole(house: House) -> dict[str, Any]:
-    """All of the mirror, as a dump would hold it."""
+async def copy_of(mirrored: MirroredMemory) -> dict[str, Any]:
+    """Return all nodes and relationships of the mirror, as a dump holds them."""
     nodes = "MATCH (n) RETURN collect({key: elementId(n), labels: labels(n), p: properties(n)}) AS found"
     edges = (
         "MATCH (a)-[r]->(b) RETURN collect({source: elementId(a), target: elementId(b), type: type(r),"
         " p: properties(r)}) AS found"
     )
     return {
-        "nodes": (await house.cypher(nodes))[0]["found"],
-        "edges": (await house.cypher(edges))[0]["found"],
+        "nodes": (await mirrored.cypher(nodes))[0]["found"],
+        "edges": (await mirrored.cypher(edges))[0]["found"],
     }
 
 
-async def put_back(house: House, copy: dict[str, Any]) -> None:
-    await house.write_cypher("MATCH (n) DETACH DELETE n")
-    await house.write_cypher(
+async def restore_copy(mirrored: MirroredMemory, copy: dict[str, Any]) -> None:
+    await mirrored.write_cypher("MATCH (n) DETACH DELETE n")
+    await mirrored.write_cypher(
         "UNWIND $nodes AS row CREATE (n:Copied) SET n = row.p, n.copied = row.key SET n:$(row.labels)",
         nodes=copy["nodes"],
     )
-    await house.write_cypher(
+    await mirrored.write_cypher(
         "UNWIND $edges AS row MATCH (a:Copied {copied: row.source}), (b:Copied {copied: row.target})"
         " CREATE (a)-[r:$(row.type)]->(b) SET r = row.p",
         edges=copy["edges"],
     )
-    await house.write_cypher("MATCH (n:Copied) REMOVE n:Copied, n.copied")
+    await mirrored.write_cypher("MATCH (n:Copied) REMOVE n:Copied, n.copied")
 
 
-async def test_the_mirror_tells_people_how_fresh_it_is(filled: House) -> None:
+async def test_the_mirror_info_node_states_how_fresh_the_mirror_is(filled: MirroredMemory) -> None:
     info = "MATCH (i:MirrorInfo) RETURN properties(i) AS p"
-    told = (await filled.cypher(info))[0]["p"]
-    assert (told["state"], told["changes_waiting"], told["generation"]) == ("in step", 0, 1)
+    status = (await filled.cypher(info))[0]["p"]
+    assert (status["state"], status["changes_waiting"], status["generation"]) == ("in step", 0, 1)
     await filled.memory.observe("Late", "works_at", "Acme")
     await filled.worker.maintenance.publish_status()
-    told = (await filled.cypher(info))[0]["p"]
-    assert told["state"] == "behind"
-    assert told["changes_waiting"] > 0
-    assert told["as_of"] <= told["checked_at"]
+    status = (await filled.cypher(info))[0]["p"]
+    assert status["state"] == "behind"
+    assert status["changes_waiting"] > 0
+    assert status["as_of"] <= status["checked_at"]
     await filled.sync()
     assert (await filled.cypher(info))[0]["p"]["state"] == "in step"
 
 
-async def test_tombstones_are_deleted_after_a_day_and_not_before(filled: House) -> None:
+async def test_tombstones_are_deleted_after_a_day_and_not_before(filled: MirroredMemory) -> None:
     fact = await filled.memory.observe("Gone", "works_at", "Acme")
     await filled.sync()
     await filled.delete(fact.primary.id)

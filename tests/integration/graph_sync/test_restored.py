@@ -1,5 +1,6 @@
-"""A Postgres that was restored is another one than the mirror shows: whatever the way back, the mirror follows, and
-nothing of the future that was rolled back is left in it (docs/architecture.md, The change feed)."""
+"""After Postgres is restored in any way, the mirror is rebuilt and holds nothing that the restore rolled back
+(docs/architecture.md, The change feed).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from uuid import UUID
 import psycopg
 import pytest
 from fix_memory import memory_of, until
-from fix_mirror import House
+from fix_mirror import MirroredMemory
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
@@ -31,62 +32,64 @@ pytestmark = pytest.mark.neo4j
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> EmbeddedPostgres:
-    """A Postgres of the test's own, not running."""
+    """A Postgres cluster of the test's own, not running."""
     return EmbeddedPostgres(tmp_path / "own")
 
 
 @asynccontextmanager
-async def house_on(url: str, bolt: str) -> AsyncIterator[House]:
+async def mirrored_on(url: str, bolt: str) -> AsyncIterator[MirroredMemory]:
     async with (
         Database(url) as database,
         Mirror(bolt, user=None, password=None, database="neo4j") as mirror,
     ):
-        house = House(memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32))))), mirror)
+        mirrored = MirroredMemory(
+            memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32))))), mirror
+        )
         try:
-            yield house
+            yield mirrored
         finally:
-            await house.worker.release()
+            await mirrored.worker.release()
 
 
-async def remember(house: House, name: str) -> UUID:
-    """One fact, in both stores."""
-    kept = await house.memory.observe(name, "works_at", "Acme")
-    await house.sync()
-    assert await house.node(kept.primary.id) is not None
+async def remember(mirrored: MirroredMemory, name: str) -> UUID:
+    """Capture a fact, mirror it, and return its id."""
+    kept = await mirrored.memory.observe(name, "works_at", "Acme")
+    await mirrored.sync()
+    assert await mirrored.node(kept.primary.id) is not None
     return kept.primary.id
 
 
-async def follows(house: House, *, kept: UUID, lost: UUID) -> None:
-    """The mirror is of this database: with what it kept, without what it lost, and new changes arrive."""
+async def check_follows_restore(mirrored: MirroredMemory, *, kept: UUID, lost: UUID) -> None:
+    """Check that the mirror is rebuilt from this database, has `kept` and not `lost`, and receives new changes."""
     with capture_logs() as logs:
 
         async def rebuilt() -> bool:
-            return (await house.sync()).rebuilt
+            return (await mirrored.sync()).rebuilt
 
         await until(rebuilt)
     assert [line["event"] for line in logs].count("mirror rebuild started") == 1
-    assert await house.node(kept) is not None
-    assert await house.node(lost) is None
-    assert await house.mirror_is_equal()
-    await remember(house, "Zoe")
-    assert not (await house.start_afresh()).rebuilt
-    assert await house.mirror_is_equal()
-    await at_rest(house)
+    assert await mirrored.node(kept) is not None
+    assert await mirrored.node(lost) is None
+    assert await mirrored.mirror_is_equal()
+    await remember(mirrored, "Zoe")
+    assert not (await mirrored.start_afresh()).rebuilt
+    assert await mirrored.mirror_is_equal()
+    await check_no_new_snapshots(mirrored)
 
 
-async def at_rest(house: House) -> None:
-    """Snapshots end where nothing is written: no row of the log lies in a future that this database never had."""
-    async with house.memory.database.engine.begin() as connection:
+async def check_no_new_snapshots(mirrored: MirroredMemory) -> None:
+    """Check that no snapshot is taken while nothing is written: no row of the log has a future transaction id."""
+    async with mirrored.memory.database.engine.begin() as connection:
         before = (await connection.execute(text("SELECT max(id) FROM sync_snapshot"))).scalar_one()
     for _ in range(3):
-        assert (await house.sync()).idle
-    async with house.memory.database.engine.begin() as connection:
+        assert (await mirrored.sync()).idle
+    async with mirrored.memory.database.engine.begin() as connection:
         assert (await connection.execute(text("SELECT max(id) FROM sync_snapshot"))).scalar_one() == before
 
 
 @dataclass
 class Copy:
-    """A copy of a cluster's files, to be put back."""
+    """A copy of a cluster's files, to restore them from."""
 
     cluster: EmbeddedPostgres
     path: Path
@@ -97,37 +100,39 @@ class Copy:
         subprocess.run(["cp", "-a", str(cluster.data), str(path)], check=True)
         return cls(cluster, path)
 
-    def take_log(self) -> None:
-        """What was written since, up to where recovery is to end."""
+    def add_log(self) -> None:
+        """Add the write-ahead log since the copy, up to where recovery is to end."""
         subprocess.run(["cp", "-a", f"{self.cluster.data}/pg_wal/.", str(self.path / "pg_wal")], check=True)
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         shutil.rmtree(self.cluster.data)
         subprocess.run(["cp", "-a", str(self.path), str(self.cluster.data)], check=True)
 
 
-async def test_files_that_were_copied_back_are_noticed_by_the_nonce_of_a_snapshot(
+async def test_a_restored_copy_of_the_files_is_recognized_by_the_nonce_of_a_snapshot(
     cluster: EmbeddedPostgres, clean_neo4j: str
 ) -> None:
     with cluster.running() as url:
         migrate(url)
-        async with house_on(url, clean_neo4j) as house:
-            kept = await remember(house, "Alice")
+        async with mirrored_on(url, clean_neo4j) as mirrored:
+            kept = await remember(mirrored, "Alice")
     copy = Copy.of(cluster)
     with cluster.running() as url:
-        async with house_on(url, clean_neo4j) as house:
-            lost = await remember(house, "Bob")
-    copy.put_back()
+        async with mirrored_on(url, clean_neo4j) as mirrored:
+            lost = await remember(mirrored, "Bob")
+    copy.restore()
     with cluster.running() as url:
-        async with house_on(url, clean_neo4j) as house:
-            # As many snapshots as the lost future had, so that their numbers tell nothing.
-            async with house.memory.database.engine.begin() as connection:
+        async with mirrored_on(url, clean_neo4j) as mirrored:
+            # As many snapshots as before the restore, so that their numbers do not show that it was restored.
+            async with mirrored.memory.database.engine.begin() as connection:
                 for _ in range(5):
                     await connection.execute(text("INSERT INTO sync_snapshot (snap) VALUES (pg_current_snapshot())"))
-            await follows(house, kept=kept, lost=lost)
+            await check_follows_restore(mirrored, kept=kept, lost=lost)
 
 
-async def test_a_point_in_time_is_another_timeline(cluster: EmbeddedPostgres, clean_neo4j: str) -> None:
+async def test_a_point_in_time_recovery_is_recognized_by_its_timeline(
+    cluster: EmbeddedPostgres, clean_neo4j: str
+) -> None:
     with cluster.running() as url:
         migrate(url)
         with psycopg.connect(url, autocommit=True) as connection:
@@ -138,11 +143,11 @@ async def test_a_point_in_time_is_another_timeline(cluster: EmbeddedPostgres, cl
             row = connection.execute("SELECT labelfile FROM pg_backup_stop()").fetchone()
             assert row is not None
         (copy.path / "postmaster.pid").unlink()
-        async with house_on(url, clean_neo4j) as house:
-            kept = await remember(house, "Alice")
+        async with mirrored_on(url, clean_neo4j) as mirrored:
+            kept = await remember(mirrored, "Alice")
             with psycopg.connect(url, autocommit=True) as connection:
                 connection.execute("SELECT pg_create_restore_point('here')")
-            lost = await remember(house, "Bob")
+            lost = await remember(mirrored, "Bob")
     _write_as_owner(copy, "backup_label", row[0])
     _write_as_owner(copy, "recovery.signal", "")
     _write_as_owner(
@@ -150,54 +155,54 @@ async def test_a_point_in_time_is_another_timeline(cluster: EmbeddedPostgres, cl
         "postgresql.auto.conf",
         "restore_command = 'false'\nrecovery_target_name = 'here'\nrecovery_target_action = 'promote'\n",
     )
-    copy.take_log()
-    copy.put_back()
+    copy.add_log()
+    copy.restore()
     with cluster.running() as url:
-        async with house_on(url, clean_neo4j) as house:
+        async with mirrored_on(url, clean_neo4j) as mirrored:
 
             async def promoted() -> bool:
                 with psycopg.connect(url) as connection:
                     return connection.execute("SELECT pg_is_in_recovery()").fetchone() == (False,)
 
             await until(promoted)
-            await follows(house, kept=kept, lost=lost)
+            await check_follows_restore(mirrored, kept=kept, lost=lost)
 
 
-def _write_as_owner(copy: Copy, name: str, said: str) -> None:
+def _write_as_owner(copy: Copy, name: str, content: str) -> None:
     path = copy.path / name
-    path.write_text(said)
+    path.write_text(content)
     owner = copy.path.stat()
     shutil.chown(path, owner.st_uid, owner.st_gid)
     path.chmod(0o600)
 
 
 @pytest.fixture
-def emptied_cluster(cluster: EmbeddedPostgres) -> Iterator[str]:
+def empty_cluster(cluster: EmbeddedPostgres) -> Iterator[str]:
     with cluster.running() as url:
         yield url
 
 
-async def test_a_dump_in_a_new_cluster_has_other_transaction_ids(
-    house: House, database_url: str, emptied_cluster: str, clean_neo4j: str, tmp_path: Path
+async def test_a_dump_restored_in_a_new_cluster_is_recognized_by_its_transaction_ids(
+    mirrored: MirroredMemory, database_url: str, empty_cluster: str, clean_neo4j: str, tmp_path: Path
 ) -> None:
-    kept = await remember(house, "Alice")
-    dump = _dumped(database_url, tmp_path)
-    lost = await remember(house, "Bob")
-    await house.worker.release()
-    _restored(dump, database_url, emptied_cluster)
-    async with house_on(emptied_cluster, clean_neo4j) as restored:
-        await follows(restored, kept=kept, lost=lost)
+    kept = await remember(mirrored, "Alice")
+    dump = _dump(database_url, tmp_path)
+    lost = await remember(mirrored, "Bob")
+    await mirrored.worker.release()
+    _restore(dump, database_url, empty_cluster)
+    async with mirrored_on(empty_cluster, clean_neo4j) as restored:
+        await check_follows_restore(restored, kept=kept, lost=lost)
 
 
-def _dumped(url: str, directory: Path) -> Path:
+def _dump(url: str, directory: Path) -> Path:
     dump = directory / "dump.sql"
     with dump.open("w") as out:
         subprocess.run([str(postgres_binaries() / "pg_dump"), url], stdout=out, check=True)
     return dump
 
 
-def _restored(dump: Path, source: str, target: str) -> None:
-    """As an administrator would: the roles first, then the database."""
+def _restore(dump: Path, source: str, target: str) -> None:
+    """Restore as an administrator does: the roles first, then the database."""
     roles = subprocess.run(
         [str(postgres_binaries() / "pg_dumpall"), "--roles-only", "-d", source],
         capture_output=True,

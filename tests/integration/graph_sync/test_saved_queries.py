@@ -1,4 +1,4 @@
-"""Every saved query of the Neo4j Browser kit, run on a mirrored memory that has something for each of them to show."""
+"""Every saved query of the Neo4j Browser kit, run on a mirrored memory that has results for each of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import neo4j
 import pytest
 from fix_memory import Memory, trust_of
 from neo4j.exceptions import Neo4jError
-from story import ROLL_BACK, bring_in_step, tell
+from story import ROLL_BACK, capture_story, sync_mirror
 
 from stratagraph.graph_sync.browser import SavedQuery, role_statements, saved_queries
 from stratagraph.store.model.enums import MemoryType, SourceKind
@@ -19,23 +19,24 @@ pytestmark = pytest.mark.neo4j
 
 SETTER, *QUERIES = saved_queries()
 BY_NUMBER = {query.title[:2]: query for query in QUERIES}
-NEWEST_FIRST = {"04", "21", "23"}  # read the index backwards and stop, rather than sort a tenant
+# These must read the index backwards and stop; sorting would read all records of the tenant.
+NEWEST_FIRST = {"04", "21", "23"}
 ELSEWHERE = "Elsewhere"  # what another tenant's names contain
-# Plans look at what they look for, by index; but these.
+# Operators without an index that a query plan may use; all other plans must use indexes.
 JUSTIFIED = {
-    "01": {"NodeByLabelScan"},  # there is one such node
+    "01": {"NodeByLabelScan"},  # there is one MirrorInfo node
     "02": {"UnionNodeByLabelsScan"},  # it counts everything
     "08": {"DirectedRelationshipTypeScan"},  # all disputes there are
     "09": {"DirectedUnionRelationshipTypesScan"},  # all revisions there are
-    "11": {"CartesianProduct"},  # of two seeks by name
+    "11": {"CartesianProduct"},  # of two index seeks by name
     "14": {"NodeByLabelScan"},  # plans are few
-    "22": {"NodeByLabelScan"},  # one record a thread
+    "22": {"NodeByLabelScan"},  # there is one such record for each thread
 }
 
 
 @dataclass
 class Browser:
-    """Runs saved queries with the parameters that the first of them sets."""
+    """Runs saved queries with the parameters that the first saved query sets."""
 
     driver: neo4j.AsyncDriver
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -46,9 +47,9 @@ class Browser:
             self.parameters[name] = record["value"]
 
     async def run(self, number: str, **parameters: Any) -> list[dict[str, Any]]:
-        return (await self.executed(BY_NUMBER[number], **parameters))[0]
+        return (await self.execute(BY_NUMBER[number], **parameters))[0]
 
-    async def executed(self, query: SavedQuery, **parameters: Any) -> tuple[list[dict[str, Any]], neo4j.ResultSummary]:
+    async def execute(self, query: SavedQuery, **parameters: Any) -> tuple[list[dict[str, Any]], neo4j.ResultSummary]:
         given = {name: (self.parameters | parameters)[name] for name in query.parameters}
         result = await self.driver.execute_query(query.text, given)
         return [dict(record) for record in result.records], result.summary
@@ -68,14 +69,14 @@ def operators(plan: dict[str, Any]) -> list[str]:
 
 
 def shown(rows: list[dict[str, Any]]) -> tuple[set[str], list[neo4j.graph.Relationship]]:
-    """The names of the nodes, and the relationships."""
-    parts = drawn(rows)
+    """Return the names of the nodes in the rows, and the relationships."""
+    parts = graph_parts(rows)
     names = {part["name"] for part in parts if isinstance(part, neo4j.graph.Node) and "name" in part}
     return names, [part for part in parts if isinstance(part, neo4j.graph.Relationship)]
 
 
-def drawn(rows: list[dict[str, Any]]) -> list[neo4j.graph.Entity]:
-    """Nodes and relationships among the rows, paths taken apart."""
+def graph_parts(rows: list[dict[str, Any]]) -> list[neo4j.graph.Entity]:
+    """Return the nodes and relationships in the rows, including those of paths."""
     values = [value for row in rows for value in row.values()]
     paths = [value for value in values if isinstance(value, neo4j.graph.Path)]
     parts = [part for path in paths for part in (*path.nodes, *path.relationships)]
@@ -92,19 +93,19 @@ def ends(relationships: list[neo4j.graph.Relationship], kind: str) -> set[tuple[
 
 @pytest.fixture
 async def browser(memory: Memory, clean_neo4j: str) -> AsyncIterator[Browser]:
-    await tell(memory)
-    await bring_in_step(memory, clean_neo4j)
+    await capture_story(memory)
+    await sync_mirror(memory, clean_neo4j)
     async with neo4j.AsyncGraphDatabase.driver(clean_neo4j, warn_notification_severity="OFF") as driver:
         opened = Browser(driver)
         await opened.set_parameters()
         yield opened
 
 
-async def test_every_query_answers_without_a_warning_and_looks_only_at_what_it_looks_for(browser: Browser) -> None:
+async def test_every_saved_query_returns_rows_without_a_warning_and_uses_indexes(browser: Browser) -> None:
     assert None not in browser.parameters.values()
     wrong: dict[str, Any] = {}
     for query in QUERIES:
-        rows, summary = await browser.executed(query)
+        rows, summary = await browser.execute(query)
         warnings = [status.status_description for status in summary.gql_status_objects if status.is_notification]
         used = await browser.operators(query)
         number = query.title[:2]
@@ -116,7 +117,7 @@ async def test_every_query_answers_without_a_warning_and_looks_only_at_what_it_l
     assert wrong == {}
 
 
-async def test_what_the_queries_show_is_the_story(browser: Browser) -> None:
+async def test_the_saved_queries_return_the_records_of_the_story(browser: Browser) -> None:
     fresh = (await browser.run("01"))[0]
     assert isinstance(fresh["shows_all_until"], neo4j.time.DateTime)
     (tenant,) = await browser.run("02")
@@ -124,7 +125,9 @@ async def test_what_the_queries_show_is_the_story(browser: Browser) -> None:
     assert sum(row["records"] for row in counted) == tenant["records"]
     assert {row["type"] for row in counted} == {kind.label for kind in MemoryType}
     assert {row["state"] for row in counted} == {"active", "contested", "superseded", "retracted"}
-    assert tenant["records"] - tenant["with_a_name"] == 2, "a fact above the level of names, and what only it names"
+    assert tenant["records"] - tenant["with_a_name"] == 2, (
+        "a fact above the limit for names, and the entity that only it names"
+    )
 
     known, _ = shown(await browser.run("05", name="Keycloak"))
     assert {"Keycloak", "Keycloak runs ahead by 48 s", "Keycloak issues tokens for Lantern"} <= known
@@ -145,14 +148,14 @@ async def test_what_the_queries_show_is_the_story(browser: Browser) -> None:
         (f"{keeps} Memcached", f"{keeps} Postgres"),
         ("Ben Okafor", "Benjamin Okafor"),
     }
-    held = {row["fact"]: row for row in await browser.run("10")}
-    assert held[f"{keeps} Postgres"]["replaced_by"] == f"{keeps} Memcached"
-    assert held[f"{keeps} Postgres"]["until"] == held[f"{keeps} Memcached"]["since"]
-    assert (held[f"{keeps} Redis"]["state"], held[f"{keeps} Redis"]["until"]) == ("active", None)
-    assert held["Lantern hosted in Frankfurt"]["state"] == "retracted"
+    facts = {row["fact"]: row for row in await browser.run("10")}
+    assert facts[f"{keeps} Postgres"]["replaced_by"] == f"{keeps} Memcached"
+    assert facts[f"{keeps} Postgres"]["until"] == facts[f"{keeps} Memcached"]["since"]
+    assert (facts[f"{keeps} Redis"]["state"], facts[f"{keeps} Redis"]["until"]) == ("active", None)
+    assert facts["Lantern hosted in Frankfurt"]["state"] == "retracted"
 
-    way, _ = shown(await browser.run("11", name="Chiara Rossi", other="clock skew"))
-    assert {"Chiara Rossi", "clock skew is prevented by time synchronisation", "clock skew"} <= way
+    path, _ = shown(await browser.run("11", name="Chiara Rossi", other="clock skew"))
+    assert {"Chiara Rossi", "clock skew is prevented by time synchronisation", "clock skew"} <= path
     grounds, _ = shown(await browser.run("12", fact="clock skew is prevented by time synchronisation"))
     assert {"Incident of 12 May caused by clock skew", 'search_logs({"service":"lantern"})'} <= grounds
     learned, _ = shown(await browser.run("13", source='search_logs({"service":"lantern"})'))
@@ -180,32 +183,34 @@ async def test_what_the_queries_show_is_the_story(browser: Browser) -> None:
     assert alone == {"the coffee machine is broken again"}
 
 
-async def test_another_tenant_does_not_show(memory: Memory, clean_neo4j: str, browser: Browser) -> None:
+async def test_the_saved_queries_show_nothing_of_another_tenant(
+    memory: Memory, clean_neo4j: str, browser: Browser
+) -> None:
     other = replace(memory, trust=trust_of(tenant="other"))
     await other.observe("Lantern", "keeps_sessions_in", ELSEWHERE, revision_policy="replace")
     await other.observe("Lantern", "keeps_sessions_in", f"{ELSEWHERE} too", revision_policy="replace")
     for value in ("this", "that"):
         await other.observe("Lantern", f"is_{ELSEWHERE.casefold()}", value, revision_policy="contest")
-    await other.turn(f"{ELSEWHERE}: nobody knows Lantern", thread="login outage")
+    await other.turn(f"{ELSEWHERE}: no team knows Lantern", thread="login outage")
     plan = ROLL_BACK | {"intent": f"roll back {ELSEWHERE}"}
     await other.remember(SourceKind.OBSERVATION, plan, proposed_type=MemoryType.PLAN_GRAPH)
     state = {"thread_id": "t", "state": "planning", "context_summary": f"{ELSEWHERE} is where?"}
     await other.remember(SourceKind.WORKING_STATE, state)
-    await bring_in_step(other, clean_neo4j)
+    await sync_mirror(other, clean_neo4j)
     assert len(await browser.run("02")) == 2
     for query in QUERIES:
-        rows, _ = await browser.executed(query)
+        rows, _ = await browser.execute(query)
         assert rows, query.title
         assert ELSEWHERE.casefold() not in repr([row.values() for row in rows]).casefold(), query.title
-        assert {part["ten"] for part in drawn(rows) if "ten" in part} <= {browser.parameters["ten"]}, query.title
+        assert {part["ten"] for part in graph_parts(rows) if "ten" in part} <= {browser.parameters["ten"]}, query.title
 
 
-async def test_role_statements_are_understood(clean_neo4j: str) -> None:
-    """Community knows their grammar and declines; what it does not understand it calls a syntax error."""
+async def test_neo4j_parses_the_role_statements(clean_neo4j: str) -> None:
+    """Neo4j Community parses the statements and refuses them as unsupported; a wrong one would be a syntax error."""
     async with neo4j.AsyncGraphDatabase.driver(clean_neo4j) as driver:
         components = await driver.execute_query("CALL dbms.components() YIELD edition RETURN edition")
         if components.records[0]["edition"] != "community":
-            pytest.skip("on Enterprise the statements would be carried out")
+            pytest.skip("Neo4j Enterprise would execute the statements")
         for said in role_statements():
             with pytest.raises(Neo4jError) as refused:
                 await driver.execute_query(said, database_="system")

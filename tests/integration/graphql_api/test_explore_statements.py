@@ -7,7 +7,7 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
-from fix_graphs import a_record, a_tenant, everybodys, write_graph
+from fix_graphs import create_tenant, random_record, readable_by_all, write_graph
 from fix_memory import Memory
 
 from stratagraph.graphql.context import Context
@@ -27,11 +27,13 @@ DOCUMENTS = {
 }
 
 
-async def between(memory: Memory, memories: int) -> tuple[UUID, UUID]:
+async def write_connected_pair(memory: Memory, memories: int) -> tuple[UUID, UUID]:
     """Write two entities that `memories` records refer to; return their ids."""
-    tenant, luck = await a_tenant(memory, "acme"), random.Random(memories)
+    tenant, rng = await create_tenant(memory, "acme"), random.Random(memories)
     one, other, *events = [
-        replace(everybodys(a_record(luck, tenant)), type=MemoryType.EPISODIC if number > 1 else MemoryType.ENTITY)
+        replace(
+            readable_by_all(random_record(rng, tenant)), type=MemoryType.EPISODIC if number > 1 else MemoryType.ENTITY
+        )
         for number in range(memories + 2)
     ]
     relations = [
@@ -74,5 +76,5 @@ async def test_the_number_of_statements_does_not_grow_with_the_answer(memory: Me
         assert result.data[name] is not None
         return memory.database.statements - before
 
-    few = await statements(*await between(memory, 2))
-    assert await statements(*await between(memory, 30)) == few
+    few = await statements(*await write_connected_pair(memory, 2))
+    assert await statements(*await write_connected_pair(memory, 30)) == few

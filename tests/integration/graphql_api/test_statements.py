@@ -1,4 +1,4 @@
-"""Lists are read in a constant number of statements, whatever fields are selected on their items."""
+"""Lists are read in a constant number of count_statements, whatever fields are selected on their items."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GRAPH = """{ retrieveGraph(input: {taskDescriptor: "message", rootLimit: 50, nod
   ... on RetrieveGraphSuccess { nodes { record { name payload relations { predicate } auditLog { action } } } } } }"""
 
 
-async def statements(memory: Memory, document: str) -> int:
+async def count_statements(memory: Memory, document: str) -> int:
     async def health() -> list[Report]:
         return []
 
@@ -50,10 +50,10 @@ async def test_the_number_of_statements_does_not_grow_with_the_list(memory: Memo
         await memory.remember(SourceKind.OUTCOME, {"thread_id": f"t{number}", "outcome_status": "success"})
 
     await grow(0)
-    few = await statements(memory, document)
+    few = await count_statements(memory, document)
     for number in range(1, 12):
         await grow(number)
-    assert await statements(memory, document) == few
+    assert await count_statements(memory, document) == few
 
 
 def test_every_error_has_a_code_and_internal_errors_are_masked() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fix_jobs import server_of
-from fix_memory import NOON, HandClock, Memory, trust_of
+from fix_memory import NOON, ManualClock, Memory, trust_of
 from sqlalchemy import text
 
 from stratagraph.memory.capture.request import CaptureRequest
@@ -449,7 +449,7 @@ async def test_created_at_is_the_capture_time_and_occurred_at_the_callers_timest
     kept = await memory.turn("it was a long time ago", timestamp=long_ago)
     assert kept.primary.occurred_at == long_ago
     assert kept.primary.created_at == memory.clock.now()
-    assert isinstance(memory.clock, HandClock)
+    assert isinstance(memory.clock, ManualClock)
 
 
 async def test_an_outcome_by_id_needs_a_fully_visible_episode(memory: Memory) -> None:

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 from uuid import UUID
 
-from fix_memory import HandClock, Memory
+from fix_memory import ManualClock, Memory
 from sqlalchemy import text
 
 from stratagraph.memory.revise.request import Fork, Merge, Revise, Supersede
@@ -61,7 +61,7 @@ async def test_sixteen_clients_supersede_and_merge_the_same_fifty_facts(memory: 
             known[subject].append(done.record.id)
 
     async with AsyncExitStack() as stack:
-        clock = HandClock(memory.clock.at + timedelta(hours=1))
+        clock = ManualClock(memory.clock.at + timedelta(hours=1))
         clients = []
         for _ in range(4):  # as four server processes: each has its own pool and its own cache of names
             database = await stack.enter_async_context(Database(database_url))

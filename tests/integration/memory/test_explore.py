@@ -1,4 +1,4 @@
-"""Questions about structure: paths, impact, plans by their steps, what is shared, neighbours (in SQL)."""
+"""Graph questions answered in SQL: paths, impact, plans by their steps, related entities, neighbours."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_graphs import a_record, a_tenant, everybodys, write_graph
+from fix_graphs import create_tenant, random_record, readable_by_all, write_graph
 from fix_memory import Memory, trust_of
 from model_explore import (
-    a_caller,
     check_expansion,
     check_impact,
     check_paths,
     check_related,
+    random_caller,
     write,
 )
 
@@ -37,16 +37,16 @@ def explore(memory: Memory) -> Explore:
     return Explore(memory.database, memory.directory, memory.clock, Engines())
 
 
-async def test_answers_are_those_of_the_definition_in_random_graphs(memory: Memory, explore: Explore) -> None:
-    luck = random.Random(20261121)
+async def test_answers_in_random_graphs_equal_those_of_the_model(memory: Memory, explore: Explore) -> None:
+    rng = random.Random(20261121)
     seen = dict.fromkeys(("paths", "long", "impact", "deep", "related", "neighbours", "between"), 0)
     for number in range(GRAPHS):
-        graph = await write(memory, luck, f"tenant {number}")
+        graph = await write(memory, rng, f"tenant {number}")
         for _ in range(CALLERS):
-            trust = a_caller(luck, graph)
-            start, goal = luck.sample(list(graph.records), 2)
-            k, hops = luck.randrange(1, 11), luck.randrange(1, 7)
-            loaded = luck.sample(list(graph.records), luck.randrange(4))
+            trust = random_caller(rng, graph)
+            start, goal = rng.sample(list(graph.records), 2)
+            k, hops = rng.randrange(1, 11), rng.randrange(1, 7)
+            loaded = rng.sample(list(graph.records), rng.randrange(4))
             paths = await explore.paths(trust, start, goal, k=k, max_hops=hops)
             impact = await explore.impact(trust, start, hops=hops, first=100)
             related = await explore.related(trust, start, first=100)
@@ -88,10 +88,10 @@ async def test_answers_are_those_of_the_definition_in_random_graphs(memory: Memo
             seen["related"] += len(related.entities)
             seen["neighbours"] += len(expansion.neighbours)
             seen["between"] += len(expansion.between)
-    assert min(seen.values()) > 10, f"the graphs were too tame to prove anything: {seen}"
+    assert min(seen.values()) > 10, f"too few results of some kind: {seen}"
 
 
-async def test_a_path_is_told_in_one_line(memory: Memory, explore: Explore) -> None:
+async def test_a_path_is_described_in_one_sentence(memory: Memory, explore: Explore) -> None:
     await memory.observe("Alice", "works_at", "Acme")
     await memory.observe("Bob", "works_at", "Acme")
     alice, bob = [
@@ -110,7 +110,9 @@ async def test_a_path_is_told_in_one_line(memory: Memory, explore: Explore) -> N
     assert (short.paths, short.reached) == ((), ("hops",))
 
 
-async def test_what_rests_on_a_record_and_what_refers_to_it_is_its_impact(memory: Memory, explore: Explore) -> None:
+async def test_the_impact_of_a_record_is_the_records_that_rest_on_it_or_refer_to_it(
+    memory: Memory, explore: Explore
+) -> None:
     first = await memory.observe("the cache", "is", "full")
     second = await memory.observe(
         "the disk", "is", "slow", evidence=[{"source_type": "observation", "source_id": str(first.primary.id)}]
@@ -131,7 +133,7 @@ async def test_what_rests_on_a_record_and_what_refers_to_it_is_its_impact(memory
     ]
 
 
-def a_plan(name: str, *ops: str, edges: list[tuple[int, int]] | None = None) -> dict[str, Any]:
+def plan_payload(name: str, *ops: str, edges: list[tuple[int, int]] | None = None) -> dict[str, Any]:
     joined = edges if edges is not None else [(at, at + 1) for at in range(len(ops) - 1)]
     return {
         "plan_id": name,
@@ -141,15 +143,15 @@ def a_plan(name: str, *ops: str, edges: list[tuple[int, int]] | None = None) -> 
     }
 
 
-async def a_plan_of(memory: Memory, plan: dict[str, Any], **more: Any) -> UUID:
+async def capture_plan(memory: Memory, plan: dict[str, Any], **more: Any) -> UUID:
     kept = await memory.remember(SourceKind.OBSERVATION, plan, proposed_type=MemoryType.PLAN_GRAPH, **more)
     return kept.primary.id
 
 
-async def test_plans_are_found_by_their_steps_in_order(memory: Memory, explore: Explore) -> None:
-    chain = await a_plan_of(memory, a_plan("chain", "build", "test", "ship it"))
-    apart = await a_plan_of(memory, a_plan("apart", "build", "test", edges=[]))
-    twice = await a_plan_of(memory, a_plan("twice", "build", "lint", "build"), sensitivity=Sensitivity.HYPER)
+async def test_plans_are_found_by_operations_that_their_steps_have_in_order(memory: Memory, explore: Explore) -> None:
+    chain = await capture_plan(memory, plan_payload("chain", "build", "test", "ship it"))
+    unordered = await capture_plan(memory, plan_payload("unordered", "build", "test", edges=[]))
+    twice = await capture_plan(memory, plan_payload("twice", "build", "lint", "build"), sensitivity=Sensitivity.HYPER)
 
     async def ask(*ops: str, **more: Any) -> list[tuple[UUID, list[str]]]:
         found = await explore.plans(more.pop("trust", memory.trust), ops, **more)
@@ -161,15 +163,17 @@ async def test_plans_are_found_by_their_steps_in_order(memory: Memory, explore: 
     assert await ask("test", "build") == []
     assert await ask("ship it", "test", "build") == []
     assert await ask("build", "build") == [(twice, ["s0", "s2"])]
-    assert await ask("build") == [(twice, ["s0"]), (apart, ["s0"]), (chain, ["s0"])]
-    assert await ask("build", trust=trust_of(ceiling=Sensitivity.LOW)) == [(apart, ["s0"]), (chain, ["s0"])]
+    assert await ask("build") == [(twice, ["s0"]), (unordered, ["s0"]), (chain, ["s0"])]
+    assert await ask("build", trust=trust_of(ceiling=Sensitivity.LOW)) == [(unordered, ["s0"]), (chain, ["s0"])]
     assert await ask("buil") == []
     assert await ask("ship") == []
     page = await explore.plans(memory.trust, ["build"], first=2)
     assert (len(page.plans), page.has_more) == (2, True)
 
 
-async def test_what_is_not_in_full_sight_is_answered_like_what_does_not_exist(memory: Memory, explore: Explore) -> None:
+async def test_a_record_that_is_not_fully_visible_is_answered_as_if_it_did_not_exist(
+    memory: Memory, explore: Explore
+) -> None:
     near = (await memory.observe("Alice", "works_at", "Acme", sensitivity=Sensitivity.LOW)).primary.id
     medium = (await memory.observe("Alice", "earns", "much", sensitivity=Sensitivity.MEDIUM)).primary.id
     secret = (await memory.observe("Alice", "fears", "bees", sensitivity=Sensitivity.HYPER)).primary.id
@@ -183,7 +187,7 @@ async def test_what_is_not_in_full_sight_is_answered_like_what_does_not_exist(me
     assert await explore.paths(memory.trust, near, secret) is not None
 
 
-async def test_bounds_are_refused_by_name(memory: Memory, explore: Explore) -> None:
+async def test_an_argument_out_of_range_is_refused_with_its_name(memory: Memory, explore: Explore) -> None:
     here, there = new_id(), new_id()
     for question, path in (
         (explore.paths(memory.trust, here, there, k=11), "k"),
@@ -204,11 +208,11 @@ async def test_bounds_are_refused_by_name(memory: Memory, explore: Explore) -> N
         assert refused.value.path == [path]
 
 
-async def a_star(memory: Memory, rim: int) -> tuple[UUID, list[UUID]]:
-    """A hub that `rim` memories refer to, all public."""
-    tenant, luck = await a_tenant(memory, "acme"), random.Random(1)
+async def write_star(memory: Memory, rim: int) -> tuple[UUID, list[UUID]]:
+    """Write a hub that `rim` public records refer to; return the id of the hub and those of the records."""
+    tenant, rng = await create_tenant(memory, "acme"), random.Random(1)
     hub, *others = [
-        replace(everybodys(a_record(luck, tenant)), type=MemoryType.EPISODIC if number else MemoryType.ENTITY)
+        replace(readable_by_all(random_record(rng, tenant)), type=MemoryType.EPISODIC if number else MemoryType.ENTITY)
         for number in range(rim + 1)
     ]
     relations = [
@@ -218,8 +222,8 @@ async def a_star(memory: Memory, rim: int) -> tuple[UUID, list[UUID]]:
     return hub.id, [other.id for other in others]
 
 
-async def test_a_hub_is_counted_paged_and_said_to_be_one(memory: Memory, explore: Explore) -> None:
-    hub, rim = await a_star(memory, FAN_OUT * 2 + 50)
+async def test_a_hub_is_counted_in_full_returned_in_pages_and_marked_as_a_hub(memory: Memory, explore: Explore) -> None:
+    hub, rim = await write_star(memory, FAN_OUT * 2 + 50)
     impact = await explore.impact(memory.trust, hub, first=10)
     assert impact is not None
     assert (impact.total, len(impact.nodes), impact.hubs) == (len(rim), 10, ())
@@ -239,7 +243,7 @@ async def test_a_hub_is_counted_paged_and_said_to_be_one(memory: Memory, explore
     assert paths is not None
     assert [[record.id for record in path.nodes] for path in paths.paths] == [[rim[0], hub, rim[-1]]]
     assert (paths.reached, paths.hubs) == (("hops", "hubs"), (hub,)), (
-        "longer ways lead over it, and not all were followed"
+        "longer paths lead through the hub, and not all of its relations were followed"
     )
 
 
@@ -258,7 +262,7 @@ async def test_the_number_of_statements_does_not_grow_with_the_graph(memory: Mem
             numbers.append(memory.database.statements - before)
         return numbers
 
-    few = await counted(*await a_star(memory, 3))
-    many = await counted(*await a_star(memory, 60))
+    few = await counted(*await write_star(memory, 3))
+    many = await counted(*await write_star(memory, 60))
     assert many == few
     assert max(few) <= 12, few

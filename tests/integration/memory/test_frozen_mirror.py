@@ -1,4 +1,4 @@
-"""A mirror that is behind misleads nobody: what the truth forbids by now is not shown, linked or walked through."""
+"""A mirror that is behind shows nothing that Postgres no longer allows: no record, relation or path."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from uuid import UUID
 import pytest
 from fix_graphs import (
     Graph,
-    a_record,
-    a_tenant,
-    everybodys,
+    create_tenant,
+    random_record,
     random_relations,
+    readable_by_all,
     revoke,
     sparse_relations,
     write_graph,
@@ -40,54 +40,54 @@ pytestmark = pytest.mark.neo4j
 GRAPHS = 30
 
 
-async def write(memory: Memory, luck: random.Random, name: str) -> Graph:
-    """Every other one long and thin, so that many records have just one way to them."""
-    tenant = await a_tenant(memory, name)
+async def write(memory: Memory, rng: random.Random, name: str) -> Graph:
+    """Write a random graph; half of them are long and thin, so that many records can be reached by one path only."""
+    tenant = await create_tenant(memory, name)
     records = [
-        replace(a_record(luck, tenant, word="rock"), type=MemoryType.EPISODIC, state=RecordState.ACTIVE)
-        for _ in range(luck.randrange(8, 30))
+        replace(random_record(rng, tenant, word="rock"), type=MemoryType.EPISODIC, state=RecordState.ACTIVE)
+        for _ in range(rng.randrange(8, 30))
     ]
     records[:3] = [
-        everybodys(replace(a_record(luck, tenant, word="beacon"), type=MemoryType.EPISODIC)) for _ in range(3)
+        readable_by_all(replace(random_record(rng, tenant, word="beacon"), type=MemoryType.EPISODIC)) for _ in range(3)
     ]
-    relate = luck.choice([sparse_relations, random_relations])
-    return await write_graph(memory, tenant, records, relate(luck, [record.id for record in records]))
+    relate = rng.choice([sparse_relations, random_relations])
+    return await write_graph(memory, tenant, records, relate(rng, [record.id for record in records]))
 
 
 def check(graph: Graph, trust: Trust, found: Retrieved, limits: Limits) -> None:
-    """Nothing forbidden: no id, no edge, no bridge, and nothing that lets one be counted."""
+    """Check that nothing hidden is returned, connects other records, or can be inferred from a count or limit."""
     shown = {node.record.id for node in found.nodes}
     assert set(found.roots) <= shown
     for node in found.nodes:
-        sight = graph.visibility(trust, node.record.id)
-        assert sight is not Visibility.NONE
-        assert node.record.redacted is (sight is Visibility.REDACTED)
+        visibility = graph.visibility(trust, node.record.id)
+        assert visibility is not Visibility.NONE
+        assert node.record.redacted is (visibility is Visibility.REDACTED)
         assert not (node.root and node.record.redacted)
-        assert graph.shows(trust, node.record.id), "retracted by now"
+        assert graph.shows(trust, node.record.id), "it is retracted now"
         assert node.hop <= limits.hops
     allowed = graph.within(trust, found.roots, limits.hops).keys()
-    assert shown <= allowed, "only reached over what is hidden by now, or too far"
+    assert shown <= allowed, "it is reached only through a record hidden now, or too far away"
     for edge in found.edges:
-        link = graph.relations[edge.id]
-        assert (edge.source, edge.target) == (link.source, link.target)
+        relation = graph.relations[edge.id]
+        assert (edge.source, edge.target) == (relation.source, relation.target)
         assert {edge.source, edge.target} <= shown
         assert Visibility.FULL in (graph.visibility(trust, edge.source), graph.visibility(trust, edge.target))
     assert {node.why.via for node in found.nodes if node.why.via is not None} <= shown
     if "nodes" in found.reached:
-        assert len(shown) == limits.nodes < len(allowed), "what is hidden took places, or counts as left out"
+        assert len(shown) == limits.nodes < len(allowed), "hidden records were counted towards the limit"
     if "edges" in found.reached:
-        live = [link for link in graph.relations.values() if {link.source, link.target} <= allowed]
-        assert len(found.edges) == limits.edges < len(live), "what is hidden took places, or counts as left out"
+        live = [relation for relation in graph.relations.values() if {relation.source, relation.target} <= allowed]
+        assert len(found.edges) == limits.edges < len(live), "hidden records were counted towards the limit"
     if "hops" in found.reached:
         assert any(node.hop == limits.hops and not node.record.redacted for node in found.nodes)
     for hub in found.hubs:
         assert hub in shown
-        assert graph.degree(trust, hub) >= traversal.FAN_OUT, "a hub only by what is hidden"
+        assert graph.degree(trust, hub) >= traversal.FAN_OUT, "it is a hub only because of hidden records"
 
 
 @dataclass
 class Frozen:
-    """A memory that prefers its mirror, and the worker that is the only one to move it."""
+    """A memory that prefers its mirror, and the only worker that writes it."""
 
     memory: Memory
     retrieve: Retrieve
@@ -105,7 +105,7 @@ def frozen_with(memory: Memory, mirror: Mirror) -> Frozen:
         feed=mirror_feed(memory.database),
         freshness=MirrorFreshness(memory.database, CONSUMER),
         preference="neo4j",
-        deadline_s=30.0,  # what counts here is what the mirror answers, however long a busy machine takes for it
+        deadline_s=30.0,  # the tests compare answers only, so a busy machine may take long
     )
     retrieve = Retrieve(memory.database, memory.directory, memory.clock, engines)
     return Frozen(memory, retrieve, SyncWorker(memory.database, memory.directory, mirror, SyncConfig()), mirror)
@@ -119,18 +119,16 @@ async def frozen(memory: Memory, clean_neo4j: str, monkeypatch: pytest.MonkeyPat
         yield frozen_with(memory, mirror)
 
 
-async def answers(frozen: Frozen, luck: random.Random, graphs: Sequence[Graph]) -> Counter[str]:
-    """Ask in each graph as various callers and check every answer; counts what was seen."""
+async def answers(frozen: Frozen, rng: random.Random, graphs: Sequence[Graph]) -> Counter[str]:
+    """Retrieve from each graph as various callers, check every answer, and count the cases."""
     seen = Counter[str]()
     for graph in graphs:
         for scopes in (None, set(), {"project:a"}):
-            limits = Limits(
-                nodes=luck.choice([4, 8, 1_000]), edges=luck.choice([6, 12, 5_000]), hops=luck.randrange(1, 7)
-            )
-            trust = trust_of(tenant=graph.tenant.name, ceiling=luck.choice(list(Sensitivity)), scopes=scopes)
+            limits = Limits(nodes=rng.choice([4, 8, 1_000]), edges=rng.choice([6, 12, 5_000]), hops=rng.randrange(1, 7))
+            trust = trust_of(tenant=graph.tenant.name, ceiling=rng.choice(list(Sensitivity)), scopes=scopes)
             found = await frozen.ask(
                 trust,
-                root_limit=luck.choice([1, 2]),
+                root_limit=rng.choice([1, 2]),
                 node_limit=limits.nodes,
                 edge_limit=limits.edges,
                 max_hops=limits.hops,
@@ -140,30 +138,32 @@ async def answers(frozen: Frozen, luck: random.Random, graphs: Sequence[Graph]) 
                 assert (found.engine, found.fallback) in (("neo4j", None), ("sql", "the mirror is behind"))
                 seen[found.engine] += 1
             seen["far"] += sum(node.hop > 1 for node in found.nodes)
-            seen["heads"] += sum(node.record.redacted for node in found.nodes)
+            seen["redacted"] += sum(node.record.redacted for node in found.nodes)
             seen["cut"] += len(found.reached)
             seen["hubs"] += len(found.hubs)
     return seen
 
 
-async def test_nothing_forbidden_is_shown_or_counted_however_far_the_mirror_is_behind(
+async def test_a_mirror_that_is_behind_shows_and_counts_nothing_revoked(
     frozen: Frozen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stratagraph.store.traversal.neighbourhood.FAN_OUT", 4)  # so that there are hubs
-    luck = random.Random(20261121)
-    graphs = [await write(frozen.memory, luck, f"tenant {number}") for number in range(GRAPHS)]
+    rng = random.Random(20261121)
+    graphs = [await write(frozen.memory, rng, f"tenant {number}") for number in range(GRAPHS)]
     await frozen.worker.run_once()
-    fresh = await answers(frozen, luck, graphs)
-    assert fresh["sql"] == 0, "a mirror that is not behind answers"
-    assert min(fresh[what] for what in ("far", "heads", "cut", "hubs")) > 10, f"too tame to prove anything: {fresh}"
+    fresh = await answers(frozen, rng, graphs)
+    assert fresh["sql"] == 0, "a mirror that is not behind must answer"
+    assert min(fresh[what] for what in ("far", "redacted", "cut", "hubs")) > 10, f"too few cases of some kind: {fresh}"
     for graph in graphs:
-        await revoke(frozen.memory, luck, graph.tenant, graph.records, graph.relations, one_in=2, spare=True)
-    behind = await answers(frozen, luck, graphs)
-    assert min(behind[what] for what in ("neo4j", "sql", "far", "cut")) > 10, f"too little is left: {behind}"
+        await revoke(frozen.memory, rng, graph.tenant, graph.records, graph.relations, one_in=2, spare=True)
+    behind = await answers(frozen, rng, graphs)
+    assert min(behind[what] for what in ("neo4j", "sql", "far", "cut")) > 10, (
+        f"too few cases of some kind after the revocations: {behind}"
+    )
 
 
 async def chain(frozen: Frozen, *levels: Sensitivity) -> list[UUID]:
-    """Events that each refer to the one before; the first is found by the word `beacon`."""
+    """Capture events that each refer to the previous one; the word `beacon` finds the first. Return their ids."""
     ids = []
     for number, level in enumerate(levels):
         kept = await frozen.memory.remember(
@@ -188,20 +188,22 @@ async def chain(frozen: Frozen, *levels: Sensitivity) -> list[UUID]:
         "UPDATE relation SET ended_at = now() WHERE target = :id",
     ],
 )
-async def test_what_was_a_bridge_when_the_mirror_was_written_is_none_now(frozen: Frozen, revocation: str) -> None:
-    near, bridge, far = await chain(frozen, *(Sensitivity.LOW,) * 3)
+async def test_a_record_changed_since_the_mirror_was_written_connects_no_other_records(
+    frozen: Frozen, revocation: str
+) -> None:
+    near, middle, far = await chain(frozen, *(Sensitivity.LOW,) * 3)
     low = trust_of(ceiling=Sensitivity.LOW)
     before = await frozen.ask(low, root_limit=1, max_hops=2)
-    assert {node.record.id for node in before.nodes} == {near, bridge, far}
+    assert {node.record.id for node in before.nodes} == {near, middle, far}
     async with frozen.memory.database.engine.begin() as connection:
-        await connection.execute(text(revocation), {"id": bridge})
+        await connection.execute(text(revocation), {"id": middle})
     after = await frozen.ask(low, root_limit=1, max_hops=2)
     assert (after.engine, after.fallback) == ("sql", "the mirror is behind")
     assert far not in {node.record.id for node in after.nodes}
     assert after.roots == (near,)
 
 
-async def test_what_the_mirror_still_hides_is_hidden_until_it_follows(frozen: Frozen) -> None:
+async def test_a_record_made_visible_is_returned_only_after_the_mirror_has_the_change(frozen: Frozen) -> None:
     near, secret = await chain(frozen, Sensitivity.LOW, Sensitivity.HYPER)
     low = trust_of(ceiling=Sensitivity.LOW)
     async with frozen.memory.database.engine.begin() as connection:
@@ -209,7 +211,7 @@ async def test_what_the_mirror_still_hides_is_hidden_until_it_follows(frozen: Fr
     assert {node.record.id for node in (await frozen.ask(low, root_limit=1)).nodes} == {near}
 
 
-async def test_a_sequence_that_the_mirror_has_not_reached_is_answered_from_sql_until_it_has(frozen: Frozen) -> None:
+async def test_sql_answers_until_the_mirror_has_reached_the_asked_sequence(frozen: Frozen) -> None:
     memory = frozen.memory
     await memory.observe("Alice", "works_at", "Acme")
     await frozen.worker.run_once()

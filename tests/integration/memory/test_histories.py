@@ -17,7 +17,7 @@ from uuid import UUID, uuid4
 
 import networkx as nx
 import pytest
-from fix_memory import HandClock, trust_of
+from fix_memory import ManualClock, trust_of
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
@@ -116,7 +116,7 @@ class SharedState:
     """The database and the event loop that all histories use; each history has a tenant of its own."""
 
     runner: asyncio.Runner
-    clock: HandClock
+    clock: ManualClock
     sites: list[Site] = field(default_factory=list)
     histories: int = 0
     steps: int = 0
@@ -575,7 +575,7 @@ def test_random_histories_agree_with_the_model(database_url: str, budget: int, m
         asked = settings()
         size = settings(SMALL, max_examples=asked.max_examples, stateful_step_count=asked.stateful_step_count)
     with asyncio.Runner() as runner:
-        shared = SharedState(runner, HandClock(datetime(2026, 6, 1, 12, tzinfo=UTC)))
+        shared = SharedState(runner, ManualClock(datetime(2026, 6, 1, 12, tzinfo=UTC)))
         monkeypatch.setattr(Histories, "shared", shared, raising=False)
         stack = AsyncExitStack()
         try:

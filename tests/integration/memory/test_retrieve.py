@@ -1,4 +1,6 @@
-"""Retrieval: the right memories come first, within the limits, at a constant number of statements (SPEC §6)."""
+"""Retrieval returns the best records first, within the limits, in a constant number of statements
+(docs/specification.md, Retrieval).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def names(found: Retrieved) -> list[str | None]:
     return [node.record.name for node in found.nodes]
 
 
-async def test_words_find_the_record_and_its_stem_too(memory: Memory) -> None:
+async def test_the_words_of_a_task_find_records_with_the_same_stems(memory: Memory) -> None:
     for text in ("we deployed the billing service", "lunch was good", "the printer is broken"):
         await memory.turn(text)
     found = await ask(memory, "deploying billing services")
@@ -32,7 +34,7 @@ async def test_words_find_the_record_and_its_stem_too(memory: Memory) -> None:
     assert found.engine == "sql"
 
 
-async def test_a_named_entity_is_a_root_and_brings_what_is_connected(memory: Memory) -> None:
+async def test_an_entity_named_in_the_task_is_a_root_and_its_neighbours_are_returned(memory: Memory) -> None:
     fact = await memory.observe("Alice", "works_at", "Acme")
     await memory.turn("unrelated chatter about lunch")
     found = await ask(memory, "What do we know about Alice?", root_limit=1)
@@ -44,13 +46,13 @@ async def test_a_named_entity_is_a_root_and_brings_what_is_connected(memory: Mem
     assert (neighbour.hop, neighbour.root) == (1, False)
 
 
-async def test_an_alias_finds_the_entity(memory: Memory) -> None:
+async def test_an_alias_in_the_task_finds_its_entity(memory: Memory) -> None:
     mention = {"name": "Project Orion", "type": "Project", "aliases": ["the telescope"]}
     await memory.turn("it slipped", context={"mentions": [mention]})
     assert names(await ask(memory, "how is the telescope doing"))[0] == "Project Orion"
 
 
-async def test_superseded_and_expired_facts_do_not_answer(memory: Memory) -> None:
+async def test_superseded_and_expired_facts_are_not_returned(memory: Memory) -> None:
     await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
     await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")
     await memory.observe("Alice", "visits", "Lugano", validity={"mode": "timeboxed", "end": "2020-01-01T00:00:00Z"})
@@ -59,7 +61,7 @@ async def test_superseded_and_expired_facts_do_not_answer(memory: Memory) -> Non
     assert names(found) == ["Alice lives in Basel"]
 
 
-async def test_a_superseded_fact_is_not_reached_by_walking_either(memory: Memory) -> None:
+async def test_a_superseded_fact_is_not_reached_by_expansion(memory: Memory) -> None:
     await memory.observe("Alice", "lives_in", "Bern", revision_policy="replace")
     await memory.observe("Alice", "lives_in", "Basel", revision_policy="replace")
     found = await ask(memory, "Alice", root_limit=1, max_hops=3)
@@ -67,7 +69,7 @@ async def test_a_superseded_fact_is_not_reached_by_walking_either(memory: Memory
     assert "Alice lives in Basel" in names(found)
 
 
-async def test_limits_cut_and_say_so(memory: Memory) -> None:
+async def test_limits_are_kept_and_the_reached_ones_are_named(memory: Memory) -> None:
     for number in range(12):
         await memory.observe("Alice", "likes", f"thing number {number}")
     found = await ask(memory, "Alice", root_limit=1, node_limit=5, edge_limit=3)
@@ -78,7 +80,7 @@ async def test_limits_cut_and_say_so(memory: Memory) -> None:
     assert everything.reached == ()
 
 
-async def test_min_salience_leaves_out_what_has_faded(memory: Memory) -> None:
+async def test_min_salience_excludes_decayed_records(memory: Memory) -> None:
     await memory.turn("the old billing incident")
     memory.clock.forward(timedelta(hours=3))
     await memory.turn("the new billing incident")
@@ -86,7 +88,7 @@ async def test_min_salience_leaves_out_what_has_faded(memory: Memory) -> None:
     assert names(found) == ["user: the new billing incident"]
 
 
-async def test_decision_12_fading_ranks_lower_but_does_not_bury(memory: Memory) -> None:
+async def test_a_decayed_record_that_matches_better_still_ranks_first(memory: Memory) -> None:
     await memory.turn("the quarterly billing reconciliation incident report")
     memory.clock.forward(timedelta(days=30))
     await memory.turn("billing is fine")
@@ -94,21 +96,21 @@ async def test_decision_12_fading_ranks_lower_but_does_not_bury(memory: Memory) 
     assert names(found)[0] == "user: the quarterly billing reconciliation incident report"
 
 
-async def test_nothing_known_answers_with_what_is_recent(memory: Memory) -> None:
+async def test_a_task_without_a_match_returns_the_most_recent_records(memory: Memory) -> None:
     await memory.turn("the first message")
     await memory.turn("the last message")
     found = await ask(memory, "zebra", max_hops=0)
     assert names(found) == ["user: the last message", "user: the first message"]
 
 
-async def test_a_closed_episode_is_found_by_what_happened_in_it(memory: Memory) -> None:
+async def test_a_closed_episode_is_found_by_the_text_of_its_events(memory: Memory) -> None:
     await memory.turn("the espresso machine leaks", thread="t1")
     await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success"})
     found = await ask(memory, "espresso machine", memory_types=(MemoryType.EPISODIC,), max_hops=0)
     assert "Episode t1, success" in names(found)
 
 
-async def test_the_rendering_keeps_to_its_budget_and_cites(memory: Memory) -> None:
+async def test_the_rendering_keeps_to_its_token_budget_and_cites_record_ids(memory: Memory) -> None:
     for number in range(20):
         await memory.turn(f"message {number} about the quarterly billing run and its many details")
     found = await ask(memory, "billing run", token_budget=100, root_limit=20)
@@ -118,7 +120,7 @@ async def test_the_rendering_keeps_to_its_budget_and_cites(memory: Memory) -> No
     assert str(found.nodes[0].record.id) in first
 
 
-async def test_selection_asks_for_what_would_decide_and_follows_it(memory: Memory) -> None:
+async def test_selection_names_the_missing_condition_and_uses_it_when_given(memory: Memory) -> None:
     for system in ("macos", "linux"):
         await memory.remember(
             SourceKind.OBSERVATION,
@@ -133,14 +135,14 @@ async def test_selection_asks_for_what_would_decide_and_follows_it(memory: Memor
     assert unsure.selection is not None
     assert unsure.selection.needs_more
     assert unsure.selection.ask_for == ("os",)
-    told = await ask(memory, "linker cache error", context={"os": "linux"})
-    assert told.selection is not None
-    chosen = await memory.lookup.record(memory.trust, told.selection.chosen)  # type: ignore[arg-type]
+    informed = await ask(memory, "linker cache error", context={"os": "linux"})
+    assert informed.selection is not None
+    chosen = await memory.lookup.record(memory.trust, informed.selection.chosen)  # type: ignore[arg-type]
     assert chosen is not None
     assert chosen.name == "fix linker cache on linux"
 
 
-async def test_the_number_of_statements_does_not_depend_on_the_data(memory: Memory) -> None:
+async def test_the_number_of_statements_does_not_grow_with_the_data(memory: Memory) -> None:
     counts = set()
     for number in range(30):
         await memory.observe(f"Person {number % 5}", "likes", f"thing {number}")
@@ -152,7 +154,7 @@ async def test_the_number_of_statements_does_not_depend_on_the_data(memory: Memo
     assert counts.pop() <= 12
 
 
-async def test_a_large_tenant_is_searched_by_its_rare_words_and_conjunctions(
+async def test_a_large_tenant_is_searched_by_rare_words_and_by_conjunctions(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(60):
@@ -170,7 +172,7 @@ async def test_a_large_tenant_is_searched_by_its_rare_words_and_conjunctions(
     assert names(narrow)[0] == "user: common word number17 again"
 
 
-async def test_decision_15_what_is_above_the_ceiling_is_a_redacted_leaf_or_nothing(memory: Memory) -> None:
+async def test_a_record_above_the_callers_ceiling_is_returned_redacted_or_not_at_all(memory: Memory) -> None:
     levels = (Sensitivity.LOW, Sensitivity.MEDIUM, Sensitivity.HIGH)
     for level in levels:
         await memory.turn(f"the merger is {level.label}", sensitivity=level, context={"mentions": [{"name": "Merger"}]})
@@ -180,14 +182,14 @@ async def test_decision_15_what_is_above_the_ceiling_is_a_redacted_leaf_or_nothi
     shown = {node.record.sensitivity: node.record for node in found.nodes}
     assert Sensitivity.HIGH not in shown
     if Sensitivity.MEDIUM in shown:
-        head = shown[Sensitivity.MEDIUM]
-        assert head.redacted
-        assert (head.name, head.text, head.payload, head.provenance) == (None, None, None, None)
+        redacted = shown[Sensitivity.MEDIUM]
+        assert redacted.redacted
+        assert (redacted.name, redacted.text, redacted.payload, redacted.provenance) == (None, None, None, None)
     assert all("high" not in (name or "") for name in names(found))
 
 
-async def test_spec_3_a_redacted_record_is_never_walked_through(memory: Memory) -> None:
-    """low — medium — low: for a caller at low, the far low record lies behind one that is redacted."""
+async def test_a_redacted_record_is_never_expanded(memory: Memory) -> None:
+    """Of a chain low, medium, low, a caller with the ceiling low does not reach the last record."""
     near = await memory.remember(SourceKind.EVENT, {"event_kind": "x", "ref": "near", "summary": "the near event"})
     middle = await memory.remember(
         SourceKind.EVENT,
@@ -209,7 +211,7 @@ async def test_spec_3_a_redacted_record_is_never_walked_through(memory: Memory) 
     assert far.primary.id not in ids
 
 
-async def test_spec_3_other_scopes_and_other_tenants_do_not_exist(memory: Memory) -> None:
+async def test_records_of_other_scopes_and_other_tenants_are_not_returned(memory: Memory) -> None:
     await memory.turn("the secret recipe of project a", scope="project:a")
     await memory.turn("the open recipe", scope="")
     mine = trust_of(scopes={"project:b"})
@@ -217,7 +219,7 @@ async def test_spec_3_other_scopes_and_other_tenants_do_not_exist(memory: Memory
     assert names(await ask(memory, "recipe", trust=trust_of(tenant="globex"))) == []
 
 
-async def test_spec_3_a_request_may_narrow_and_never_widen(memory: Memory) -> None:
+async def test_a_request_can_narrow_its_credential_but_never_widen_it(memory: Memory) -> None:
     await memory.turn("recipe a", scope="project:a")
     await memory.turn("recipe b", scope="project:b")
     wide = trust_of(scopes={"project:a", "project:b"}, ceiling=Sensitivity.MEDIUM)
@@ -243,13 +245,15 @@ async def test_spec_3_a_request_may_narrow_and_never_widen(memory: Memory) -> No
         ("at_least_sequence", "1/1/1:5", "atLeastSequence"),
     ],
 )
-async def test_bounds_are_named(memory: Memory, field: str, value: object, path: str) -> None:
+async def test_an_argument_out_of_range_is_refused_with_its_name(
+    memory: Memory, field: str, value: object, path: str
+) -> None:
     with pytest.raises(InvalidInput) as caught:
         await ask(memory, "x", **{field: value})
     assert caught.value.path == [path]
 
 
-async def test_a_receipts_sequence_is_honoured(memory: Memory) -> None:
+async def test_a_retrieval_with_the_sequence_of_a_receipt_finds_its_records(memory: Memory) -> None:
     kept = await memory.turn("the very latest")
     found = await ask(memory, "very latest", at_least_sequence=kept.sequence)
     assert kept.primary.id in found.roots
@@ -258,7 +262,7 @@ async def test_a_receipts_sequence_is_honoured(memory: Memory) -> None:
         await ask(memory, "x", at_least_sequence=f"{incarnation}:{int(xid) + 1_000_000}")
 
 
-async def test_each_retrieval_is_logged_by_ids_only(memory: Memory) -> None:
+async def test_each_retrieval_is_logged_with_ids_only(memory: Memory) -> None:
     kept = await memory.turn("hello there")
     found = await ask(memory, "hello")
     async with memory.database.engine.begin() as connection:

@@ -1,4 +1,4 @@
-"""The local Neo4j for real: downloaded, started, asked, stopped."""
+"""A local Neo4j server, downloaded, started, queried and stopped."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def listening_on(server: LocalServer) -> set[str]:
 
 
 @pytest.mark.soak
-def test_data_survive_a_restart_with_the_browser_and_the_command_stops_it(
+def test_data_survive_a_restart_with_neo4j_browser_and_the_stop_command_stops_the_server(
     local: LocalNeo4j, neo4j_cache_with_jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert local.running() is None
@@ -51,7 +51,7 @@ def test_data_survive_a_restart_with_the_browser_and_the_command_stops_it(
 
     with ThreadPoolExecutor(2) as pool:
         first, same = pool.map(lambda _: local.start(version=LONG_TERM), range(2))
-    assert first == same == local.running() == local.start(), "starting twice, even at once, gives one server"
+    assert first == same == local.running() == local.start(), "two starts, also at the same time, give one server"
     assert first.version == LONG_TERM
     assert first.browser is None
     assert all(ipaddress.ip_address(address).is_loopback for address in listening_on(first))
@@ -69,11 +69,11 @@ def test_data_survive_a_restart_with_the_browser_and_the_command_stops_it(
     assert page.status_code == 200
     assert "<title>Neo4j Browser</title>" in page.text
     root = second.browser.removesuffix("browser/")
-    assert httpx.get(root).json()["bolt_direct"] == second.bolt, "the page finds the server by itself"
+    assert httpx.get(root).json()["bolt_direct"] == second.bolt, "the page gets the address of the server from here"
     query = httpx.post(f"{root}db/neo4j/query/v2", json={"statement": "RETURN 1"})
-    assert query.status_code == 404, "nobody queries over HTTP: there is no password that could stop a web page"
+    assert query.status_code == 404, "HTTP answers no queries, since without a password any web page could send them"
 
-    # For the fixture `clean_neo4j`, here since a server of its own would cost a start.
+    # A test of `wipe`, which the fixture `clean_neo4j` uses; here because another server would take long to start.
     ask(second, "UNWIND range(1, 2001) AS i CREATE (n:Left)-[:BY]->(:Test) RETURN count(n)")
     with neo4j.GraphDatabase.driver(second.bolt) as driver:
         driver.execute_query("CREATE CONSTRAINT `left ``over` FOR (n:Left) REQUIRE n.id IS UNIQUE")
@@ -86,7 +86,7 @@ def test_data_survive_a_restart_with_the_browser_and_the_command_stops_it(
     monkeypatch.setenv("STRATAGRAPH_CACHE_DIR", str(neo4j_cache_with_jars.parent))
     monkeypatch.delenv("STRATAGRAPH_NEO4J_URI", raising=False)
     command = CliRunner()
-    told = {
+    expected = {
         "running": True,
         "bolt": second.bolt,
         "browser": second.browser,
@@ -95,17 +95,15 @@ def test_data_survive_a_restart_with_the_browser_and_the_command_stops_it(
     }
     for arguments in (["start", "--json"], ["status", "--json"]):
         result = command.invoke(app, arguments)
-        assert (result.exit_code, json.loads(result.stdout)) == (0, told)
+        assert (result.exit_code, json.loads(result.stdout)) == (0, expected)
     assert "has stopped" in command.invoke(app, ["stop"]).stdout
     assert not psutil.pid_exists(second.pid)
     assert command.invoke(app, ["status"]).exit_code == 3
-    assert line_with_data(local.home) == LINES[-1], (
-        "the next start stays with the line, whatever Java is installed by then"
-    )
+    assert line_with_data(local.home) == LINES[-1], "the next start uses the same line, whatever Java is installed then"
 
 
-def test_a_server_that_cannot_start_says_why_and_leaves_nothing_running(local: LocalNeo4j) -> None:
-    with pytest.raises(MirrorUnavailable, match=r"ended while it started(.|\n)*memory") as caught:
+def test_a_server_that_cannot_start_raises_the_reason_and_leaves_no_process(local: LocalNeo4j) -> None:
+    with pytest.raises(MirrorUnavailable, match=r"ended during its start(.|\n)*memory") as caught:
         local.start(version=LONG_TERM, page_cache="999999g")
     assert "STRATAGRAPH_NEO4J_URI" in caught.value.message
     assert local.running() is None
@@ -113,7 +111,7 @@ def test_a_server_that_cannot_start_says_why_and_leaves_nothing_running(local: L
 
 
 @pytest.mark.soak
-def test_the_newer_line_answers_too(newer_neo4j_server: LocalServer) -> None:
+def test_the_newer_line_of_neo4j_answers_on_loopback(newer_neo4j_server: LocalServer) -> None:
     assert newer_neo4j_server.version == LINES[0].version
     version = ask(newer_neo4j_server, "CALL dbms.components() YIELD versions RETURN versions[0]")
     assert str(version).startswith("2026.")

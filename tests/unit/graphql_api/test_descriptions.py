@@ -62,19 +62,19 @@ def words(text: str) -> list[str]:
 
 
 def faults(element: Element) -> list[str]:
-    said = element.description
-    if not said:
+    description = element.description
+    if not description:
         return ["has no description"]
     found = []
-    if not said.endswith("."):
+    if not description.endswith("."):
         found.append("its description does not end with a period")
-    if words(said) == words(re.split(r"[.(]", element.name.rstrip(")"))[-1]):
+    if words(description) == words(re.split(r"[.(]", element.name.rstrip(")"))[-1]):
         found.append("its description repeats the name")
     if element.type in ("Int", "Float") and not (
-        re.search(r"\d", said) or any(re.search(rf"\b{unit}\b", said) for unit in UNITS)
+        re.search(r"\d", description) or any(re.search(rf"\b{unit}\b", description) for unit in UNITS)
     ):
         found.append("its description names neither a range nor a unit")
-    if element.type == "DateTime" and not re.search(r"\binstant\b", said, re.IGNORECASE):
+    if element.type == "DateTime" and not re.search(r"\binstant\b", description, re.IGNORECASE):
         found.append("its description does not say that it is an instant")
     return found
 
@@ -96,5 +96,5 @@ def test_an_element_of_the_schema_is_described(element: Element) -> None:
     ],
     ids=str,
 )
-def test_the_check_finds_faults(element: Element, fault: str) -> None:
+def test_the_check_finds_each_fault(element: Element, fault: str) -> None:
     assert fault in faults(element)

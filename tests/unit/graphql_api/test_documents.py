@@ -24,5 +24,5 @@ def test_a_documented_query_is_valid(document: str) -> None:
     assert validate(build_schema(sdl()), parse(document)) == []
 
 
-def test_the_pages_hold_queries() -> None:
+def test_queries_are_found_in_the_pages() -> None:
     assert len(DOCUMENTS) >= 6

@@ -13,7 +13,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from fix_oidc import AUDIENCE, Issuer, issuing, public_jwk, rsa_key, segment, signed_by_secret
+from fix_oidc import AUDIENCE, Issuer, public_jwk, rsa_key, running_issuer, segment, signed_by_secret
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.requests import Request
@@ -39,13 +39,13 @@ NO_KEYS = "kid: the issuer's keys are unavailable"
 
 @pytest.fixture
 def issuer() -> Iterator[Issuer]:
-    with issuing() as made:
+    with running_issuer() as made:
         yield made
 
 
 @dataclass
-class Hand:
-    """A monotonic clock that a test sets by hand."""
+class ManualMonotonicClock:
+    """A monotonic clock that a test sets."""
 
     at: float = 1_000.0
 
@@ -54,17 +54,17 @@ class Hand:
 
 
 @pytest.fixture
-def hand() -> Hand:
-    return Hand()
+def clock() -> ManualMonotonicClock:
+    return ManualMonotonicClock()
 
 
 @pytest.fixture
-def tokens(issuer: Issuer, hand: Hand) -> OidcTokens:
-    return OidcTokens(IssuerKeys(issuer.url, monotonic=hand), audience=AUDIENCE)
+def tokens(issuer: Issuer, clock: ManualMonotonicClock) -> OidcTokens:
+    return OidcTokens(IssuerKeys(issuer.url, monotonic=clock), audience=AUDIENCE)
 
 
 async def refusal(tokens: OidcTokens, token: str) -> str:
-    """Return the logged reason; check that the caller gets the one message and the log nothing of the token."""
+    """Return the logged reason; check that the caller gets the generic message and that the token is not logged."""
     with capture_logs() as logs, pytest.raises(Unauthenticated) as caught:
         await tokens.authenticate(token)
     assert caught.value.message == Unauthenticated().message
@@ -74,7 +74,7 @@ async def refusal(tokens: OidcTokens, token: str) -> str:
     return str(logs[-1]["reason"])
 
 
-async def test_a_token_grants_what_its_claims_state(issuer: Issuer, tokens: OidcTokens) -> None:
+async def test_a_token_grants_the_rights_that_its_claims_state(issuer: Issuer, tokens: OidcTokens) -> None:
     assert await tokens.authenticate(issuer.token()) == Trust(
         tenant="acme", actor="oidc:agent-7", access=Access.READ, ceiling=Sensitivity.PUBLIC, scopes=frozenset()
     )
@@ -125,7 +125,7 @@ async def test_every_listed_algorithm_is_accepted(issuer: Issuer, tokens: OidcTo
         (
             {"stratagraph_ceiling": "hıgh"},
             "ceiling: not one of public, low, medium, high, hyper",
-        ),  # its upper case is HIGH
+        ),  # the dotless i; its upper case is HIGH
         ({"stratagraph_ceiling": 4}, "ceiling: not one of public, low, medium, high, hyper"),
         ({"stratagraph_ceiling": ["low"]}, "ceiling: not one of public, low, medium, high, hyper"),
         ({"stratagraph_access": "root"}, "access: not one of read, write, admin"),
@@ -216,80 +216,80 @@ async def test_a_key_verifies_only_the_algorithm_it_is_published_for(issuer: Iss
 
 
 async def test_a_token_without_a_kid_is_checked_with_the_only_key(
-    issuer: Issuer, tokens: OidcTokens, hand: Hand
+    issuer: Issuer, tokens: OidcTokens, clock: ManualMonotonicClock
 ) -> None:
     nameless = issuer.token(kid=None)
     assert (await tokens.authenticate(nameless)).tenant == "acme"
     issuer.keys["other"] = rsa_key("second")
-    hand.at += issuer_keys.FRESH_S
+    clock.at += issuer_keys.FRESH_S
     assert await refusal(tokens, nameless) == UNKNOWN_KEY
 
 
 async def test_keys_are_fetched_once_and_again_for_an_unknown_kid(
-    issuer: Issuer, tokens: OidcTokens, hand: Hand
+    issuer: Issuer, tokens: OidcTokens, clock: ManualMonotonicClock
 ) -> None:
     await asyncio.gather(*(tokens.authenticate(issuer.token()) for _ in range(20)))
     assert len(issuer.documents) == 2
     issuer.keys["next"] = rsa_key("second")
-    hand.at += issuer_keys.RETRY_S
+    clock.at += issuer_keys.RETRY_S
     assert (await tokens.authenticate(issuer.token(kid="next"))).tenant == "acme"
     assert (await tokens.authenticate(issuer.token(kid="rsa"))).tenant == "acme"
     assert len(issuer.documents) == 4
 
 
 async def test_unknown_kids_cause_at_most_one_fetch_every_ten_seconds(
-    issuer: Issuer, tokens: OidcTokens, hand: Hand
+    issuer: Issuer, tokens: OidcTokens, clock: ManualMonotonicClock
 ) -> None:
     await tokens.authenticate(issuer.token())
-    hand.at += issuer_keys.RETRY_S
+    clock.at += issuer_keys.RETRY_S
     for second in range(10):
         for number in range(5):
             invented = issuer.token(kid=f"k{second}-{number}", key=rsa_key("attacker"))
             assert await refusal(tokens, invented) == UNKNOWN_KEY
-        hand.at += 0.999
+        clock.at += 0.999
     assert len(issuer.documents) == 4
-    hand.at += 0.02
+    clock.at += 0.02
     await refusal(tokens, issuer.token(kid="one more", key=rsa_key("attacker")))
     assert len(issuer.documents) == 6
 
 
 async def test_a_withdrawn_key_is_refused_once_the_cache_is_not_fresh(
-    issuer: Issuer, tokens: OidcTokens, hand: Hand
+    issuer: Issuer, tokens: OidcTokens, clock: ManualMonotonicClock
 ) -> None:
     old = issuer.token()
     await tokens.authenticate(old)
     issuer.keys = {"next": rsa_key("second")}
-    hand.at += issuer_keys.FRESH_S - 1
+    clock.at += issuer_keys.FRESH_S - 1
     assert (await tokens.authenticate(old)).tenant == "acme"
-    hand.at += 1
+    clock.at += 1
     assert await refusal(tokens, old) == UNKNOWN_KEY
 
 
 async def test_cached_keys_are_accepted_for_six_hours_while_the_issuer_is_down(
-    issuer: Issuer, tokens: OidcTokens, hand: Hand
+    issuer: Issuer, tokens: OidcTokens, clock: ManualMonotonicClock
 ) -> None:
     token = issuer.token()
     await tokens.authenticate(token)
     issuer.down()
-    hand.at += issuer_keys.FRESH_S
+    clock.at += issuer_keys.FRESH_S
     with capture_logs() as logs:
         for _ in range(3):
             assert (await tokens.authenticate(token)).tenant == "acme"
-            hand.at += issuer_keys.RETRY_S
+            clock.at += issuer_keys.RETRY_S
     assert [entry["event"] for entry in logs] == ["oidc issuer unusable"]
-    hand.at = 1_000 + issuer_keys.STALE_S - 1
+    clock.at = 1_000 + issuer_keys.STALE_S - 1
     assert (await tokens.authenticate(token)).tenant == "acme"
-    hand.at += 1
+    clock.at += 1
     assert await refusal(tokens, token) == NO_KEYS
     issuer.up()
-    hand.at += issuer_keys.RETRY_S
+    clock.at += issuer_keys.RETRY_S
     with capture_logs() as logs:
         assert (await tokens.authenticate(token)).tenant == "acme"
     assert [entry["event"] for entry in logs] == ["oidc issuer usable again"]
 
 
 async def test_every_token_is_refused_while_no_keys_were_ever_fetched(
-    issuer: Issuer, tokens: OidcTokens, hand: Hand
+    issuer: Issuer, tokens: OidcTokens, clock: ManualMonotonicClock
 ) -> None:
     token = issuer.token()
     issuer.down()
@@ -297,16 +297,16 @@ async def test_every_token_is_refused_while_no_keys_were_ever_fetched(
     issuer.up()
     assert await refusal(tokens, token) == NO_KEYS
     assert issuer.documents == []
-    hand.at += issuer_keys.RETRY_S
+    clock.at += issuer_keys.RETRY_S
     assert (await tokens.authenticate(token)).tenant == "acme"
 
 
 async def test_tokens_with_cached_keys_do_not_wait_for_a_slow_issuer(
-    issuer: Issuer, tokens: OidcTokens, hand: Hand, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, tokens: OidcTokens, clock: ManualMonotonicClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = issuer.token()
     await tokens.authenticate(token)
-    hand.at += issuer_keys.FRESH_S
+    clock.at += issuer_keys.FRESH_S
     asked = asyncio.Event()
 
     async def never(_: IssuerKeys) -> None:
@@ -343,7 +343,7 @@ async def test_a_wrong_discovery_document_is_refused(
 
 
 async def test_a_redirect_is_not_followed(issuer: Issuer, tokens: OidcTokens) -> None:
-    with issuing() as other:
+    with running_issuer() as other:
         issuer.redirect = f"{other.url}/.well-known/openid-configuration"
         assert await refusal(tokens, issuer.token()) == NO_KEYS
         assert other.documents == []
@@ -379,7 +379,7 @@ _claims = st.fixed_dictionaries(
 )
 
 
-def holds_no_more_than(trust: Trust, claims: dict[str, Any]) -> None:
+def check_trust_is_stated_in(trust: Trust, claims: dict[str, Any]) -> None:
     """Check that every right granted is stated literally in the claims."""
     assert trust.tenant == claims["stratagraph_tenant"]
     assert trust.actor == "oidc:" + claims["sub"]
@@ -400,7 +400,7 @@ def test_trust_never_exceeds_the_claims(claims: dict[str, Any]) -> None:
         trust = trust_of(claims, NAMES)
     except TokenRefused:
         return
-    holds_no_more_than(trust, claims)
+    check_trust_is_stated_in(trust, claims)
 
 
 @EXAMPLES
@@ -418,7 +418,7 @@ def test_trust_grants_everything_the_claims_state(
     assert trust_of(claims, NAMES) == Trust(tenant="t", actor="oidc:s", access=access, ceiling=ceiling, scopes=scopes)
 
 
-async def test_any_input_gives_either_trust_or_the_one_refusal(issuer: Issuer, tokens: OidcTokens) -> None:
+async def test_any_input_gives_either_trust_or_the_same_error(issuer: Issuer, tokens: OidcTokens) -> None:
     """Tokens with arbitrary claims or headers, and arbitrary text, through the whole authentication."""
     key = ed25519.Ed25519PrivateKey.generate()
     issuer.keys = {"ed": key}
@@ -450,7 +450,7 @@ async def test_any_input_gives_either_trust_or_the_one_refusal(issuer: Issuer, t
             except Unauthenticated:
                 continue
             accepted += 1
-            holds_no_more_than(trust, claims)
+            check_trust_is_stated_in(trust, claims)
         for text in [
             *texts,
             "\udce9.e30.e30",
@@ -481,7 +481,7 @@ async def test_api_keys_and_tokens_are_distinguished_by_prefix(issuer: Issuer, t
     assert presented == ["sg_key"]
     only_keys = Authentication(api_keys, single_user=False)
     await only_keys.trust_of(request("Bearer eyJ"))
-    assert presented == ["sg_key", "eyJ"]  # without an issuer, every token is taken for an API key
+    assert presented == ["sg_key", "eyJ"]  # without an issuer, every token is treated as an API key
     actor = "oidc:agent-7"
     with capture_logs() as logs, pytest.raises(Unauthenticated):
         await both.trust_of(request("Bearer sg_key"))

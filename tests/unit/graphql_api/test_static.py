@@ -11,13 +11,13 @@ REPOSITORY = Path(__file__).parents[3]
 STATIC = REPOSITORY / "graphql" / "stratagraph" / "graphql" / "static" / "graphiql"
 LICENCES = REPOSITORY / "docs" / "third-party"
 
-OWN = {"index.html", "start.js", "style.css"}
-VENDORED = sorted(path.name for path in STATIC.iterdir() if path.name not in OWN)
+OWN_FILES = {"index.html", "start.js", "style.css"}
+VENDORED = sorted(path.name for path in STATIC.iterdir() if path.name not in OWN_FILES)
 VENDORED_NAME = re.compile(r"(?P<package>.+-\d+\.\d+\.\d+)\.min\.(?:js|css)")
 
 
 class Page(HTMLParser):
-    """The addresses and the inline scripts of a page."""
+    """Parser that collects the addresses, inline scripts and event handlers of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ def page() -> Page:
     return page
 
 
-def test_the_page_has_no_script_of_its_own(page: Page) -> None:
+def test_the_page_has_no_inline_script(page: Page) -> None:
     assert page.inline == []
     assert page.handlers == []
 
@@ -56,17 +56,17 @@ def test_every_address_in_the_page_is_a_file_beside_it(page: Page) -> None:
     files = [link for link in page.links if link != "data:,"]
     assert {Path(link).name for link in files} == {path.name for path in STATIC.iterdir()} - {"index.html"}
     for link in files:
-        assert link == f"static/graphiql/{Path(link).name}"  # relative: also right behind a path prefix
+        assert link == f"static/graphiql/{Path(link).name}"  # relative, so that it also works behind a path prefix
 
 
-@pytest.mark.parametrize("name", sorted(OWN))
-def test_our_own_files_name_no_other_host(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(OWN_FILES))
+def test_the_projects_own_files_name_no_other_host(name: str) -> None:
     text = (STATIC / name).read_text(encoding="utf-8")
     assert re.findall(r"(?:https?|wss?):|[\"'(]//", text) == []
 
 
 @pytest.mark.parametrize("name", VENDORED)
-def test_a_vendored_file_loads_nothing(name: str) -> None:
+def test_a_vendored_file_loads_no_other_file(name: str) -> None:
     text = (STATIC / name).read_text(encoding="utf-8")
     assert "sourceMappingURL" not in text
     assert "new Worker(" not in text
@@ -76,7 +76,7 @@ def test_a_vendored_file_loads_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", VENDORED)
-def test_a_vendored_file_is_what_its_licence_file_says(name: str) -> None:
+def test_a_vendored_file_has_the_checksum_in_its_licence_file(name: str) -> None:
     named = VENDORED_NAME.fullmatch(name)
     assert named, f"{name} names no package with a version"
     licence = LICENCES / f"{named['package']}.txt"
@@ -93,5 +93,5 @@ def test_every_licence_file_belongs_to_a_vendored_file() -> None:
     assert {path.stem for path in LICENCES.glob("*.txt")} == vendored
 
 
-def test_no_token_is_kept() -> None:
+def test_the_page_does_not_store_headers() -> None:
     assert "shouldPersistHeaders: false" in (STATIC / "start.js").read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
-"""docker-compose.yml and deploy/Dockerfile fit each other, the settings and the packaging.
+"""docker-compose.yml and deploy/Dockerfile agree with each other, the settings and the packaging.
 
-No Docker engine is needed, and none has seen these files here. The Compose schema is not in any package that
-the lock file holds, so `SCHEMA` below is a small one of the parts that are used: it refuses every key it does
-not name, and every value of `environment` that YAML does not read as a string.
+These tests only read the files; they need no Docker engine. No package in the lock file contains the Compose schema, so
+`SCHEMA` below describes the parts that are used: it refuses every other key, and every value of `environment` that YAML
+does not read as a string.
 """
 
 from __future__ import annotations
@@ -119,12 +119,12 @@ def setting_names() -> set[str]:
     return {f"STRATAGRAPH_{name.upper()}" for name in Settings.model_fields}
 
 
-def test_the_file_has_only_keys_that_compose_knows(compose: dict[str, Any]) -> None:
+def test_the_compose_file_has_only_keys_that_compose_knows(compose: dict[str, Any]) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.Draft202012Validator(SCHEMA).validate(compose)
 
 
-def test_the_databases_are_the_versions_that_are_supported(compose: dict[str, Any]) -> None:
+def test_the_databases_have_supported_versions(compose: dict[str, Any]) -> None:
     from stratagraph.service.local_neo4j import LINES
 
     services = compose["services"]
@@ -134,18 +134,20 @@ def test_the_databases_are_the_versions_that_are_supported(compose: dict[str, An
 
 
 def test_the_service_waits_for_healthy_databases(compose: dict[str, Any]) -> None:
-    waits = compose["services"]["stratagraph"]["depends_on"]
-    assert waits == {name: {"condition": "service_healthy"} for name in ("postgres", "neo4j")}
-    for name in waits:
+    conditions = compose["services"]["stratagraph"]["depends_on"]
+    assert conditions == {name: {"condition": "service_healthy"} for name in ("postgres", "neo4j")}
+    for name in conditions:
         assert compose["services"][name]["healthcheck"]["test"][0] == "CMD"
 
 
-def test_what_the_databases_hold_lies_in_declared_volumes(compose: dict[str, Any]) -> None:
+def test_the_data_of_the_databases_is_in_declared_volumes(compose: dict[str, Any]) -> None:
     mounted = {
         name: [volume.split(":") for volume in compose["services"][name].get("volumes", [])]
         for name in compose["services"]
     }
-    assert mounted["postgres"] == [["postgres-data", "/var/lib/postgresql"]]  # since 18; before: …/data
+    assert mounted["postgres"] == [
+        ["postgres-data", "/var/lib/postgresql"]
+    ]  # since Postgres 18; before, /var/lib/postgresql/data
     assert mounted["neo4j"] == [["neo4j-data", "/data"]]
     assert {volume for volumes in mounted.values() for volume, _ in volumes} == set(compose["volumes"])
 
@@ -165,7 +167,7 @@ def test_every_variable_of_the_service_is_a_setting(compose: dict[str, Any], doc
     assert in_image <= setting_names()
 
 
-def test_the_settings_are_accepted_and_nobody_is_served_without_a_credential(
+def test_the_settings_are_accepted_and_require_a_credential(
     compose: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from stratagraph.service.settings import Settings
@@ -183,7 +185,7 @@ def test_the_settings_are_accepted_and_nobody_is_served_without_a_credential(
     assert settings.database_url.get_secret_value().endswith(":secret123@postgres:5432/stratagraph")
 
 
-def test_the_service_and_its_databases_agree_on_users_names_and_ports(compose: dict[str, Any]) -> None:
+def test_the_service_and_its_databases_agree_on_users_database_names_and_ports(compose: dict[str, Any]) -> None:
     services = compose["services"]
     postgres, service = services["postgres"]["environment"], services["stratagraph"]["environment"]
     url = service["STRATAGRAPH_DATABASE_URL"]
@@ -194,21 +196,21 @@ def test_the_service_and_its_databases_agree_on_users_names_and_ports(compose: d
     assert services["stratagraph"]["ports"] == [f"127.0.0.1:8000:{service['STRATAGRAPH_PORT']}"]
 
 
-def test_a_missing_password_is_answered_with_what_to_do_and_none_is_in_the_file(text: str) -> None:
+def test_every_missing_password_has_an_error_with_advice_and_none_is_in_the_file(text: str) -> None:
     used = set(re.findall(r"\$\{(\w+)", text))
     asked = dict(re.findall(r"\$\{(\w+):\?([^}]+)\}", text))
     assert used == set(asked) == PASSWORDS
     for name, advice in asked.items():
         assert f"Put {name}=" in advice
         assert ".env" in advice
-        assert f"#        {name}=..." in text, "the head of the file explains it"
+        assert f"#        {name}=..." in text, "the comment at the top of the file must explain it"
 
 
-def test_the_first_credential_is_explained(text: str) -> None:
+def test_the_compose_file_explains_how_to_create_a_credential(text: str) -> None:
     assert "docker compose exec stratagraph stratagraph token create" in text
 
 
-def test_the_image_installs_what_the_lock_file_pins_and_nothing_else(dockerfile: list[tuple[str, str]]) -> None:
+def test_the_image_installs_only_the_packages_pinned_in_the_lock_file(dockerfile: list[tuple[str, str]]) -> None:
     bases = [rest.split()[0] for kind, rest in dockerfile if kind == "FROM"]
     assert set(bases) == {"python:3.12-slim"}
     installs = [rest for kind, rest in dockerfile if kind == "RUN" and "pip install" in rest]
@@ -218,7 +220,7 @@ def test_the_image_installs_what_the_lock_file_pins_and_nothing_else(dockerfile:
     assert "--no-build-isolation" in installs[1]
 
 
-def test_the_image_gets_every_file_that_the_package_is_built_from(dockerfile: list[tuple[str, str]]) -> None:
+def test_the_image_copies_every_file_that_the_package_is_built_from(dockerfile: list[tuple[str, str]]) -> None:
     sources = {
         source
         for kind, rest in dockerfile
@@ -235,7 +237,7 @@ def test_the_image_gets_every_file_that_the_package_is_built_from(dockerfile: li
         assert any(path == source or path.startswith(f"{source}/") for source in sources), path
 
 
-def test_the_container_serves_as_nobody_special_and_says_when_it_is_ready(
+def test_the_container_runs_as_an_unprivileged_user_and_has_a_health_check(
     dockerfile: list[tuple[str, str]],
 ) -> None:
     last = max(at for at, (kind, _) in enumerate(dockerfile) if kind == "FROM")

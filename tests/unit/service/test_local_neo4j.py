@@ -1,4 +1,4 @@
-"""Which Java and which Neo4j are chosen, what is said when neither is there, and how a stale state is read."""
+"""The choice of Java and Neo4j versions, the errors where either is missing, and the handling of a stale state file."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def java_home(home: Path, version: str) -> Path:
     return home
 
 
-def assert_names_three_ways(message: str) -> None:
+def assert_names_three_alternatives(message: str) -> None:
     assert "JDK (17 or newer) and Maven" in message
     assert "STRATAGRAPH_NEO4J_URI" in message
     assert "docker compose up neo4j" in message
@@ -70,11 +70,11 @@ def assert_names_three_ways(message: str) -> None:
         ("", None),
     ],
 )
-def test_the_feature_release_is_read_from_what_java_prints(text: str, major: int | None) -> None:
+def test_the_major_version_is_read_from_the_output_of_java(text: str, major: int | None) -> None:
     assert parse_java_version(text) == major
 
 
-def test_java_is_looked_for_in_java_home_then_on_path_then_in_the_usual_folders(tmp_path: Path) -> None:
+def test_java_is_searched_for_in_java_home_then_on_path_then_in_the_usual_folders(tmp_path: Path) -> None:
     by_home = java_home(tmp_path / "home", "21.0.2")
     on_path = java_home(tmp_path / "path", "17.0.1")
     usual = java_home(tmp_path / "jvm" / "temurin-25", "25")
@@ -87,7 +87,7 @@ def test_java_is_looked_for_in_java_home_then_on_path_then_in_the_usual_folders(
     assert found[0].executable == by_home / "bin" / "java"
 
 
-def test_a_machine_without_java_has_none(tmp_path: Path) -> None:
+def test_no_java_is_found_on_a_machine_without_java(tmp_path: Path) -> None:
     assert find_javas({"JAVA_HOME": str(tmp_path), "PATH": ""}, [f"{tmp_path}/*"]) == []
 
 
@@ -103,42 +103,44 @@ def test_a_machine_without_java_has_none(tmp_path: Path) -> None:
         ([11, 17], LONG_TERM.version, 17),
     ],
 )
-def test_without_a_wish_the_newest_that_some_java_can_run_is_chosen(majors: list[int], version: str, on: int) -> None:
+def test_by_default_the_newest_version_that_an_installed_java_can_run_is_chosen(
+    majors: list[int], version: str, on: int
+) -> None:
     assert choose_version(None, [java(major) for major in majors]) == (version, java(on))
 
 
-def test_the_long_term_line_stays_selectable_beside_a_newer_java() -> None:
+def test_the_long_term_version_can_be_chosen_also_with_a_newer_java() -> None:
     assert choose_version("5.26.29", [java(25), java(17)]) == ("5.26.29", java(17))
     assert choose_version("5.26.29", [java(21)]) == ("5.26.29", java(21))
     assert choose_version("5.26.28", [java(21)]) == ("5.26.28", java(21))
 
 
-def test_a_java_that_fits_nothing_is_named_with_what_is_needed() -> None:
+def test_an_error_names_the_java_versions_that_were_found_and_those_that_are_needed() -> None:
     with pytest.raises(Misconfigured) as caught:
         choose_version("5.26.29", [java(25), java(11)])
     assert "needs Java 17 to 21; found: 11, 25" in caught.value.message
-    assert_names_three_ways(caught.value.message)
+    assert_names_three_alternatives(caught.value.message)
     with pytest.raises(Misconfigured, match="needs Java 21 or newer; found: 17"):
         choose_version("2026.04.0", [java(17)])
 
 
-def test_no_java_at_all_names_three_ways_to_get_a_server() -> None:
+def test_without_java_the_error_names_three_ways_to_get_a_server() -> None:
     with pytest.raises(Misconfigured, match="found: none") as caught:
         choose_version(None, [])
-    assert_names_three_ways(caught.value.message)
+    assert_names_three_alternatives(caught.value.message)
 
 
 @pytest.mark.parametrize("version", ["4.4.1", "5.26", "5.26.29-drop1", "2026.04", "../5.26.1", "5.26.1 -X"])
-def test_an_unknown_version_is_answered_with_the_known_ones(version: str) -> None:
+def test_an_unknown_version_is_refused_with_the_known_versions(version: str) -> None:
     with pytest.raises(Misconfigured, match=r"5\.26\.29"):
         line_of(version)
 
 
-def test_the_recipe_of_maven_and_the_code_name_the_same_versions() -> None:
-    recipe = ET.fromstring(pom().read_text(encoding="utf-8"))
+def test_the_maven_file_and_the_code_name_the_same_versions() -> None:
+    project = ET.fromstring(pom().read_text(encoding="utf-8"))
     space = {"m": "http://maven.apache.org/POM/4.0.0"}
-    assert recipe.findtext("m:properties/m:neo4j.version", namespaces=space) == LONG_TERM.version
-    assert recipe.findtext("m:properties/m:neo4j.browser.version", namespaces=space) == BROWSER_VERSION
+    assert project.findtext("m:properties/m:neo4j.version", namespaces=space) == LONG_TERM.version
+    assert project.findtext("m:properties/m:neo4j.browser.version", namespaces=space) == BROWSER_VERSION
 
 
 def test_the_class_to_start_is_read_from_the_jars(tmp_path: Path) -> None:
@@ -151,7 +153,7 @@ def test_the_class_to_start_is_read_from_the_jars(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", ["512", "1t", "-1m", "1m\ndbms.x=1", "", "0m"])
-def test_a_size_that_is_none_is_refused_before_anything_is_written(tmp_path: Path, size: str) -> None:
+def test_an_invalid_size_is_refused_before_anything_is_written(tmp_path: Path, size: str) -> None:
     home = tmp_path / "home"
     with pytest.raises(Misconfigured, match="a size such as 512m"):
         LocalNeo4j(home, tmp_path).start(heap=size)
@@ -160,7 +162,7 @@ def test_a_size_that_is_none_is_refused_before_anything_is_written(tmp_path: Pat
     assert not home.exists()
 
 
-def test_the_recipe_lies_in_a_wheel_where_the_code_looks_for_it(
+def test_the_maven_file_is_in_the_wheel_where_the_code_looks_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkout = pom().parents[2]
@@ -177,18 +179,18 @@ def test_the_recipe_lies_in_a_wheel_where_the_code_looks_for_it(
 class TestLineOfAHome:
     @pytest.fixture
     def local(self, tmp_path: Path) -> LocalNeo4j:
-        """With jars that hold nothing, in a cache that looks complete."""
+        """A local Neo4j with a cache of empty folders, which counts as complete."""
         for line in LINES:
             (tmp_path / "cache" / line.version).mkdir(parents=True)
         return LocalNeo4j(tmp_path / "home", tmp_path / "cache")
 
-    def begun(self, local: LocalNeo4j, line: Line) -> None:
-        """What a run of that line leaves."""
+    def run_line(self, local: LocalNeo4j, line: Line) -> None:
+        """Create the files that a run of this line leaves."""
         write_conf(local.home, line.version, browser=False, heap="1m", page_cache="1m")
         (local.home / f"data-{line.name}" / "databases" / "neo4j").mkdir(parents=True, exist_ok=True)
 
-    def started(self, local: LocalNeo4j, *majors: int, version: str | None = None) -> str:
-        """What is said to be started where these Javas are found; each ends at once."""
+    def line_started(self, local: LocalNeo4j, *majors: int, version: str | None = None) -> str:
+        """Return the reported start on a machine with these Javas, each of which ends at once."""
         steps: list[str] = []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(server, "find_javas", lambda: [java(major, "/bin/false") for major in majors])
@@ -196,55 +198,55 @@ class TestLineOfAHome:
                 local.start(version=version, on_step=steps.append)
         return steps[-1]
 
-    def test_a_home_without_data_gets_the_newest(self, local: LocalNeo4j) -> None:
-        assert self.started(local, 17, 25) == f"Starting Neo4j {NEWER.version} on Java 25."
-        assert line_with_data(local.home) is None, "a start that failed before it had data decides nothing"
-        assert self.started(local, 17) == f"Starting Neo4j {LONG_TERM.version} on Java 17."
+    def test_a_home_without_data_starts_the_newest_version(self, local: LocalNeo4j) -> None:
+        assert self.line_started(local, 17, 25) == f"Starting Neo4j {NEWER.version} on Java 25."
+        assert line_with_data(local.home) is None, "a start that failed before it wrote data must not fix the line"
+        assert self.line_started(local, 17) == f"Starting Neo4j {LONG_TERM.version} on Java 17."
 
-    def test_a_newer_java_does_not_take_a_home_away_from_its_data(self, local: LocalNeo4j) -> None:
-        self.begun(local, LONG_TERM)
-        assert self.started(local, 25, 17) == f"Starting Neo4j {LONG_TERM.version} on Java 17."
-        assert self.started(local, 21) == f"Starting Neo4j {LONG_TERM.version} on Java 21."
-        self.begun(local, NEWER)
-        assert self.started(local, 17, 21) == f"Starting Neo4j {NEWER.version} on Java 21."
+    def test_a_home_with_data_keeps_its_line_also_with_a_newer_java(self, local: LocalNeo4j) -> None:
+        self.run_line(local, LONG_TERM)
+        assert self.line_started(local, 25, 17) == f"Starting Neo4j {LONG_TERM.version} on Java 17."
+        assert self.line_started(local, 21) == f"Starting Neo4j {LONG_TERM.version} on Java 21."
+        self.run_line(local, NEWER)
+        assert self.line_started(local, 17, 21) == f"Starting Neo4j {NEWER.version} on Java 21."
 
-    def test_another_line_is_begun_when_asked_for(self, local: LocalNeo4j) -> None:
-        self.begun(local, LONG_TERM)
-        told = self.started(local, 17, 25, version=NEWER.version)
-        assert told == f"Starting Neo4j {NEWER.version} on Java 25."
+    def test_another_line_starts_when_its_version_is_given(self, local: LocalNeo4j) -> None:
+        self.run_line(local, LONG_TERM)
+        reported = self.line_started(local, 17, 25, version=NEWER.version)
+        assert reported == f"Starting Neo4j {NEWER.version} on Java 25."
 
     @pytest.mark.parametrize("last", LINES, ids=lambda line: line.name)
-    def test_of_two_lines_with_data_the_one_started_last_stays(self, local: LocalNeo4j, last: Line) -> None:
+    def test_of_two_lines_with_data_the_one_started_last_is_used(self, local: LocalNeo4j, last: Line) -> None:
         for line in (NEWER, LONG_TERM, last):
-            self.begun(local, line)
+            self.run_line(local, line)
         assert line_with_data(local.home) == last
 
     @pytest.mark.parametrize(
-        ("kept", "major", "needs", "way_out"),
+        ("kept", "major", "needs", "advice"),
         [
             (LONG_TERM, 25, "Java 17 to 21; found: 25", f"--version {NEWER.version}"),
             (NEWER, 17, "Java 21 or newer; found: 17", f"--version {LONG_TERM.version}"),
             (LONG_TERM, 11, "Java 17 to 21; found: 11", "To get a Neo4j"),
         ],
     )
-    def test_a_line_that_no_java_runs_any_more_is_named_with_the_way_out(
-        self, local: LocalNeo4j, monkeypatch: pytest.MonkeyPatch, kept: Line, major: int, needs: str, way_out: str
+    def test_an_error_names_a_line_that_no_installed_java_can_run_and_what_to_do(
+        self, local: LocalNeo4j, monkeypatch: pytest.MonkeyPatch, kept: Line, major: int, needs: str, advice: str
     ) -> None:
-        self.begun(local, kept)
+        self.run_line(local, kept)
         before = sorted(local.home.rglob("*"))
         monkeypatch.setattr(server, "find_javas", lambda: [java(major)])
         with pytest.raises(Misconfigured) as caught:
             local.start()
         assert f"The data here belong to Neo4j {kept.name}, which needs {needs}." in caught.value.message
-        assert way_out in caught.value.message
+        assert advice in caught.value.message
         after = {path for path in local.home.rglob("*") if "run" not in path.parts}
-        assert sorted(after) == before, "nothing was begun"
+        assert sorted(after) == before, "no files were created"
 
 
 class TestDownload:
     @pytest.fixture
     def machine(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """A machine with a Java 17 and nothing else; the folder is its PATH."""
+        """A machine with Java 17 and nothing else. Returns the only folder on its PATH."""
         home = java_home(tmp_path / "jdk", "17.0.15")
         monkeypatch.setenv("JAVA_HOME", str(home))
         path = tmp_path / "bin"
@@ -256,19 +258,23 @@ class TestDownload:
         steps = [] if steps is None else steps
         return server_jars(tmp_path / "cache", "5.26.29", java(17), steps.append)
 
-    def test_a_missing_maven_names_three_ways_to_get_a_server(self, machine: Path, tmp_path: Path) -> None:
+    def test_without_maven_the_error_names_three_ways_to_get_a_server(self, machine: Path, tmp_path: Path) -> None:
         with pytest.raises(Misconfigured, match="not on PATH") as caught:
             LocalNeo4j(tmp_path / "home", tmp_path / "cache").start(version="5.26.29")
-        assert_names_three_ways(caught.value.message)
+        assert_names_three_alternatives(caught.value.message)
 
-    def test_a_maven_that_fails_is_quoted_and_leaves_no_half_a_folder(self, machine: Path, tmp_path: Path) -> None:
+    def test_the_error_of_a_failed_maven_is_quoted_and_no_incomplete_folder_remains(
+        self, machine: Path, tmp_path: Path
+    ) -> None:
         program(machine / "mvn", "echo '[ERROR] Unknown host'; echo '[INFO] no'; exit 1")
         with pytest.raises(Misconfigured, match=r"\[ERROR\] Unknown host") as caught:
             self.fetch(tmp_path)
-        assert_names_three_ways(caught.value.message)
+        assert_names_three_alternatives(caught.value.message)
         assert [path.name for path in (tmp_path / "cache").iterdir()] == [".5.26.29.lock"]
 
-    def test_callers_at_once_download_once_and_see_the_folder_complete(self, machine: Path, tmp_path: Path) -> None:
+    def test_concurrent_callers_download_once_and_see_only_the_complete_folder(
+        self, machine: Path, tmp_path: Path
+    ) -> None:
         # The stand-in for Maven writes one jar, then waits until the test has seen the second caller wait.
         gate = tmp_path / "gate"
         os.mkfifo(gate)
@@ -280,20 +286,20 @@ class TestDownload:
             read line < {gate}
             echo two > "$out/two.jar" """,
         )
-        waits = threading.Event()
+        is_waiting = threading.Event()
         steps: list[str] = []
 
         def watch(step: str) -> None:
             steps.append(step)
             if "waiting" in step:
-                waits.set()
+                is_waiting.set()
 
         def fetch() -> Path:
             return server_jars(tmp_path / "cache", "5.26.29", java(17), watch)
 
         with ThreadPoolExecutor(2) as pool:
             calls = [pool.submit(fetch) for _ in range(2)]
-            assert waits.wait(30)
+            assert is_waiting.wait(30)
             assert not (tmp_path / "cache" / "5.26.29").exists()
             gate.write_text("go\n")
             folders = {call.result(30) for call in calls}
@@ -301,7 +307,7 @@ class TestDownload:
         assert sorted(path.name for path in folders.pop().iterdir()) == ["one.jar", "two.jar"]
         assert (tmp_path / "runs").read_text() == "run\n"
 
-    def test_what_is_in_the_cache_needs_no_maven(self, machine: Path, tmp_path: Path) -> None:
+    def test_a_version_in_the_cache_needs_no_maven(self, machine: Path, tmp_path: Path) -> None:
         (tmp_path / "cache" / "5.26.29").mkdir(parents=True)
         steps: list[str] = []
         assert self.fetch(tmp_path, steps) == tmp_path / "cache" / "5.26.29"
@@ -315,7 +321,7 @@ class TestRunState:
 
     @pytest.fixture
     def process(self) -> Iterator[subprocess.Popen[bytes]]:
-        """Stands in for the server's process."""
+        """A process in place of the server's."""
         process = subprocess.Popen(["sleep", "600"])
         yield process
         process.kill()
@@ -333,7 +339,9 @@ class TestRunState:
         (local.home / "run").mkdir(parents=True)
         (local.home / "run" / "server.json").write_text(json.dumps(state))
 
-    def test_a_server_runs_until_its_process_dies(self, local: LocalNeo4j, process: subprocess.Popen[bytes]) -> None:
+    def test_a_server_counts_as_running_until_its_process_ends(
+        self, local: LocalNeo4j, process: subprocess.Popen[bytes]
+    ) -> None:
         self.write_state(local, process.pid, psutil.Process(process.pid).create_time())
         running = local.running()
         assert running is not None
@@ -343,7 +351,7 @@ class TestRunState:
         assert local.running() is None
         assert local.stop() is False
 
-    def test_a_process_that_got_the_number_later_is_not_taken_for_the_server(
+    def test_a_later_process_with_the_same_id_is_not_the_server(
         self, local: LocalNeo4j, process: subprocess.Popen[bytes]
     ) -> None:
         self.write_state(local, process.pid, psutil.Process(process.pid).create_time() - 60)
@@ -351,20 +359,22 @@ class TestRunState:
         assert local.stop() is False
         assert process.poll() is None, "the other process is left alone"
 
-    def test_stop_ends_the_process_and_forgets_it(self, local: LocalNeo4j, process: subprocess.Popen[bytes]) -> None:
+    def test_stop_ends_the_process_and_deletes_its_state_file(
+        self, local: LocalNeo4j, process: subprocess.Popen[bytes]
+    ) -> None:
         self.write_state(local, process.pid, psutil.Process(process.pid).create_time())
         assert local.stop() is True
         assert not (local.home / "run" / "server.json").exists()
         assert local.stop() is False
 
-    def test_a_server_that_never_came_up_does_not_run_but_can_be_stopped(
+    def test_a_server_that_never_became_ready_is_not_running_but_can_be_stopped(
         self, local: LocalNeo4j, process: subprocess.Popen[bytes]
     ) -> None:
         self.write_state(local, process.pid, psutil.Process(process.pid).create_time(), bolt=None)
         assert local.running() is None
         assert local.stop() is True
 
-    def test_an_unreadable_state_counts_as_none(self, local: LocalNeo4j) -> None:
+    def test_an_unreadable_state_file_counts_as_no_server(self, local: LocalNeo4j) -> None:
         (local.home / "run").mkdir(parents=True)
         (local.home / "run" / "server.json").write_text('{"pid": 1')
         assert local.running() is None
@@ -372,19 +382,19 @@ class TestRunState:
 
 class TestCommand:
     @pytest.fixture(autouse=True)
-    def surroundings(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def environment(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("STRATAGRAPH_DATA_DIR", str(tmp_path / "data"))
         monkeypatch.setenv("STRATAGRAPH_CACHE_DIR", str(tmp_path / "cache"))
         monkeypatch.delenv("STRATAGRAPH_NEO4J_URI", raising=False)
 
-    def test_status_of_none_exits_with_three_and_teaches_the_next_step(self) -> None:
+    def test_status_without_a_server_exits_with_3_and_names_the_start_command(self) -> None:
         plain = CliRunner().invoke(app, ["status"])
         assert plain.exit_code == 3
         assert "stratagraph neo4j start" in plain.stdout
-        told = json.loads(CliRunner().invoke(app, ["status", "--json"]).stdout)
-        assert told == {**dict.fromkeys(KEYS), "running": False}
+        status = json.loads(CliRunner().invoke(app, ["status", "--json"]).stdout)
+        assert status == {**dict.fromkeys(KEYS), "running": False}
 
-    def test_a_configured_server_is_used_and_nothing_is_started(
+    def test_start_uses_a_configured_server_and_starts_none(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("STRATAGRAPH_NEO4J_URI", "bolt://127.0.0.1:1")
@@ -400,14 +410,14 @@ class TestCommand:
         }
         assert not (tmp_path / "data").exists()
 
-    def test_an_error_goes_to_stderr_with_exit_code_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_error_is_printed_to_stderr_with_exit_code_1(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("STRATAGRAPH_NEO4J_URI", "no-address")
         for arguments in (["status", "--json"], ["start", "--json"]):
             result = CliRunner().invoke(app, arguments)
             assert (result.exit_code, result.stdout) == (1, "")
             assert "is not the address of a Neo4j" in result.stderr
 
-    def test_help_teaches_what_is_needed_and_what_to_do_instead(self) -> None:
+    def test_help_names_the_requirements_and_the_alternatives(self) -> None:
         text = re.sub(r"\s+", " ", CliRunner().invoke(app, ["--help"]).stdout)
         for word in ("Maven", "JDK 17", "STRATAGRAPH_NEO4J_URI", "docker compose up neo4j", "--browser"):
             assert word in text

@@ -1,4 +1,4 @@
-"""Settings: read once, unknown names refused, single-user mode only where it is safe."""
+"""Settings: read from the environment, unknown names refused, single-user mode only on loopback or by choice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stratagraph.service.settings import Settings
 from stratagraph.store.model.errors import Misconfigured
 
 
-def test_the_defaults_are_a_single_user_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_by_default_the_service_has_a_single_user_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("STRATAGRAPH_"):
             monkeypatch.delenv(name)
@@ -34,23 +34,25 @@ def test_the_defaults_are_a_single_user_on_loopback(monkeypatch: pytest.MonkeyPa
         ({"single_user": "off"}, False),
     ],
 )
-def test_no_credential_is_needed_only_where_it_is_safe(given: dict[str, str], single: bool) -> None:
+def test_single_user_mode_is_the_default_only_on_loopback_with_the_embedded_database(
+    given: dict[str, str], single: bool
+) -> None:
     assert Settings.load({}, **given).is_single_user is single
 
 
-def test_single_user_mode_cannot_be_opened_to_the_network() -> None:
+def test_single_user_mode_is_refused_on_an_address_beyond_loopback() -> None:
     with pytest.raises(Misconfigured, match="loopback"):
         Settings.load({}, single_user="on", host="0.0.0.0")
 
 
-def test_a_misspelt_setting_is_answered_with_a_suggestion() -> None:
+def test_a_misspelt_setting_is_refused_with_a_suggestion() -> None:
     with pytest.raises(Misconfigured, match="did you mean STRATAGRAPH_DATABASE_URL"):
         Settings.load({"STRATAGRAPH_DATABSE_URL": "x"})
     with pytest.raises(Misconfigured, match="known settings: "):
         Settings.load({"STRATAGRAPH_XYZZY": "x"})
 
 
-def test_a_wrong_value_names_its_variable_and_not_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_wrong_value_names_the_variable_and_not_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STRATAGRAPH_PORT", "eighty")
     with pytest.raises(Misconfigured, match="STRATAGRAPH_PORT") as caught:
         Settings.load()
@@ -64,6 +66,6 @@ def test_other_logins_require_the_database_url(other: str) -> None:
     Settings.load({}, database_url="postgresql://x", **{other: "postgresql://y"})
 
 
-def test_passwords_do_not_show() -> None:
+def test_passwords_are_not_in_the_repr_of_the_settings() -> None:
     settings = Settings.load({}, database_url="postgresql://u:hunter2@h/d", neo4j_password="hunter2")
     assert "hunter2" not in repr(settings)

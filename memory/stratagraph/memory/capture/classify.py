@@ -40,8 +40,7 @@ def classify(request: CaptureRequest, position: int, now: datetime) -> Draft:
         raise InvalidInput(
             f"proposedType: a capture of sourceKind {request.source_kind.name} makes a record of type"
             f" {draft.type.label}, not {proposed.label}. Leave proposedType out. For an ENTITY, COMPETENCE or"
-            " PLAN_GRAPH,"
-            " send sourceKind OBSERVATION with the payload of such a record as its content.",
+            " PLAN_GRAPH, send sourceKind OBSERVATION with the payload of such a record as its content.",
             path=["proposedType"],
         )
     return draft

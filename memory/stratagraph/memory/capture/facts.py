@@ -40,7 +40,8 @@ class StoredFacts:
     def conflicts(self, draft: Draft) -> list[Fact]:
         """Return the active facts of the draft's slot whose validity overlaps that of the draft.
 
-        Empty where the slot is not single-valued and the draft has no revision policy, and for a repeated fact.
+        Returns none if the draft repeats a known fact, or if its slot is not single-valued and it has no revision
+        policy.
         """
         slot = self.slots[draft.position]
         if not self.single_valued[slot] and draft.payload.get("revision_policy") is None:
@@ -113,8 +114,8 @@ async def _settle_fact(writes: WriteSet, draft: Draft, slot: Slot, stored: Store
     if conflicts and policy == "fork":
         raise ConditionsOverlap(
             f"content.validity: this fact holds at the same time as fact {conflicts[0].id} of its subject and"
-            " predicate; a"
-            " fork needs conditions that exclude that fact's: a shared key with other values, or a separate time",
+            " predicate; a fork needs conditions that exclude that fact's: a shared key with other values, or a"
+            " separate time",
             path=[f"#{draft.position}", "content", "validity"],
         )
     if conflicts and policy == "contest":

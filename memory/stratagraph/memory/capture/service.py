@@ -80,8 +80,8 @@ class Capture:
         A request whose idempotency key was used for the same request writes nothing and gets the answer of the first.
         Raises InvalidInput, Forbidden, RecordNotFound, IdempotencyMismatch, ConditionsOverlap, EvidenceRequired or
         EpisodicImmutable, with nothing written; StoreUnavailable if the database cannot be reached, or after an
-        internal failure, in which case the input is stored for a retry. With `batch`, the path of an error begins with
-        the item that it concerns.
+        internal failure, in which case the input is kept as a failed candidate. With `batch`, the path of an error
+        begins with the item that it concerns.
         """
         trust.require(Access.WRITE)
         if not requests:
@@ -196,9 +196,8 @@ class Capture:
         for position, committed in replays.items():
             if committed.record not in records:
                 raise IdempotencyMismatch(
-                    "idempotencyKey: this key was used before, and the record that it made was deleted or is not"
-                    " visible to"
-                    " the caller; choose a new key",
+                    "idempotencyKey: this key was used before, and its record was deleted or is not visible to this"
+                    " credential; choose a new key",
                     path=[f"#{position}", "idempotencyKey"],
                 )
             answers[position] = Captured(
@@ -212,7 +211,7 @@ class Capture:
         return answers
 
     async def _store_failed(self, caller: Caller, drafts: Sequence[Draft], error: Exception) -> None:
-        """Store the input after an internal failure, in a transaction of its own, so that it can be retried."""
+        """Store the input as failed candidates after an internal failure, in a transaction of its own."""
         sqlstate = getattr(error, "sqlstate", None)
         # Neither message nor traceback is logged, since a driver's error may quote rows, and rows hold memories.
         _log.error("capture failed", error=type(error).__name__, sqlstate=sqlstate, candidate=str(drafts[0].candidate))

@@ -21,7 +21,10 @@ from stratagraph.store.records.working import lock_working
 
 @dataclass(slots=True)
 class WorkingUpdates:
-    """Drafts that update existing working records, each with the record's id, and when each record was last changed."""
+    """Drafts that update existing working records, each with the record's id, and when each record was last changed.
+
+    `changed_at` bounds the write's instant from below.
+    """
 
     updates: list[tuple[Draft, UUID]]
     changed_at: list[datetime]

@@ -124,7 +124,10 @@ def _time_of(evidence: Mapping[str, Any]) -> str | None:
 
 
 def capture_source(draft: Draft) -> dict[str, Any]:
-    """Return the source entry for the capture itself: its kind, its handle or candidate id, its source and its time."""
+    """Return the provenance entry that names the capture itself.
+
+    It has the capture's kind, its handle or candidate id, the request's `source`, and its time.
+    """
     return {
         "kind": _SOURCE_KINDS[draft.request.source_kind],
         "ref": draft.handle or f"candidate:{draft.candidate}",

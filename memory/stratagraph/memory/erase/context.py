@@ -30,7 +30,7 @@ class ErasureContext:
     async def discard(self, tenant: Tenant, orphans: Collection[bytes]) -> None:
         """Remove the bytes of artifacts after the commit; on failure, leave them to the background jobs.
 
-        The erasure is committed, so a failing artifact store must not turn it into an error.
+        The erasure is committed, so a failing object store must not turn it into an error.
         """
         if not orphans:
             return

@@ -66,7 +66,7 @@ async def delete_with_traces(
     """Delete the closure of `seeds` and every trace of it, and add to `tally` what the caller may see of it.
 
     With `scope`, a whole scope is being erased: its other records are not rewritten and its episodes not closed again.
-    Raises NotFound if another erasure has deleted the requested record first, and InvalidInput if the rationale
+    Raises RecordNotFound if another erasure has deleted the requested record first, and InvalidInput if the rationale
     contains a name of the entity to be erased.
     """
     tenant, unrestricted = caller.tenant, caller.unrestricted()
@@ -160,7 +160,7 @@ async def _lock_closure(
 
 
 def _require_present(request: Erase, rows: Collection[UUID]) -> None:
-    """Raise NotFound if another erasure deleted the requested record before it was locked."""
+    """Raise RecordNotFound if another erasure deleted the requested record before it was locked."""
     id_, path = request.record_id or request.entity_id, "recordId" if request.record_id else "entityId"
     if id_ is not None and id_ not in rows:
         raise RecordNotFound(id_, path=[path])

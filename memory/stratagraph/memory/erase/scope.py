@@ -26,8 +26,8 @@ async def erase_scope(
 ) -> ErasureResult:
     """Erase all records of a scope, or continue an erasure of it, and return the result.
 
-    `advance` is called with the number of records erased in each batch. Raises NotFound if the scope does not exist or
-    has no records.
+    `advance` is called with the number of records erased in each batch. Raises RecordNotFound if the scope does
+    not exist or has no records.
     """
     tenant = caller.tenant
 
@@ -80,7 +80,7 @@ async def _erase_batch(context: ErasureContext, caller: Caller, request: Erase, 
 
 
 async def scope_number(connection: Connection, caller: Caller, request: Erase) -> int:
-    """Return the number of the requested scope. Raises NotFound if there is no such scope."""
+    """Return the number of the requested scope. Raises RecordNotFound if there is no such scope."""
     assert request.scope is not None
     number = await find_scope(connection, caller.tenant, request.scope)
     if number is None:

@@ -39,9 +39,9 @@ class Erasure:
     ) -> ErasureResult:
         """Erase what `request` names, and return the receipt; `advance` receives the number of records of each batch.
 
-        The same request with the same idempotency key returns the first one's receipt. Raises InvalidInput, NotFound,
-        Forbidden or IdempotencyMismatch with nothing changed. After StoreUnavailable, a record or entity is unchanged;
-        an erasure of a scope or tenant continues where it stopped when it is requested again.
+        The same request with the same idempotency key returns the first one's receipt. Raises InvalidInput,
+        RecordNotFound, Forbidden or IdempotencyMismatch with nothing changed. After StoreUnavailable, a record or
+        entity is unchanged; an erasure of a scope or tenant continues where it stopped when it is requested again.
         """
         request.check()
         check_rights(trust, request)

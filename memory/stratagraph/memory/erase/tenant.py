@@ -104,7 +104,7 @@ async def _erase_batch(context: ErasureContext, tenant: Tenant, request: Erase, 
 
 
 async def known_tenant(context: ErasureContext, trust: Trust, name: str) -> Tenant:
-    """Return the credential's own tenant. Raises NotFound if `name` is another one, or does not exist."""
+    """Return the credential's own tenant. Raises RecordNotFound if `name` is another one, or does not exist."""
     tenant = await context.directory.tenant(name) if name == trust.tenant else None
     if tenant is None:
         raise _not_found(name)

@@ -142,8 +142,7 @@ def _outcome(data: dict[str, Any], named: str | None, where: list[str]) -> str |
         return value.casefold()
     raise InvalidInput(
         f"{where[0]}.{field}: {shown(value)} is not an outcome; use success, failure, partial, a boolean, or a"
-        " number from 0"
-        " to 1. Nothing was imported.",
+        " number from 0 to 1. Nothing was imported.",
         path=[*where, field],
     )
 

@@ -96,8 +96,7 @@ def _conditioned(old: MemoryRecord, request: Fork) -> dict[str, Any]:
             if (payload["subject"], payload["predicate"]) != (known.get("subject"), known.get("predicate")):
                 raise InvalidInput(
                     "payload.subject: a fork must keep the subject and predicate of the forked fact; leave both out,"
-                    " or capture"
-                    " a new fact",
+                    " or capture a new fact",
                     path=["payload", "subject"],
                 )
         case MemoryType.COMPETENCE:

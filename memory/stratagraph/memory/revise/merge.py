@@ -56,9 +56,7 @@ def _check_alike(records: Sequence[MemoryRecord]) -> None:
             f"recordIds: the records are of different types ({kinds}); give records of one type", path=["recordIds"]
         )
     if records[0].type is MemoryType.WORKING:
-        raise InvalidInput(
-            "recordIds: working records cannot be merged; they are discarded with their task", path=["recordIds"]
-        )
+        raise InvalidInput("recordIds: working records cannot be merged; supersede one instead", path=["recordIds"])
     if len({record.scope for record in records}) > 1:
         raise InvalidInput(
             "recordIds: the records belong to different scopes; give records of one scope",

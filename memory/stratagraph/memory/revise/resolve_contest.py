@@ -107,8 +107,8 @@ async def _parties(
 ) -> list[MemoryRecord]:
     """Return the records whose state the contest decides, the record itself first; episodes are left out.
 
-    Raises NotFound or Forbidden if one of them is not fully visible to the caller, and InvalidInput if the winner is
-    none of them.
+    Raises RecordNotFound or Forbidden if one of them is not fully visible to the caller, and InvalidInput if the winner
+    is none of them.
     """
     if request.winner_id is not None and request.winner_id not in {record.id, *others}:
         raise InvalidInput(
@@ -119,8 +119,7 @@ async def _parties(
     found = await work.targets(sorted(others), path=["recordId"])
     if any(one.id == request.winner_id and one.type is MemoryType.EPISODIC for one in found):
         raise InvalidInput(
-            "winnerId: an episode can contest the record, but cannot replace it; leave winnerId out to retract the"
-            " record, or supersede it",
+            "winnerId: an episode cannot win. Leave winnerId out to retract the record, or supersede it with a new one",
             path=["winnerId"],
         )
     return [record, *(one for one in found if one.type is not MemoryType.EPISODIC)]

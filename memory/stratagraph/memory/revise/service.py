@@ -103,9 +103,9 @@ class Revision:
     async def revise(self, trust: Trust, request: Revise) -> Revised:
         """Make one change in one transaction, retried if it conflicts with another writer, and return the result.
 
-        The same request with the same idempotency key returns the first one's result. Raises InvalidInput, NotFound,
-        Forbidden, VersionConflict, EpisodicImmutable, EvidenceRequired, ConditionsOverlap, IdempotencyMismatch,
-        DeletionForbidden or StoreUnavailable, with nothing changed.
+        The same request with the same idempotency key returns the first one's result. Raises InvalidInput,
+        RecordNotFound, Forbidden, VersionConflict, EpisodicImmutable, EvidenceRequired, ConditionsOverlap,
+        IdempotencyMismatch, DeletionForbidden or StoreUnavailable, with nothing changed.
         """
         trust.require(Access.WRITE)
         check(request)
@@ -228,7 +228,7 @@ class Revision:
         """Return the impact of retracting or correcting a record on the visible records derived from it.
 
         The second value is True if BUDGET records were considered, so that more may be affected. Changes
-        nothing. Raises NotFound, or Forbidden for a record that the caller sees redacted.
+        nothing. Raises RecordNotFound, or Forbidden for a record that the caller sees redacted.
         """
         trust.require(Access.READ)
         caller = await self._directory.resolve(trust)

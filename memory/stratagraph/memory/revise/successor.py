@@ -81,8 +81,7 @@ def _next_version(old: MemoryRecord, content: dict[str, Any]) -> dict[str, Any]:
     if content.setdefault(handle, known[handle]) != known[handle]:
         raise InvalidInput(
             f"payload.{handle}: a new version must keep the {handle} {shown(known[handle])}; for another one,"
-            " capture a new"
-            " record",
+            " capture a new record",
             path=["payload", handle],
         )
     version = str(known.get("version") or "1")

@@ -57,8 +57,8 @@ class UnitOfWork:
     async def targets(self, ids: Sequence[UUID], *, path: list[str]) -> list[MemoryRecord]:
         """Return the records to be revised, in the order of `ids`. `path` is the argument that an error names.
 
-        Raises NotFound for a record not visible to the caller, and Forbidden for one that the caller sees redacted or
-        may not write.
+        Raises RecordNotFound for a record not visible to the caller, and Forbidden for one that the caller sees
+        redacted or may not write.
         """
         found = await Reader(self.connection, self.directory, self.caller, self.at).records(ids)
         for id_ in ids:
@@ -68,8 +68,7 @@ class UnitOfWork:
             if record.redacted:
                 raise Forbidden(
                     f"{path[0]}: record {id_} is above the credential's ceiling ({self.caller.trust.ceiling.label});"
-                    " use"
-                    " a credential with a higher one",
+                    " use a credential with a higher one",
                     path=path,
                 )
             self._check_writable(record, path)

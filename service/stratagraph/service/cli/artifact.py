@@ -23,7 +23,7 @@ from stratagraph.store.model.trust import SINGLE_USER, Trust
 CHUNK_BYTES = 1 << 20
 app = typer.Typer(
     help="Store a file under the SHA-256 hash of its content, and read it back. To keep an artifact, name the printed"
-    " sha256:… in a capture's context.artifacts: one that no record refers to is deleted a day after the upload."
+    " sha256:… in a capture's context.artifacts: one that no record refers to is deleted within two days of the upload."
     "\n\nExample: stratagraph artifact put report.pdf",
     no_args_is_help=True,
 )

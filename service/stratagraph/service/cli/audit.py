@@ -17,7 +17,9 @@ from stratagraph.store.audit.faults import Verification
 from stratagraph.store.audit.verification import estimate_entries, verify_chains
 from stratagraph.store.model.ids import parse_id
 
-_HELP = "The audit log records who changed which record, when and why; hashes link its entries into one chain a record."
+_HELP = (
+    "The audit log records who changed which record, when and why; hashes link its entries into one chain per record."
+)
 app = typer.Typer(help=_HELP, no_args_is_help=True)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Column, Table
 
-from stratagraph.service.cli.output import ID_WIDTH, people, print_json, with_runtime
+from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.jobs.leases import JobState
 from stratagraph.store.jobs.set_aside import list_set_aside
@@ -48,7 +48,7 @@ def list_(json: Json = False) -> None:
             f"{one['interval_s']:g} s",
             f"{one['finished_at']:%m-%d %H:%M:%S}" if one["finished_at"] else "never",
             result + aside,
-            "running" if one["is_running"] else f"{one['next_run_at']:%m-%d %H:%M:%S}",
+            _next_run(one),
         )
     people.print(table)
 
@@ -61,10 +61,7 @@ def run_(
     """Run one job now, whether it is due or not, and print what it did. Exits with 1 if the run failed."""
 
     async def work(runtime: Runtime) -> dict[str, Any]:
-        if name not in runtime.jobs.jobs:
-            raise InvalidInput(
-                f"NAME: there is no job {name!r}; choose one of {', '.join(sorted(runtime.jobs.jobs))}", path=["name"]
-            )
+        _require_job(runtime, name)
         run = await runtime.jobs.run_once(name)
         if run is None:
             raise StoreUnavailable(f"Another server is running {name} at this moment; try again when it has finished.")
@@ -90,6 +87,8 @@ def set_aside(
     """List the rows that jobs could not process, the kind of the error, and when each is tried again."""
 
     async def work(runtime: Runtime) -> list[dict[str, Any]]:
+        if job is not None:
+            _require_job(runtime, job)
         async with runtime.database.background(Role.JOBS) as connection:
             rows = await list_set_aside(connection, job=job, limit=SHOWN)
         return [
@@ -112,17 +111,22 @@ def set_aside(
     if not found:
         people.print("No rows are set aside.")
         return
-    table = Table("job", Column("id", min_width=ID_WIDTH), "error", "attempts", "since", "next try")
     for one in found:
-        table.add_row(
-            one["job"],
-            str(one["id"]),
-            one["error"],
-            str(one["attempts"]),
-            f"{one['since']:%Y-%m-%d %H:%M:%S}",
-            f"{one['next_try_at']:%Y-%m-%d %H:%M:%S}",
+        people.print(f"{one['job']}  {one['id']}  {one['error']}", soft_wrap=True, highlight=False)
+        people.print(f"    attempt {one['attempts']}, not tried before {one['next_try_at']:%Y-%m-%d %H:%M:%S}")
+
+
+def _require_job(runtime: Runtime, name: str) -> None:
+    if name not in runtime.jobs.jobs:
+        raise InvalidInput(
+            f"NAME: there is no job {name!r}; choose one of {', '.join(sorted(runtime.jobs.jobs))}", path=["name"]
         )
-    people.print(table)
+
+
+def _next_run(one: dict[str, Any]) -> str:
+    if one["is_running"]:
+        return "running"
+    return f"{one['next_run_at']:%m-%d %H:%M:%S}" if one["next_run_at"] is not None else "paused"
 
 
 def _as_json(state: JobState) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def line(record: MemoryRecord) -> Text:
 
 
 def as_json(record: MemoryRecord) -> Mapping[str, object]:
-    """Return the JSON form of a record."""
+    """Return the fields of a record that commands print with --json."""
     return {
         "id": record.id,
         "type": record.type.label,

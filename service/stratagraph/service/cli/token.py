@@ -66,8 +66,8 @@ def create(
         )
     if not name.isprintable() or name.startswith("oidc:"):
         raise InvalidInput(
-            f"NAME: {shown(name)} must be printable and not begin with oidc:, which is reserved for OpenID Connect"
-            " callers"
+            f"NAME: {shown(name)} must be printable and not begin with oidc:, which is reserved for OpenID"
+            " Connect callers"
         )
     if expires_in_days is not None and expires_in_days < 1:
         raise InvalidInput(f"--expires-in-days: must be at least 1, not {expires_in_days}", path=["--expires-in-days"])

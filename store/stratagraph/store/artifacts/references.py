@@ -100,8 +100,8 @@ async def release_artifacts(
     """Delete the references of `records` and the artifacts that no record refers to any more; return their hashes.
 
     Call it in the transaction that deletes the records, after locking their rows. The artifacts cease to exist with the
-    commit. Their objects are queued, and removed by `Artifacts.remove_released` or, at the latest, by the next pass of
-    housekeeping. An artifact that a caller uploaded after `since` and has not referred to yet is kept for that
+    commit. Their objects are queued, and removed by `Artifacts.remove_released` or, at the latest, by the job
+    `sweep-artifacts`. An artifact that a caller uploaded after `since` and has not referred to yet is kept for that
     uploader; without `since`, as when erasing, it is deleted too.
     """
     if not records:

@@ -35,7 +35,6 @@ from stratagraph.store.jobs.set_aside import clear_set_aside, set_aside
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.salience import PRUNE_BELOW
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch, run
@@ -78,7 +77,7 @@ class Due:
     key: Key
     type: MemoryType
     due_at: datetime | None
-    error: InvalidInput | None = None  # why the due instant cannot be computed, if so
+    error: Exception | None = None  # why the due instant cannot be computed, if so
 
 
 async def prune_due(connection: AsyncConnection, directory: Directory, *, now: datetime, limit: int) -> Pruned:
@@ -136,7 +135,7 @@ def _due(row: RowMapping) -> Due:
     key, memory_type = (row["tenant"], row["id"]), MemoryType(row["type"])
     try:
         return Due(key=key, type=memory_type, due_at=salience_of(row).due_at())
-    except InvalidInput as error:  # a curve that this version does not know, or whose parameters it refuses
+    except Exception as error:  # a curve that this version does not know, or values that it cannot compute with
         return Due(key=key, type=memory_type, due_at=None, error=error)
 
 

@@ -65,7 +65,7 @@ class Lease:
         return replace(self, window_snapshot=page.window_snapshot, window_seq=page.changes[-1].seq)
 
     def joined(self, other: Lease) -> Lease:
-        """Return one lease on the cursors of both, which must be at the same position."""
+        """Return one lease on the cursors of this lease and of `other`. Both must be at the same position."""
         assert self.position == other.position
         return replace(self, cursors=self.cursors + other.cursors, epochs=self.epochs + other.epochs)
 

@@ -27,7 +27,7 @@ class Sequences:
         return self._incarnation
 
     async def current(self, connection: AsyncConnection) -> str:
-        """Return the sequence token of the transaction in progress on `connection`."""
+        """Return the sequence token (a receipt's `sequence`) of the transaction open on `connection`."""
         xid = (await connection.execute(text("SELECT pg_current_xact_id()::text"))).scalar_one()
         return await self.token(connection, xid)
 

@@ -56,9 +56,9 @@ class SnapshotWriter:
     async def take_snapshot(self) -> bool:
         """Store the present snapshot if the log has a change that the last snapshot does not see.
 
-        Returns False, without waiting, if another process is storing one, which may not see the newest changes;
-        otherwise True, also if nothing had to be stored. Raises StoreUnavailable, also when a two-phase commit stays in
-        doubt for BARRIER_S seconds.
+        Returns False at once if another process is storing a snapshot; that one may not see the newest changes.
+        Otherwise returns True, even if nothing was stored. Raises StoreUnavailable, also when a two-phase commit stays
+        in doubt for BARRIER_S seconds.
         """
         async with self._database.background(Role.FEED) as connection:
             if not (await fetch(connection, "lock_snapshots"))[0]["locked"]:

@@ -33,7 +33,7 @@ class JobState:
     name: str
     owner: str | None
     is_running: bool
-    next_run_at: datetime
+    next_run_at: datetime | None
     started_at: datetime | None
     finished_at: datetime | None
     took_s: float | None
@@ -62,22 +62,31 @@ class JobLeases:
         async with self._database.background(Role.JOBS) as connection:
             await run(connection, "register_jobs", names=sorted(names))
 
-    async def claim(self, name: str, *, forced: bool = False) -> int | None:
+    async def claim(self, name: str, *, longest_pause_s: float, forced: bool = False) -> int | None:
         """Claim a job for a run of this server; with `forced`, also one that is not due.
 
         Returns the number of failed runs since its last success, which may be 0, or None if the job was not claimed:
-        it is not due, another server runs it, or it is not registered.
+        it is not due, another server runs it, or it is not registered. `longest_pause_s` is the longest time between
+        two runs, in seconds; a next run that lies further ahead does not count.
         """
         async with self._database.background(Role.JOBS) as connection:
             await _without_waiting_for_disk(connection)
-            rows = await fetch(connection, "claim_job", name=name, owner=self._owner, lease_s=LEASE_S, forced=forced)
+            rows = await fetch(
+                connection,
+                "claim_job",
+                name=name,
+                owner=self._owner,
+                lease_s=LEASE_S,
+                longest_s=longest_pause_s,
+                forced=forced,
+            )
         return rows[0]["failures"] if rows else None
 
-    async def due_in_s(self, name: str) -> float:
-        """Return the seconds until the job may be claimed; 0 or less if it may be claimed now or is not registered."""
+    async def due_in_s(self, name: str) -> float | None:
+        """Return the seconds until the job may be claimed, at most LEASE_S; None for a job that is not registered."""
         async with self._database.background(Role.JOBS) as connection:
-            rows = await fetch(connection, "read_job_due", name=name)
-        return float(rows[0]["due_in_s"]) if rows else 0.0
+            rows = await fetch(connection, "read_job_due", name=name, most=LEASE_S)
+        return float(rows[0]["due_in_s"]) if rows else None
 
     async def renew(self, name: str) -> bool:
         """Extend the lease of a running job by LEASE_S seconds; False if it was released or another server has it."""

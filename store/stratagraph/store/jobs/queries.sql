@@ -1,8 +1,13 @@
 -- claim_job --
 -- Take the lease of a job that is due, or of any job when `forced`; no row if it is not due or another server has it.
+-- A lease or a next run further ahead than any server sets it is left by a clock that jumped, and does not count. A
+-- next run at infinity pauses the job.
 UPDATE job SET owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease_s),
   started_at = clock_timestamp()
-WHERE name = :name AND lease_until < clock_timestamp() AND (:forced OR next_run_at <= clock_timestamp())
+WHERE name = :name
+  AND (lease_until < clock_timestamp() OR lease_until > clock_timestamp() + make_interval(secs => 2 * :lease_s))
+  AND (:forced OR next_run_at <= clock_timestamp()
+    OR (isfinite(next_run_at) AND next_run_at > clock_timestamp() + make_interval(secs => 2 * :longest_s)))
 RETURNING failures
 
 -- delete_set_aside --
@@ -39,10 +44,13 @@ WHERE name = :name AND owner = :owner
 DELETE FROM job_set_aside WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 
 -- list_jobs --
--- List all jobs with their last and next runs.
-SELECT j.name, j.owner, j.lease_until >= clock_timestamp() AS is_running, j.next_run_at, j.started_at, j.finished_at,
-  j.took_s, j.result, j.error, j.failures, j.runs, j.failed_runs, j.totals,
-  extract(epoch FROM clock_timestamp() - greatest(j.next_run_at, j.lease_until))::float8 AS overdue_s,
+-- List all jobs with their last and next runs; a paused job has no next run.
+SELECT j.name, j.owner, j.lease_until >= clock_timestamp() AS is_running,
+  CASE WHEN isfinite(j.next_run_at) THEN j.next_run_at WHEN j.next_run_at < clock_timestamp() THEN clock_timestamp()
+  END AS next_run_at,
+  j.started_at, j.finished_at, j.took_s, j.result, j.error, j.failures, j.runs, j.failed_runs, j.totals,
+  CASE WHEN j.next_run_at = 'infinity' THEN 0 ELSE extract(epoch FROM clock_timestamp()
+    - greatest(j.next_run_at, j.lease_until, clock_timestamp() - interval '100 years')) END::float8 AS overdue_s,
   (SELECT count(*) FROM job_set_aside s WHERE s.job = j.name) AS set_aside
 FROM job j ORDER BY j.name
 
@@ -53,8 +61,9 @@ WHERE CAST(:job AS text) IS NULL OR job = :job
 ORDER BY since, job, tenant, id LIMIT :limit
 
 -- read_job_due --
--- Return the seconds until a job may be claimed: 0 or less if it may be now.
-SELECT extract(epoch FROM greatest(next_run_at, lease_until) - clock_timestamp())::float8 AS due_in_s
+-- Return the seconds until a job may be claimed, at most :most: 0 or less if it may be now. No row for an unknown job.
+SELECT extract(epoch FROM least(greatest(next_run_at, lease_until, clock_timestamp() - interval '1 day'),
+  clock_timestamp() + make_interval(secs => :most)) - clock_timestamp())::float8 AS due_in_s
 FROM job WHERE name = :name
 
 -- register_jobs --

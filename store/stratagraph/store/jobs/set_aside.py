@@ -9,6 +9,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from stratagraph.store.model.errors import error_kind
 from stratagraph.store.postgres.queries import fetch, run
 
 FIRST_PAUSE_S = 60.0  # before the second attempt; doubles with each further one, up to a day
@@ -43,7 +44,7 @@ async def set_aside(connection: AsyncConnection, job: str, key: Key, error: Exce
         job=job,
         tenant=tenant,
         id=id_,
-        error=type(error).__name__,
+        error=error_kind(error),
         at=at,
         pause_s=FIRST_PAUSE_S,
     )

@@ -5,14 +5,14 @@ StratagraphError                      May the same call succeed later?
 ├── Unauthenticated                   no: send a valid credential
 ├── Forbidden                         no: the credential does not allow it
 ├── RecordNotFound(record_id)         no; also raised for a record that the caller may not see
-├── VersionConflict(current)          yes, with the record's current version: read the record again
+├── VersionConflict(current)          no: read the record again, then decide
 ├── EpisodicImmutable                 no: revise the records that were derived from the episodic one
 ├── EvidenceRequired                  no: add a source as evidence
 ├── ConditionsOverlap                 no: give conditions or a validity that exclude the other fact's
 ├── IdempotencyMismatch               no: use another idempotency key
 ├── DeletionForbidden                 no: the record's deletion policy is `never`
 ├── LimitExceeded                     no: send less; `path` names the field
-├── ArtifactDamaged                   yes, after its bytes were uploaded again
+├── ArtifactDamaged                   no: upload the same bytes again
 ├── StoreUnavailable                  yes: retry with back-off
 │   └── WriteCollision                yes: the services retry it themselves
 │       └── KeyCollision(constraint)  yes: likewise
@@ -177,3 +177,11 @@ class Misconfigured(StratagraphError):
     """The settings are incomplete or contradict each other; correct the STRATAGRAPH_ variables."""
 
     code = "MISCONFIGURED"
+
+
+def error_kind(error: Exception) -> str:
+    """Return what may be stored and logged of an error: its class, and of a refused statement the SQLSTATE.
+
+    The text of an error may quote a row, so it is left out.
+    """
+    return f"StatementFailed: {error}" if isinstance(error, StatementFailed) else type(error).__name__

@@ -70,7 +70,7 @@ class Role(StrEnum):
     READ = "read"  # reads of a caller: every row is within its tenant, scopes and ceiling
     WRITE = "write"  # writes of a caller: every row is within its tenant
     FEED = "feed"  # the change feed and its consumers
-    JOBS = "jobs"  # housekeeping, propagation, retries
+    JOBS = "jobs"  # background jobs: closing episodes, re-evaluating, trimming logs
     ERASE = "erase"  # deleting, pruning, erasing
     KEYS = "keys"  # credentials, interned names, data keys
     MAINTENANCE = "maintenance"  # the daily partitions of the change log

@@ -28,6 +28,13 @@ POOL_WAIT_S = 5.0  # seconds to wait for a free connection of a pool
 # SQLSTATE classes and codes of errors that a later attempt may not repeat: connection (08), read-only standby (25006),
 # transaction rollback (40), insufficient resources (53), lock timeout (55P03), operator intervention (57).
 _TRANSIENT = ("08", "25006", "40", "53", "55P03", "57")
+# What is said instead of "cannot be reached" where the database answered.
+_TRANSIENT_REASONS = {
+    "25006": "The database accepts no writes now: it is a standby or read-only. Try again shortly.",
+    "53300": "The database has no free connection; try again shortly.",
+    "55P03": "Another transaction held a lock on the same rows for too long; try again shortly.",
+    "57014": "The database stopped a statement that took too long; try again shortly.",
+}
 _DRIVER_DOWN = (psycopg.OperationalError, psycopg.InterfaceError)
 
 
@@ -56,7 +63,7 @@ def translation(error: DBAPIError) -> Exception:
     if isinstance(cause, states.DeadlockDetected | states.SerializationFailure):
         return WriteCollision()
     if _is_transient(error):
-        return StoreUnavailable()
+        return StoreUnavailable(_TRANSIENT_REASONS.get(str(getattr(cause, "sqlstate", None))))
     return StatementFailed(type(cause).__name__, getattr(cause, "sqlstate", None))
 
 

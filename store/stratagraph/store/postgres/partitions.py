@@ -68,7 +68,7 @@ async def _make(database: Database, name: str, day: date) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """What one call of `drop_days` removed.
+    """What one call of `drop_days` removed from the change log: partitions, rows and cursors.
 
     `days` counts the partitions, `default_rows` the rows deleted from the default partition. `stale` names the
     consumers whose cursors were deleted because they had not read for longer than KEPT.

@@ -35,7 +35,7 @@ class Support:
 
     @property
     def valid(self) -> frozenset[UUID | str]:
-        """The sources that are not invalid."""
+        """The sources that still support the record."""
         return self.sources - self.invalid
 
     def next_state(self, state: RecordState, *, is_supported: bool) -> RecordState:

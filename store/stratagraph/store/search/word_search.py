@@ -29,7 +29,7 @@ from stratagraph.store.postgres.queries import fetch
 
 SMALL_TENANT = 20_000  # records; below this number, matching any of the words is fast enough and exact
 SMALL_SCOPES = 5_000  # records; if the caller's scopes hold no more, all their records are read and scored
-BUDGET = 3_000  # records; approximate upper bound of those fetched and scored
+BUDGET = 3_000  # records fetched and scored, about; up to 12,000 where the caller's scopes are part of the tenant
 MAX_CONJUNCTIONS = 24  # groups of common words in one search
 
 

@@ -103,8 +103,8 @@ class Vault:
         """
         if self.master is None:
             raise Misconfigured(
-                "A key must be encrypted, and no master key is set: make one with `stratagraph keys generate` and set"
-                " STRATAGRAPH_MASTER_KEY, or set STRATAGRAPH_ENCRYPT_FROM=off."
+                "A key needs encrypting before it is stored, and no master key is set: make one with `stratagraph keys"
+                " generate` and set STRATAGRAPH_MASTER_KEY, or set STRATAGRAPH_ENCRYPT_FROM=off."
             )
         return await self.master.wrap(key), self.master.name
 
@@ -207,8 +207,7 @@ class Keyring:
             if key is None:
                 raise StratagraphError(
                     f"The sealed content of {item.id} needs the data key {key_id}, which does not exist. Restore the"
-                    " key from"
-                    " a backup of the database, or erase the record."
+                    " key from a backup of the database, or erase the record."
                 )
             opened.append(open_sealed(key.cipher, item.blob, tenant=self.tenant, id_=item.id, purpose=item.purpose))
         return opened

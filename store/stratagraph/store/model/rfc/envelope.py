@@ -139,7 +139,7 @@ def envelope_of(record: MemoryRecord, audit: Iterable[AuditEntry]) -> dict[str, 
 
 
 def kept_of(salience: Salience) -> dict[str, Any]:
-    """Return the fields of a record's salience that the RFC does not have, keyed as in `Kept`."""
+    """Return the salience fields that neither RFC form has, under the keys of `Kept`."""
     return without_nones(
         s=salience.s,
         t0=rfc3339(salience.t0),

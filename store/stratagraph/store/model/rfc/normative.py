@@ -214,8 +214,7 @@ def _without_last_updated(form: NormativeForm, payload: dict[str, Any]) -> tuple
         if form.updated_at is not None and last_updated != updated_at:
             raise InvalidInput(
                 f"payload.last_updated: {rfc3339(last_updated)} differs from updated_at {rfc3339(updated_at)}; give"
-                " only"
-                " one of them",
+                " only one of them",
                 path=["payload", "last_updated"],
             )
         updated_at = last_updated
