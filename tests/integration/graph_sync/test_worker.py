@@ -350,7 +350,9 @@ async def test_an_emptied_mirror_is_rebuilt_when_a_worker_takes_over(mirrored: M
     assert await mirrored.counts_are_equal()
 
 
-async def test_a_running_process_creates_missing_constraints_again(mirrored: MirroredMemory) -> None:
+async def test_missing_constraints_are_created_again_when_an_emptied_mirror_is_rebuilt(
+    mirrored: MirroredMemory,
+) -> None:
     await mirrored.memory.observe("Alice", "works_at", "Acme")
     await mirrored.sync()
     names = "SHOW CONSTRAINTS YIELD name RETURN collect(name) AS names"
