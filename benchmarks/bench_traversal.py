@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import typer
-from graphs import GENERATION, RESOLUTION, SCOPES, Filled, neo4j_server
+from graphs import GENERATION, SCOPES, SNAPSHOT, Filled, neo4j_server
 from harness import (
     Bound,
     Case,
@@ -56,7 +56,7 @@ class Whole(MirrorFreshness):
     """The freshness of a mirror that is written once, with nothing written afterwards."""
 
     async def of(self, tenant: int) -> Freshness:
-        return Freshness(whole=True, generation=GENERATION, snapshot=RESOLUTION, changes=0, seconds=0.0)
+        return Freshness(whole=True, generation=GENERATION, snapshot=SNAPSHOT, changes=0, seconds=0.0)
 
 
 @dataclass

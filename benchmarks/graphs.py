@@ -28,7 +28,7 @@ from stratagraph.store.model.words import DIMENSIONS
 
 SCOPES = ("", *(f"team/{number}" for number in range(29)))
 PREDICATES = ("uses", "mentions")
-GENERATION = RESOLUTION = 1
+GENERATION = SNAPSHOT = 1
 WRITTEN_AT_ONCE = 50_000  # rows in one transaction of Postgres
 
 # The smallest change, and the same change with its row of the log, in one statement each.
@@ -142,7 +142,7 @@ class Filled:
             await self._commit(line)
         await self._commit("CALL db.awaitIndexes(600)")
         keys = [checkpoint_key(cursor) for cursor in range(SHARDS)]
-        await self._commit(MIRROR_POSITION, keys=keys, gen=GENERATION, snapshot=RESOLUTION)
+        await self._commit(MIRROR_POSITION, keys=keys, gen=GENERATION, snapshot=SNAPSHOT)
 
     async def _commit(self, statement: str, **parameters: object) -> None:
         async with self.neo4j.driver.session(database=self.neo4j.database) as session:
