@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -65,3 +66,17 @@ class Job(Protocol):
         An exception ends the run and counts as its failure; batches committed before it stay.
         """
         ...
+
+
+async def repeat(batch: Callable[[], Awaitable[JobResult]], *, times: int) -> JobResult:
+    """Run `batch` until it asks for no more, at most `times` times; return the added counts.
+
+    `more` of the result says whether the last batch asked for another.
+    """
+    counts: Counter[str] = Counter()
+    for _ in range(times):
+        result = await batch()
+        counts.update(result.counts)
+        if not result.more:
+            return JobResult(counts=dict(counts))
+    return JobResult(counts=dict(counts), more=True)

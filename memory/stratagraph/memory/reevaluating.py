@@ -10,8 +10,7 @@ from uuid import UUID
 
 from stratagraph.memory.propagation import derived_records, reevaluate
 from stratagraph.store.feed.changes import append_changes
-from stratagraph.store.jobs.isolation import process_isolated
-from stratagraph.store.jobs.set_aside import clear_set_aside, set_aside
+from stratagraph.store.jobs.isolation import process_or_set_aside
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION
@@ -72,9 +71,8 @@ async def _reevaluate(
             await delete_reevaluations(connection, caller.tenant, part)
             await append_changes(connection, caller.tenant, done.changes)
 
-    _, failed = await process_isolated(connection, ids, process)
-    for id_, error in failed.items():
-        until = await set_aside(connection, JOB, (number, id_), error, at=now)
-        await postpone_reevaluation(connection, caller.tenant, id_, error=type(error).__name__, next_try_at=until)
-    await clear_set_aside(connection, JOB, [(number, id_) for id_ in ids if id_ not in failed])
-    return len(failed)
+    _, failures = await process_or_set_aside(connection, JOB, ids, process, key=lambda id_: (number, id_), at=now)
+    for id_, failure in failures.items():
+        kind = type(failure.error).__name__
+        await postpone_reevaluation(connection, caller.tenant, id_, error=kind, next_try_at=failure.retry_at)
+    return len(failures)

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from stratagraph.consolidation.job import JobConfig, JobResult, Resources
+from stratagraph.consolidation.job import JobConfig, JobResult, Resources, repeat
 from stratagraph.memory.episodes import close_episodes
 from stratagraph.store.feed.changes import append_changes
-from stratagraph.store.jobs.isolation import process_isolated
-from stratagraph.store.jobs.set_aside import clear_set_aside, set_aside
+from stratagraph.store.jobs.isolation import process_or_set_aside
 from stratagraph.store.postgres.database import Connection, Role
 from stratagraph.store.records.episode_endings import lock_silent_episodes, postpone_closing
 
@@ -38,31 +37,24 @@ class CloseEpisodes:
 
     async def run_once(self, now: datetime) -> JobResult:
         """Close episodes in `batches` transactions of `batch`; `more` if as many were due."""
-        closed = failed = 0
-        for _ in range(self.config.batches):
-            due, not_closed = await self._batch(now)
-            closed += due - not_closed
-            failed += not_closed
-            if due < self.config.batch:
-                return JobResult(counts={"episodes_closed": closed, "set_aside": failed})
-        return JobResult(counts={"episodes_closed": closed, "set_aside": failed}, more=True)
+        return await repeat(lambda: self._batch(now), times=self.config.batches)
 
-    async def _batch(self, now: datetime) -> tuple[int, int]:
-        """Close one batch; return how many episodes were due, and how many of them could not be closed."""
-        failures = 0
+    async def _batch(self, now: datetime) -> JobResult:
+        failed = 0
         async with self._resources.database.background(Role.JOBS) as connection:
             due = await lock_silent_episodes(connection, now=now, limit=self.config.batch)
-            at = max(
-                now, self._resources.clock.now()
-            )  # after the locks: a reader of the past waits for it from then on
+            # After the locks are taken: from then on a reader of the past waits for this transaction.
+            at = max(now, self._resources.clock.now())
             by_tenant: dict[int, list[UUID]] = defaultdict(list)
             for tenant, id_ in due:
                 by_tenant[tenant].append(id_)
             for tenant, ids in sorted(by_tenant.items()):
-                failures += await self._close(connection, tenant, ids, at)
-        return len(due), failures
+                failed += await self._close(connection, tenant, ids, at)
+        counts = {"episodes_closed": len(due) - failed, "set_aside": failed}
+        return JobResult(counts=counts, more=len(due) == self.config.batch)
 
     async def _close(self, connection: Connection, number: int, ids: Sequence[UUID], at: datetime) -> int:
+        """Close locked episodes of one tenant; return how many were set aside."""
         directory = self._resources.directory
         tenant = await directory.tenant_by_id(number)
 
@@ -70,9 +62,9 @@ class CloseEpisodes:
             changes = await close_episodes(connection, directory, tenant, episodes, at=at)
             await append_changes(connection, tenant, changes)
 
-        _, failed = await process_isolated(connection, ids, close)
-        for id_, error in failed.items():
-            until = await set_aside(connection, self.name, (number, id_), error, at=at)
-            await postpone_closing(connection, number, id_, until=until)
-        await clear_set_aside(connection, self.name, [(number, id_) for id_ in ids if id_ not in failed])
-        return len(failed)
+        _, failures = await process_or_set_aside(
+            connection, self.name, ids, close, key=lambda id_: (number, id_), at=at
+        )
+        for id_, failure in failures.items():
+            await postpone_closing(connection, number, id_, until=failure.retry_at)
+        return len(failures)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from stratagraph.consolidation.job import JobConfig, JobResult, Resources
+from stratagraph.consolidation.job import JobConfig, JobResult, Resources, repeat
 from stratagraph.store.erasure.pruning import JOB, prune_due
 from stratagraph.store.postgres.database import Role
 
@@ -32,14 +32,9 @@ class Prune:
 
     async def run_once(self, now: datetime) -> JobResult:
         """Prune in `batches` transactions of `batch`; `more` if records may still be due."""
-        pruned = set_aside = 0
-        more = True
-        for _ in range(self.config.batches):
-            async with self._database.background(Role.ERASE) as connection:
-                batch = await prune_due(connection, self._directory, now=now, limit=self.config.batch)
-            pruned += batch.pruned
-            set_aside += batch.set_aside
-            if batch.is_done:
-                more = False
-                break
-        return JobResult(counts={"records_pruned": pruned, "set_aside": set_aside}, more=more)
+        return await repeat(lambda: self._batch(now), times=self.config.batches)
+
+    async def _batch(self, now: datetime) -> JobResult:
+        async with self._database.background(Role.ERASE) as connection:
+            batch = await prune_due(connection, self._directory, now=now, limit=self.config.batch)
+        return JobResult(counts={"records_pruned": batch.pruned, "set_aside": batch.set_aside}, more=not batch.is_done)

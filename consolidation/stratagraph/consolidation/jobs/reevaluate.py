@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from stratagraph.consolidation.job import JobConfig, JobResult, Resources
+from stratagraph.consolidation.job import JobConfig, JobResult, Resources, repeat
 from stratagraph.memory.reevaluating import JOB, reevaluate_due
 
 
@@ -31,13 +31,11 @@ class Reevaluate:
 
     async def run_once(self, now: datetime) -> JobResult:
         """Re-evaluate in `batches` transactions of `batch`; `more` if records may still be due."""
-        done = set_aside = 0
-        more = True
-        for _ in range(self.config.batches):
-            batch = await reevaluate_due(self._database, self._directory, now=now, batch=self.config.batch)
-            done += batch.due - batch.set_aside
-            set_aside += batch.set_aside
-            if batch.due < self.config.batch:
-                more = False
-                break
-        return JobResult(counts={"records_reevaluated": done, "set_aside": set_aside}, more=more)
+        return await repeat(lambda: self._batch(now), times=self.config.batches)
+
+    async def _batch(self, now: datetime) -> JobResult:
+        batch = await reevaluate_due(self._database, self._directory, now=now, batch=self.config.batch)
+        return JobResult(
+            counts={"records_reevaluated": batch.due - batch.set_aside, "set_aside": batch.set_aside},
+            more=batch.due == self.config.batch,
+        )

@@ -20,7 +20,7 @@ rows and never wait; a locked record stays due for a later pass.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -30,8 +30,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.erasure.removal import remove_records
 from stratagraph.store.feed.changes import Change, Kind, append_changes
-from stratagraph.store.jobs.isolation import process_isolated
-from stratagraph.store.jobs.set_aside import clear_set_aside, set_aside
+from stratagraph.store.jobs.isolation import process_or_set_aside
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import MemoryType
@@ -91,19 +90,21 @@ async def prune_due(connection: AsyncConnection, directory: Directory, *, now: d
     async def prune(part: Sequence[Due]) -> Pruned:
         return await _prune(connection, directory, part, now)
 
-    done, failed = await process_isolated(connection, [one for one in due if one.error is None], prune)
-    errors = {one.key: error for one, error in failed.items()}
-    errors |= {one.key: one.error for one in due if one.error is not None}
-    until: dict[Key, datetime | None] = {
-        key: await set_aside(connection, JOB, key, error, at=now) for key, error in sorted(errors.items())
-    }
-    await _postpone(connection, until)
-    await clear_set_aside(connection, JOB, [one.key for one in due if one.key not in errors])
+    done, failures = await process_or_set_aside(
+        connection,
+        JOB,
+        [one for one in due if one.error is None],
+        prune,
+        key=lambda one: one.key,
+        at=now,
+        failed={one: one.error for one in due if one.error is not None},
+    )
+    await _postpone(connection, {one.key: failure.retry_at for one, failure in failures.items()})
     return Pruned(
         pruned=sum(one.pruned for one in done),
         postponed=sum(one.postponed for one in done),
         relations=sum(one.relations for one in done),
-        set_aside=len(errors),
+        set_aside=len(failures),
     )
 
 
@@ -188,7 +189,7 @@ def _next_check(due_at: datetime, now: datetime) -> datetime:
     return _EPOCH + ((now - _EPOCH) // days + 1) * days
 
 
-async def _postpone(connection: AsyncConnection, until: dict[Key, datetime | None]) -> None:
+async def _postpone(connection: AsyncConnection, until: Mapping[Key, datetime | None]) -> None:
     if until:
         keys = sorted(until)
         await run(connection, "postpone_pruning", **_arrays(keys), due_at=[until[key] for key in keys])

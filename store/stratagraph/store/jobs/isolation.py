@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
+from stratagraph.store.jobs.set_aside import Key, clear_set_aside, set_aside
 from stratagraph.store.model.errors import KeyCollision, StoreUnavailable
 from stratagraph.store.postgres.database import Connection, savepoint
 
@@ -12,7 +15,42 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-async def process_isolated(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a row was set aside, and the instant before which it is not tried again."""
+
+    error: Exception
+    retry_at: datetime
+
+
+async def process_or_set_aside(
+    connection: Connection,
+    job: str,
+    rows: Sequence[K],
+    process: Callable[[Sequence[K]], Awaitable[T]],
+    *,
+    key: Callable[[K], Key],
+    at: datetime,
+    failed: Mapping[K, Exception] | None = None,
+) -> tuple[list[T], dict[K, Failure]]:
+    """Process `rows` for `job`, all at once where possible, and set aside the rows that cannot be processed.
+
+    `process` is called in a savepoint, and again for each row alone if that fails. `key` names a row by tenant and id.
+    `failed` are further rows, known to fail. Returns the results of the successful calls, and the failure of each row
+    set aside; the caller postpones the row to its `retry_at` in the same transaction. Entries of rows that are
+    processed now are deleted. Raises StoreUnavailable as `process` does.
+    """
+    results, errors = await _process_isolated(connection, rows, process)
+    errors |= failed or {}
+    failures = {
+        row: Failure(error=error, retry_at=await set_aside(connection, job, key(row), error, at=at))
+        for row, error in errors.items()
+    }
+    await clear_set_aside(connection, job, [key(row) for row in rows if row not in errors])
+    return results, failures
+
+
+async def _process_isolated(
     connection: Connection, keys: Sequence[K], process: Callable[[Sequence[K]], Awaitable[T]]
 ) -> tuple[list[T], dict[K, Exception]]:
     """Call `process` once for all `keys` in a savepoint; if that fails, once for each key in a savepoint of its own.
@@ -33,7 +71,7 @@ async def process_isolated(
     results: list[T] = []
     failed: dict[K, Exception] = {}
     for key in keys:
-        done, errors = await process_isolated(connection, [key], process)
+        done, errors = await _process_isolated(connection, [key], process)
         results += done
         failed |= errors
     return results, failed

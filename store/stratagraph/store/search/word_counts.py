@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.feed.leases import Lease
-from stratagraph.store.jobs.isolation import process_isolated
-from stratagraph.store.jobs.set_aside import Key, clear_set_aside, due_set_aside, set_aside
+from stratagraph.store.jobs.isolation import process_or_set_aside
+from stratagraph.store.jobs.set_aside import Key, due_set_aside
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import run
 
@@ -48,7 +48,7 @@ class WordCounter:
         """
         await self._feed.take_snapshot()
         lease: Lease | None = await self._feed.lease(self._owner)
-        counted = set_aside_ = 0
+        counted = set_aside = 0
         if lease is not None:
             counted += await self._retry(now)
         while lease is not None:
@@ -68,8 +68,8 @@ class WordCounter:
                     await connection.rollback()
                     break
             counted += len(new) - failed
-            set_aside_ += failed
-        return Counted(records=counted, set_aside=set_aside_)
+            set_aside += failed
+        return Counted(records=counted, set_aside=set_aside)
 
     async def _retry(self, now: datetime) -> int:
         """Count records that were set aside and are due again; return how many were counted."""
@@ -83,9 +83,6 @@ class WordCounter:
 
         async def count(part: Sequence[Key]) -> None:
             await run(connection, "count_words", tenants=[tenant for tenant, _ in part], ids=[id_ for _, id_ in part])
-            await clear_set_aside(connection, JOB, part)
 
-        _, failed = await process_isolated(connection, keys, count)
-        for key, error in failed.items():
-            await set_aside(connection, JOB, key, error, at=now)
-        return len(failed)
+        _, failures = await process_or_set_aside(connection, JOB, keys, count, key=lambda key: key, at=now)
+        return len(failures)
