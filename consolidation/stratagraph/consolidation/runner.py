@@ -53,7 +53,7 @@ class Runner:
     def __init__(self, database: Database, clock: Clock, jobs: Sequence[Job], *, owner: str) -> None:
         self._jobs = {job.name: job for job in jobs}
         self._clock = clock
-        self._leases = JobLeases(database, owner=owner)
+        self.leases = JobLeases(database, owner=owner)
         self._is_away = False
 
     @property
@@ -73,8 +73,8 @@ class Runner:
         A run that fails is returned with its error. Raises KeyError for an unknown name.
         """
         job = self._jobs[name]
-        await self._leases.register([name])
-        failures = await self._leases.claim(name, longest_pause_s=_longest_s(job), forced=True)
+        await self.leases.register([name])
+        failures = await self.leases.claim(name, longest_pause_s=_longest_s(job), forced=True)
         return None if failures is None else await self._run(job, failures)
 
     async def _loop(self, job: Job) -> None:
@@ -88,12 +88,12 @@ class Runner:
 
     async def _turn(self, job: Job) -> float:
         """Run the job if it is due; return the seconds until this server should look again."""
-        failures = await self._leases.claim(job.name, longest_pause_s=_longest_s(job))
+        failures = await self.leases.claim(job.name, longest_pause_s=_longest_s(job))
         if failures is not None:
             return (await self._run(job, failures)).pause_s
-        due_in_s = await self._leases.due_in_s(job.name)
+        due_in_s = await self.leases.due_in_s(job.name)
         if due_in_s is None:
-            await self._leases.register([job.name])
+            await self.leases.register([job.name])
             return 0.0
         return max(SHORTEST_PAUSE_S, due_in_s)
 
@@ -104,13 +104,13 @@ class Runner:
             result = await self._held(job)
         except asyncio.CancelledError:
             with contextlib.suppress(StoreUnavailable):  # the lease then expires by itself
-                await asyncio.shield(self._leases.release(job.name))
+                await asyncio.shield(self.leases.release(job.name))
             raise
         except Exception as error:  # a defect of one job must not stop the others
             return await self._failed(job, error, failures, time.monotonic() - began)
         took_s = time.monotonic() - began
         pause_s = 0.0 if result.more else job.config.interval_s
-        await self._leases.finish(job.name, result.counts, pause_s=pause_s)
+        await self.leases.finish(job.name, result.counts, pause_s=pause_s)
         counts = {name: count for name, count in result.counts.items() if count}
         if failures:
             _log.info("job runs again", job=job.name, failed_runs=failures)
@@ -122,7 +122,7 @@ class Runner:
         pause_s = min(job.config.longest_pause_s, max(1.0, job.config.interval_s) * 2 ** min(failures, 20))
         reason = _reason(error)
         _log.error("job failed", job=job.name, error=reason, failures=failures + 1, retry_in_s=round(pause_s, 1))
-        await self._leases.fail(job.name, reason, pause_s=pause_s)
+        await self.leases.fail(job.name, reason, pause_s=pause_s)
         return Run(job=job.name, counts={}, error=reason, took_s=took_s, pause_s=pause_s)
 
     async def _held(self, job: Job) -> JobResult:
@@ -146,7 +146,7 @@ class Runner:
         while True:
             await asyncio.sleep(LEASE_S / 3)
             with contextlib.suppress(StoreUnavailable):  # the run itself meets the outage
-                if not await self._leases.renew(name):
+                if not await self.leases.renew(name):
                     return
 
     async def _until_reached(self, step: Callable[[], Awaitable[T]]) -> T:

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import secrets
-import socket
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
@@ -37,6 +34,7 @@ from stratagraph.store.mirror.scrubs import Scrubs
 from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import MirrorUnavailable, StoreUnavailable, StratagraphError
+from stratagraph.store.model.ids import new_owner
 from stratagraph.store.postgres.database import Database
 
 CONSUMER = "neo4j"
@@ -92,7 +90,7 @@ class SyncWorker:
         self._dead_letters = DeadLetters(database, CONSUMER)
         self._mirror = mirror
         self._config = config
-        self._owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._owner = new_owner()
         self._leases: list[Lease] = []
         self._unreleased: list[Lease] = []  # given up, but not released yet
         self._tended_at = -float(LEASE_S)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib.metadata
-import os
-import secrets
-import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -35,13 +32,13 @@ from stratagraph.service.master_key import open_vault
 from stratagraph.service.settings import Settings
 from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.feed.consumer import Feed
-from stratagraph.store.jobs.leases import JobLeases
 from stratagraph.store.keys.credentials import Credentials
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import MasterKey
 from stratagraph.store.mirror.freshness import MirrorFreshness
 from stratagraph.store.mirror.generations import Generations
 from stratagraph.store.model.clock import SystemClock
+from stratagraph.store.model.ids import new_owner
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.partitions import make_days
 from stratagraph.store.postgres.schema import migrate
@@ -64,7 +61,6 @@ class Runtime:
     explore: Explore
     artifacts: Artifacts
     jobs: Runner
-    leases: JobLeases
     health: Health
     mirror: Mirror | None
     feed: Feed
@@ -146,9 +142,10 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
             )
         )
         artifacts = Artifacts(database, directory, clock, blobs_of(settings), max_bytes=settings.artifact_max_bytes)
-        owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        leases, generations = JobLeases(database, owner=owner), Generations(database, CONSUMER)
+        owner = new_owner()
+        generations = Generations(database, CONSUMER)
         resources = Resources(database=database, directory=directory, clock=clock, artifacts=artifacts, owner=owner)
+        jobs = Runner(database, clock, build_jobs(resources), owner=owner)
         yield Runtime(
             settings=settings,
             database=database,
@@ -162,9 +159,8 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
             forgetting=Forgetting(database, directory, clock),
             explore=Explore(database, directory, clock, engines),
             artifacts=artifacts,
-            jobs=Runner(database, clock, build_jobs(resources), owner=owner),
-            leases=leases,
-            health=Health(database, leases, feed, mirror, generations),
+            jobs=jobs,
+            health=Health(database, jobs.leases, feed, mirror, generations),
             mirror=mirror,
             feed=feed,
             generations=generations,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from stratagraph.memory.capture.error_paths import set_request_path
 from stratagraph.memory.propagation import BUDGET
 from stratagraph.memory.retrying import retried
 from stratagraph.memory.revise.attention import penalize, pin, reinforce
@@ -118,8 +119,7 @@ class Revision:
                     "payload: another active fact of this subject and predicate holds at the same time; retract,"
                     " supersede or merge it"
                 ) from error
-            if error.path and error.path[0].startswith("#"):  # a capture's path begins with the number of its item
-                error.path.pop(0)
+            set_request_path(error, batch=False)
             raise
 
     async def _commit(self, caller: Caller, request: Revise) -> Revised:

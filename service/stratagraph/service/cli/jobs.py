@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -28,8 +29,8 @@ def list_(json: Json = False) -> None:
     """List every job with its last run, what that run did, and its next run."""
 
     async def work(runtime: Runtime) -> list[dict[str, Any]]:
-        await runtime.leases.register(runtime.jobs.jobs)
-        states = {state.name: state for state in await runtime.leases.states()}
+        await runtime.jobs.leases.register(runtime.jobs.jobs)
+        states = {state.name: state for state in await runtime.jobs.leases.states()}
         return [
             {**_as_json(states[name]), "summary": job.summary, "interval_s": job.config.interval_s}
             for name, job in runtime.jobs.jobs.items()
@@ -91,18 +92,7 @@ def set_aside(
             _require_job(runtime, job)
         async with runtime.database.background(Role.JOBS) as connection:
             rows = await list_set_aside(connection, job=job, limit=SHOWN)
-        return [
-            {
-                "job": row.job,
-                "tenant": row.tenant,
-                "id": row.id,
-                "error": row.error,
-                "attempts": row.attempts,
-                "since": row.since,
-                "next_try_at": row.next_try_at,
-            }
-            for row in rows
-        ]
+        return [asdict(row) for row in rows]
 
     found = with_runtime(work)
     if json:
@@ -130,19 +120,6 @@ def _next_run(one: dict[str, Any]) -> str:
 
 
 def _as_json(state: JobState) -> dict[str, Any]:
-    return {
-        "name": state.name,
-        "owner": state.owner,
-        "is_running": state.is_running,
-        "next_run_at": state.next_run_at,
-        "started_at": state.started_at,
-        "finished_at": state.finished_at,
-        "took_s": state.took_s,
-        "result": dict(state.result),
-        "error": state.error,
-        "failures": state.failures,
-        "runs": state.runs,
-        "failed_runs": state.failed_runs,
-        "totals": dict(state.totals),
-        "set_aside": state.set_aside,
-    }
+    found = asdict(state)
+    del found["overdue_s"]  # negative while nothing is wrong; `health` reports it otherwise
+    return found

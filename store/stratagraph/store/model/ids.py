@@ -1,7 +1,10 @@
-"""Identifiers: UUIDv7, made by the application, so that an id is known before its row is written."""
+"""Identifiers: UUIDv7 of rows, made by the application before the row is written, and names of lease holders."""
 
 from __future__ import annotations
 
+import os
+import secrets
+import socket
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -13,6 +16,11 @@ from stratagraph.store.model.errors import InvalidInput
 def new_id() -> UUID:
     """Return a new UUIDv7. Ids sort by the millisecond at which they were made."""
     return uuid7()
+
+
+def new_owner() -> str:
+    """Return a name for a holder of leases: host and process, for people, and a random part that makes it unique."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
 def parse_id(text: str, *, path: list[str]) -> UUID:
