@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from hashlib import md5
 from pathlib import Path
 from random import Random
@@ -70,7 +71,7 @@ class Walker:
 
     async def __call__(self) -> None:
         limits = Limits(nodes=NODES, edges=EDGES, hops=self.hops)
-        await self.walks(Walk(self.caller, [next(self.roots)], limits, {}))
+        await self.walks(Walk(self.caller, [next(self.roots)], limits, {}, datetime.now(UTC)))
 
 
 def _roots(records: int, seed: str) -> Iterator[UUID]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from fix_memory import NOON, Memory
@@ -20,7 +22,10 @@ from stratagraph.store.model.enums import DeletionPolicy, MemoryType, RecordStat
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.salience import Decay
 from stratagraph.store.model.trust import Trust, Visibility
+from stratagraph.store.model.valid_time import Interval
 from stratagraph.store.model.words import record_terms
+from stratagraph.store.records.fact_keys import FactEntities, fact_keys, slot_of
+from stratagraph.store.records.facts import lock_slots
 from stratagraph.store.records.inserting import (
     NewRecord,
     NewRelation,
@@ -32,11 +37,22 @@ from stratagraph.store.traversal.neighbourhood import Edge
 
 SCOPES = ("", "project:a", "project:b")
 PREDICATES = ("uses", "part_of", "reviews")
-TYPES = (MemoryType.EPISODIC, MemoryType.ENTITY, MemoryType.COMPETENCE)  # the types without a unique key
+# The types without a unique key, and facts, each with a subject of its own.
+TYPES = (MemoryType.EPISODIC, MemoryType.ENTITY, MemoryType.COMPETENCE, MemoryType.SEMANTIC, MemoryType.SEMANTIC)
 LEVELS = (*Sensitivity, Sensitivity.LOW, Sensitivity.LOW, Sensitivity.PUBLIC)
 STATES = (*RecordState, *(RecordState.ACTIVE,) * 8)
 CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
 WEIGHTS = (0.0, 0.25, 0.5, 0.5, 0.5, 1.0, 1 / 3)
+DAY, MICROSECOND = timedelta(days=1), timedelta(microseconds=1)
+# When facts hold: always, no longer, now, not yet. The bounds include NOON itself and the instants beside it.
+INTERVALS = (
+    *[Interval()] * 8,
+    *(Interval(None, NOON - DAY), Interval(NOON - 2 * DAY, NOON), Interval(None, NOON)),
+    *(Interval(NOON), Interval(NOON - DAY, NOON + DAY), Interval(NOON - DAY, NOON + MICROSECOND)),
+    *(Interval(None, NOON + 2 * DAY), Interval(NOON + MICROSECOND)),
+    *(Interval(NOON + DAY, NOON + 2 * DAY), Interval(NOON + 2 * DAY)),
+)
+INSTANTS = tuple(sorted({at for one in INTERVALS for at in (one.start, one.end) if at is not None}))
 
 
 @dataclass(slots=True)
@@ -46,6 +62,16 @@ class StoredRecord:
     scope: str
     sensitivity: Sensitivity
     state: RecordState
+    validity: Interval | None
+
+    def expire(self) -> None:
+        """Make a fact end at NOON, unless it begins then or later."""
+        if self.validity is not None and self.validity.low < NOON:
+            self.validity = Interval(self.validity.start, min(self.validity.high, NOON))
+
+    def is_current(self, at: datetime) -> bool:
+        """Return whether the record is active or contested and, if a fact, holds at the instant."""
+        return self.state in CURRENT and (self.validity is None or self.validity.holds_at(at))
 
     def visibility(self, trust: Trust) -> Visibility:
         return trust.visibility(scope=self.scope, sensitivity=self.sensitivity)
@@ -67,6 +93,7 @@ class Graph:
     tenant: Tenant
     records: dict[UUID, StoredRecord]
     relations: dict[UUID, StoredRelation]
+    at: datetime = NOON  # the instant as of which `shows`, `degree` and `within` answer
     name: str = field(default="oracle", init=False)
 
     def visibility(self, trust: Trust, id_: UUID) -> Visibility:
@@ -80,7 +107,7 @@ class Graph:
         stored = self.records.get(id_)
         return (
             stored is not None
-            and (history or stored.state in CURRENT)
+            and (history or stored.is_current(self.at))
             and stored.visibility(trust) is not Visibility.NONE
         )
 
@@ -107,8 +134,11 @@ class Graph:
             frontier = {id_ for id_ in reached if self.visibility(trust, id_) is Visibility.FULL}
         return found
 
-    async def edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
+    async def edges_of(
+        self, caller: Caller, frontier: Sequence[UUID], *, at: datetime, fan_out: int, history: bool
+    ) -> list[Edge]:
         """Return the edges at the frontier, as GraphReader defines; the acl holds no scope number."""
+        self.at = at
         edges = []
         for near in frontier:
             outward = [
@@ -133,31 +163,43 @@ class Graph:
         return edges
 
 
-def random_record(rng: random.Random, tenant: Tenant, *, word: str = "thing") -> NewRecord:
-    """Make a record of random type, scope, sensitivity and state; its name begins with `word`."""
+def random_record(
+    rng: random.Random, tenant: Tenant, *, word: str = "thing", type_: MemoryType | None = None
+) -> NewRecord:
+    """Make a record of random scope, sensitivity, state, validity and, unless given, type; `word` begins its name."""
     name = f"{word} {rng.randrange(10**6)}"
+    id_, type_ = new_id(), type_ or rng.choice(TYPES)
+    payload: dict[str, Any] = {"kind": "episodic", "timeline": []}
+    fact = None
+    if type_ is MemoryType.SEMANTIC:
+        payload = {"kind": "semantic", "subject": f"{name} {id_}", "predicate": "is", "object": name}
+        payload |= {"validity": {"mode": "global"}}
+        keys = fact_keys(tenant, payload, FactEntities())
+        fact = replace(keys, validity=rng.choice(INTERVALS))  # as if other facts had trimmed it
     return NewRecord(
-        id=new_id(),
-        type=rng.choice(TYPES),
+        id=id_,
+        type=type_,
         scope=rng.choice(SCOPES),
         sensitivity=rng.choice(LEVELS),
         confidence=1.0,
         tags=(),
         name=name,
         text=name,
-        payload={"kind": "episodic", "timeline": []},
+        payload=payload,
         provenance={"sources": []},
         occurred_at=NOON,
         decay=Decay(),
         deletion_policy=DeletionPolicy.MANUAL_ONLY,
         terms=record_terms(tenant.index_key, name),
         state=rng.choice(STATES),
+        fact=fact,
     )
 
 
 def readable_by_all(record: NewRecord) -> NewRecord:
-    """Return the record as active, unscoped and public, so that every caller may read it in full."""
-    return replace(record, scope="", sensitivity=Sensitivity.PUBLIC, state=RecordState.ACTIVE)
+    """Return the record as active, unscoped, public and always valid, so that every caller may read it in full."""
+    fact = replace(record.fact, validity=record.fact.stated) if record.fact is not None else None
+    return replace(record, scope="", sensitivity=Sensitivity.PUBLIC, state=RecordState.ACTIVE, fact=fact)
 
 
 def random_relations(rng: random.Random, ids: Sequence[UUID]) -> list[NewRelation]:
@@ -216,13 +258,28 @@ async def create_tenant(memory: Memory, name: str) -> Tenant:
 async def write_graph(
     memory: Memory, tenant: Tenant, records: Sequence[NewRecord], relations: Sequence[NewRelation]
 ) -> Graph:
+    scopes = await memory.directory.scopes(tenant, {record.scope for record in records}, create=True)
+    slots = {
+        slot_of(scopes[record.scope], record.sensitivity, record.fact): "is"
+        for record in records
+        if record.fact is not None
+    }
     async with memory.database.engine.begin() as connection:
+        await lock_slots(connection, tenant, slots)
         changes = await insert_records(connection, memory.directory, tenant, records, actor="test", at=NOON)
         written = await insert_relations(connection, memory.directory, tenant, relations, at=NOON)
         await append_changes(connection, tenant, changes + relation_changes(written))
     return Graph(
         tenant,
-        {record.id: StoredRecord(record.scope, record.sensitivity, record.state) for record in records},
+        {
+            record.id: StoredRecord(
+                record.scope,
+                record.sensitivity,
+                record.state,
+                record.fact.validity if record.fact is not None else None,
+            )
+            for record in records
+        },
         {found.id: StoredRelation(found.source, found.target, found.weight) for found in written},
     )
 
@@ -237,8 +294,10 @@ async def revoke(
     one_in: int,
     spare: bool = False,
 ) -> None:
-    """Change one record in `one_in` in Postgres only, not in the mirror: raise its sensitivity, move it, retract it,
-    or delete it (with `spare`, leave it instead); and end relations."""
+    """Change one record in `one_in` in Postgres only, not in the mirror; and end relations.
+
+    Its sensitivity is raised, or it is moved, retracted, ended if it is a fact, or deleted (with `spare`, left instead).
+    """
     numbers = await memory.directory.scopes(tenant, SCOPES, create=True)
     async with memory.database.engine.begin() as connection:
         for id_ in rng.sample(list(records), len(records) // one_in):
@@ -248,18 +307,29 @@ async def revoke(
             elif change == 1:
                 stored.scope = rng.choice(SCOPES)
             elif change == 2:
-                stored.state = rng.choice([RecordState.RETRACTED, RecordState.SUPERSEDED])
+                stored.state = rng.choice([stored.state, RecordState.RETRACTED, RecordState.SUPERSEDED])
+                stored.expire()
             elif change == 3:
                 await connection.execute(text("DELETE FROM record WHERE id = :id"), {"id": id_})
                 del records[id_]
                 continue
+            changed = {"id": id_, "sensitivity": int(stored.sensitivity), "scope": numbers[stored.scope]}
             await connection.execute(
-                text("UPDATE record SET sensitivity = :sensitivity, scope = :scope, state = :state WHERE id = :id"),
+                text(
+                    "INSERT INTO fact_slot SELECT tenant, CAST(:scope AS integer), CAST(:sensitivity AS smallint),"
+                    " slot_key, single_valued FROM record WHERE id = :id AND type = 4 ON CONFLICT DO NOTHING"
+                ),
+                changed,
+            )
+            await connection.execute(
+                text(
+                    "UPDATE record SET sensitivity = :sensitivity, scope = :scope, state = :state,"
+                    " validity = CAST(CAST(:validity AS text) AS tstzrange) WHERE id = :id"
+                ),
                 {
-                    "id": id_,
-                    "sensitivity": int(stored.sensitivity),
-                    "scope": numbers[stored.scope],
+                    **changed,
                     "state": int(stored.state),
+                    "validity": str(stored.validity) if stored.validity is not None else None,
                 },
             )
         for id_ in rng.sample(list(relations), len(relations) // 8):

@@ -22,6 +22,7 @@ def resources_of(memory: Memory, *, artifacts: Artifacts | None = None) -> Resou
         directory=memory.directory,
         clock=memory.clock,
         artifacts=artifacts or Artifacts(memory.database, memory.directory, memory.clock, Blobs(MemoryStore())),
+        failed_captures=memory.failed_captures,
         owner=f"test:{secrets.token_hex(4)}",
     )
 

@@ -25,6 +25,7 @@ from obstore.store import MemoryStore
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture, Captured
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.service import Erasure
@@ -150,6 +151,7 @@ class Memory:
     directory: Directory
     clock: ManualClock
     capture: Capture
+    failed_captures: FailedCaptures
     retrieve: Retrieve
     lookup: Lookup
     revision: Revision
@@ -179,11 +181,13 @@ def memory_of(database: Database, directory: Directory) -> Memory:
     """Compose all services on a database."""
     clock = ManualClock()
     engines = Engines()
+    capture = Capture(database, directory, clock, Policy())
     return Memory(
         database=database,
         directory=directory,
         clock=clock,
-        capture=Capture(database, directory, clock, Policy()),
+        capture=capture,
+        failed_captures=FailedCaptures(database, directory, clock, capture),
         retrieve=Retrieve(database, directory, clock, engines),
         lookup=Lookup(database, directory, clock),
         revision=Revision(database, directory, clock),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
 from fix_graphs import (
-    CURRENT,
     WEIGHTS,
     StoredRecord,
     StoredRelation,
@@ -19,7 +19,7 @@ from fix_graphs import (
     random_record,
     write_graph,
 )
-from fix_memory import Memory, trust_of
+from fix_memory import NOON, Memory, trust_of
 
 from stratagraph.memory.explore.answers import Expansion, Impact, Paths, Related
 from stratagraph.store.keys.callers import Tenant
@@ -33,22 +33,23 @@ LEVELS = (*Sensitivity, *(Sensitivity.PUBLIC,) * 5, *(Sensitivity.LOW,) * 5)
 DIGITS = 12  # the product of the same weights in another order differs in later digits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Graph:
-    """A tenant with a random graph, as it is in Postgres."""
+    """A tenant with a random graph, as it is in Postgres; questions are answered as of `at`."""
 
     tenant: Tenant
     records: dict[UUID, StoredRecord]
     types: dict[UUID, MemoryType]
     relations: dict[UUID, StoredRelation]
     predicates: dict[UUID, str]
+    at: datetime = NOON
 
     def full(self, trust: Trust, id_: UUID) -> bool:
         stored = self.records.get(id_)
         return stored is not None and stored.visibility(trust) is Visibility.FULL
 
     def walkable(self, trust: Trust, id_: UUID) -> bool:
-        return self.full(trust, id_) and self.records[id_].state in CURRENT
+        return self.full(trust, id_) and self.records[id_].is_current(self.at)
 
     def around(self, trust: Trust, id_: UUID) -> Iterator[tuple[UUID, UUID, StoredRelation]]:
         """Yield the neighbours of a record that the caller may walk to, each with the relation."""
@@ -114,7 +115,7 @@ class Graph:
 async def write(memory: Memory, rng: random.Random, name: str) -> Graph:
     """Write a graph with equal weights, self-loops, parallel predicates, and both directions between two records."""
     tenant = await create_tenant(memory, name)
-    records = [replace(random_record(rng, tenant), sensitivity=rng.choice(LEVELS)) for _ in range(rng.randrange(4, 13))]
+    records = [replace(random_record(rng, tenant), sensitivity=rng.choice(LEVELS)) for _ in range(rng.randrange(6, 18))]
     ids = [record.id for record in records]
     relations = [
         NewRelation(

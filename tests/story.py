@@ -191,8 +191,10 @@ async def _learn(memory: Memory, kept: dict[str, UUID]) -> None:
         "clock skew",
         "is_prevented_by",
         "time synchronisation",
-        evidence=[{"source_type": "observation", "source_id": str(cause)}],
-        context={"references": [{"ref": str(kept["report"]), "predicate": "supported_by"}]},
+        evidence=[
+            {"source_type": "observation", "source_id": str(cause)},
+            {"source_type": "event", "source_id": str(kept["report"])},
+        ],
         scope=SCOPE,
     )
     await memory.observe(

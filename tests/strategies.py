@@ -102,7 +102,7 @@ def _tool_graphs(draw: DrawFn) -> list[Json]:
     calls = []
     for position, id_ in enumerate(ids):
         earlier = st.sampled_from([*ids[:position], "elsewhere"]).filter(lambda name: name not in ids[position:])  # noqa: B023
-        optional = {"args": _present, "result": _present, "timestamp": stamps, "depends_on": _list(earlier)}
+        optional = {"args": _json, "result": _json, "timestamp": stamps, "depends_on": _list(earlier)}
         calls.append(draw(_part({"id": st.just(id_), "tool": names}, optional)))
     return draw(st.permutations(calls))
 
@@ -110,7 +110,7 @@ def _tool_graphs(draw: DrawFn) -> list[Json]:
 @st.composite
 def _plans(draw: DrawFn) -> Json:
     """A random acyclic graph: each edge leads from an earlier to a later step of a hidden order."""
-    ids = draw(st.lists(names, max_size=5, unique=True))
+    ids = draw(st.lists(names, min_size=1, max_size=5, unique=True))
     optional = {"params": objects, "guards": objects}
     nodes = [draw(_part({"id": st.just(id_), "op": names}, optional)) for id_ in ids]
     pairs = [(ids[low], ids[high]) for high in range(len(ids)) for low in range(high)]
@@ -207,6 +207,7 @@ _PAYLOADS: dict[MemoryType, SearchStrategy[Json]] = {
             "environment": _environment,
             "outcome": st.sampled_from(["success", "failure", "partial"]),
             "artifacts": _list(texts),
+            "outcome_reason": texts,
             "tool_graph_ref": texts,
         },
     ),
@@ -215,7 +216,7 @@ _PAYLOADS: dict[MemoryType, SearchStrategy[Json]] = {
         {"thread_id": names, "state": st.sampled_from(["planning", "executing", "blocked", "waiting", "done"])},
         {
             "active_constraints": _list(
-                _part({"type": names, "key": names, "required": st.booleans()}, {"value": _present})
+                _part({"type": names, "key": names, "required": st.booleans()}, {"value": _json})
             ),
             "next_actions": _list(texts),
             "open_questions": _list(texts),

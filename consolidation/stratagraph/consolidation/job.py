@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from stratagraph.memory.artifacts import Artifacts
+from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.postgres.database import Database
@@ -42,6 +43,7 @@ class Resources:
     directory: Directory
     clock: Clock
     artifacts: Artifacts
+    failed_captures: FailedCaptures
     owner: str
 
 

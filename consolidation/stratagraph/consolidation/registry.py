@@ -7,18 +7,24 @@ from collections.abc import Callable
 from stratagraph.consolidation.job import Job, Resources
 from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
 from stratagraph.consolidation.jobs.count_words import CountWords
+from stratagraph.consolidation.jobs.link_names import LinkNames
 from stratagraph.consolidation.jobs.log_days import LogDays
 from stratagraph.consolidation.jobs.prune import Prune
 from stratagraph.consolidation.jobs.reevaluate import Reevaluate
+from stratagraph.consolidation.jobs.rekey import Rekey
+from stratagraph.consolidation.jobs.retry_captures import RetryCaptures
 from stratagraph.consolidation.jobs.sweep_artifacts import SweepArtifacts
 from stratagraph.consolidation.jobs.trim_logs import TrimLogs
 
 JOBS: tuple[Callable[[Resources], Job], ...] = (
     CloseEpisodes,
     CountWords,
+    LinkNames,
     LogDays,
     Prune,
     Reevaluate,
+    Rekey,
+    RetryCaptures,
     SweepArtifacts,
     TrimLogs,
 )

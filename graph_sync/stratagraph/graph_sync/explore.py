@@ -6,14 +6,15 @@ import asyncio
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 from stratagraph.graph_sync.checkpoints import CHECKPOINTS, check_position
-from stratagraph.graph_sync.mapping import relationship_type
+from stratagraph.graph_sync.mapping import microseconds, relationship_type
 from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.graph_sync.statements import statement
+from stratagraph.graph_sync.statements import HOLDS, statement
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.mirror.freshness import Freshness
 from stratagraph.store.model.enums import Sensitivity
@@ -43,11 +44,19 @@ class Neo4jExplorer:
         self._left_s = deadline_s
 
     async def links(
-        self, caller: Caller, frontier: Sequence[UUID], *, most: int, dependents: bool, besides: Collection[UUID]
+        self,
+        caller: Caller,
+        frontier: Sequence[UUID],
+        *,
+        at: datetime,
+        most: int,
+        dependents: bool,
+        besides: Collection[UUID],
     ) -> list[Link]:
         parameters = {
             **_visibility(caller),
             "frontier": [str(id_) for id_ in frontier],
+            "at": microseconds(at),
             "most": most,
             "besides": [str(id_) for id_ in besides],
         }
@@ -59,7 +68,7 @@ class Neo4jExplorer:
                 for id_, near, far, weight, outgoing in zip(*columns, strict=True)
             ]
 
-    async def plans(self, caller: Caller, ops: Sequence[str], *, most: int) -> list[UUID]:
+    async def plans(self, caller: Caller, ops: Sequence[str], *, at: datetime, most: int) -> list[UUID]:
         parameters = {**_visibility(caller), "ops": list(ops), "most": most}
         row = await self._read(_plans(all_scopes=caller.scopes is None, steps=len(ops)), parameters)
         with _converting():
@@ -110,7 +119,7 @@ def _with_filter(text: str, *, all_scopes: bool) -> str:
 
 @lru_cache
 def _links(*, all_scopes: bool, dependents: bool) -> str:
-    text = _with_filter(statement("fetch_links"), all_scopes=all_scopes)
+    text = _with_filter(statement("fetch_links"), all_scopes=all_scopes).replace("HOLDS", HOLDS)
     if not dependents:
         return text.replace(" AND OUTWARD", "").replace(" AND INWARD", "")
     derived = f"type(r) IN [{_DERIVATIONS}]"

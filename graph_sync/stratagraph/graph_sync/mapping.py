@@ -1,14 +1,14 @@
 """Conversion of rows to nodes and relationships.
 
-Of a record's content, the mirror stores a caption of at most NAME_LENGTH characters, an entity's types and a plan's
-steps. It stores no text, no embedding and nothing else of the payload.
+Of a record's content, the mirror stores a caption of at most NAME_LENGTH characters, an entity's types, a plan's steps
+and when a fact holds. It stores no text, no embedding and nothing else of the payload.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -61,6 +61,9 @@ def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity, u
     }
     if row["name"] is not None and row["sensitivity"] <= names_up_to:  # a sealed record has no name
         properties["name"] = caption(row["name"])
+    for bound in ("valid_from", "valid_to"):
+        if row[bound] is not None:
+            properties[bound] = row[bound]
     return {**_guard(row["tenant"], row["id"], row["row_version"], generation, upto), "labels": labels, "p": properties}
 
 
@@ -139,7 +142,7 @@ def as_columns(row: Mapping[str, Any]) -> list[Any]:
         *(shown["type"], shown["state"], shown["acl"]),
         *_seconds(shown["created_at"]),
         *_seconds(shown["occurred_at"]),
-        *(shown["ver"], shown["d"], shown.get("name")),
+        *(shown["ver"], shown["d"], shown.get("name"), shown.get("valid_from"), shown.get("valid_to")),
     ]
 
 
@@ -147,6 +150,11 @@ def _seconds(at: datetime) -> tuple[int, int]:
     """Return the whole seconds since 1970 and the remaining nanoseconds."""
     since = at - _EPOCH
     return since.days * 86_400 + since.seconds, since.microseconds * 1_000
+
+
+def microseconds(at: datetime) -> int:
+    """Return the whole microseconds since 1970, the form in which the mirror stores when a fact holds."""
+    return (at - _EPOCH) // timedelta(microseconds=1)
 
 
 def relationship_type(predicate: str) -> str:

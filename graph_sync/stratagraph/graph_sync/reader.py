@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
 from stratagraph.graph_sync.checkpoints import CHECKPOINTS, check_position
+from stratagraph.graph_sync.mapping import microseconds
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import edges_statement
 from stratagraph.store.keys.callers import Caller
@@ -40,28 +42,33 @@ class Neo4jGraphReader:
         """Return a reader that raises MirrorUnavailable if the mirror's position is behind `least`."""
         return Neo4jGraphReader(self._mirror, least=least, timeout_s=self._timeout_s)
 
-    async def edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
+    async def edges_of(
+        self, caller: Caller, frontier: Sequence[UUID], *, at: datetime, fan_out: int, history: bool
+    ) -> list[Edge]:
         """Return the heaviest edges of the frontier's records, at most `fan_out` per record and direction.
 
-        With `history`, edges to superseded and retracted records are included. A large frontier is read in two
+        With `history`, edges to records that are not current at `at` are included. A large frontier is read in two
         statements at a time, so that Neo4j works on one while the rows of the other are converted here.
         """
         parts = min(PARALLEL_READS, max(1, len(frontier) // MIN_PER_READ))
         size = max(1, math.ceil(len(frontier) / parts))
         pages = await asyncio.gather(
             *(
-                self._edges_of(caller, frontier[start : start + size], fan_out=fan_out, history=history)
+                self._edges_of(caller, frontier[start : start + size], at=at, fan_out=fan_out, history=history)
                 for start in range(0, len(frontier), size)
             )
         )
         return [edge for page in pages for edge in page]
 
-    async def _edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
+    async def _edges_of(
+        self, caller: Caller, frontier: Sequence[UUID], *, at: datetime, fan_out: int, history: bool
+    ) -> list[Edge]:
         leaf = int(caller.ceiling) + 1
         text = edges_statement(all_scopes=caller.scopes is None, all_levels=leaf >= max(Sensitivity), history=history)
         parameters = {
             "ten": caller.tenant.id,
             "frontier": [str(id_) for id_ in frontier],
+            "at": microseconds(at),
             "fan_out": fan_out,
             "leaf": leaf,
             "checkpoints": CHECKPOINTS if self._least is not None else [],

@@ -21,6 +21,9 @@ SCHEMA: tuple[str, ...] = (
     "CREATE INDEX memory_name IF NOT EXISTS FOR (n:Memory) ON (n.ten, n.name)",
 )
 
+# Whether the record `m` holds at the instant $at, in microseconds since 1970; the interval is half open.
+HOLDS = "(m.valid_from IS NULL OR m.valid_from <= $at) AND (m.valid_to IS NULL OR $at < m.valid_to)"
+
 
 @lru_cache
 def statement(name: str) -> str:
@@ -58,7 +61,7 @@ def edges_statement(*, all_scopes: bool, all_levels: bool, history: bool) -> str
     leave their tenant, so the far end's tenant is not read.
     """
     visible = "m.acl IN $acls" if not all_scopes else "true" if all_levels else "m.acl % 8 <= $leaf"
-    text = statement("fetch_edges").replace("VISIBLE", visible)
+    text = statement("fetch_edges").replace("VISIBLE", visible).replace("HOLDS", "true" if history else HOLDS)
     return text.replace("|HISTORY", "|Past" if history else "")
 
 

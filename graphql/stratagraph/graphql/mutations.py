@@ -6,6 +6,7 @@ from typing import Annotated, Protocol
 
 import strawberry
 
+from stratagraph.graphql.arguments import record_uuid
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.types.capture import (
     CaptureMemoriesInput,
@@ -16,6 +17,19 @@ from stratagraph.graphql.types.capture import (
     CaptureMemorySuccess,
 )
 from stratagraph.graphql.types.erase import EraseInput, EraseResult, EraseSuccess
+from stratagraph.graphql.types.fact_predicates import (
+    FactPredicate,
+    SetPredicateInput,
+    SetPredicateResult,
+    SetPredicateSuccess,
+)
+from stratagraph.graphql.types.failed_captures import (
+    DropCaptureResult,
+    DropCaptureSuccess,
+    RetriedCapture,
+    RetryCaptureResult,
+    RetryCaptureSuccess,
+)
 from stratagraph.graphql.types.revision import RevisionResult, RevisionSuccess
 from stratagraph.graphql.types.revision_inputs import (
     ContestInput,
@@ -28,9 +42,13 @@ from stratagraph.graphql.types.revision_inputs import (
     ResolveContestInput,
     RetractInput,
     SupersedeInput,
+    UnmergeInput,
 )
 from stratagraph.memory.revise.request import Revise
 
+CandidateId = Annotated[
+    strawberry.ID, strawberry.argument(description="Id of a failed capture, as `failedCaptures` lists it, a UUID.")
+]
 _REVISION = strawberry.argument(description="The record, the change and the reason.")
 
 
@@ -59,6 +77,20 @@ class Mutation:
             context.trust, [item.as_request() for item in input.items], batch=True
         )
         return CaptureMemoriesSuccess(results=[CaptureMemorySuccess.of(item) for item in captured])
+
+    @strawberry.mutation(
+        description="Retry now, with the rights of their own caller, the captures of the request of a failed capture."
+    )
+    async def retry_capture(self, info: Info, id: CandidateId) -> RetryCaptureResult:  # noqa: A002
+        context = info.context
+        stored = await context.services.failed_captures.retry(context.trust, record_uuid(id))
+        return RetryCaptureSuccess(captures=[RetriedCapture.of(one) for one in stored])
+
+    @strawberry.mutation(description="Delete the failed captures of the request of a failed capture, unstored.")
+    async def drop_capture(self, info: Info, id: CandidateId) -> DropCaptureResult:  # noqa: A002
+        context = info.context
+        dropped = await context.services.failed_captures.drop(context.trust, record_uuid(id))
+        return DropCaptureSuccess(candidate_ids=[strawberry.ID(str(one)) for one in dropped])
 
     @strawberry.mutation(
         description="Replace a record by a new one with another payload. An entity or a working record is changed in"
@@ -96,6 +128,26 @@ class Mutation:
         ],
     ) -> RevisionResult:
         return await _revise(info, input)
+
+    @strawberry.mutation(
+        description="Undo the merge of an entity into another one: it gets back its names, its facts and its relations."
+    )
+    async def unmerge(self, info: Info, input: Annotated[UnmergeInput, _REVISION]) -> RevisionResult:  # noqa: A002
+        return await _revise(info, input)
+
+    @strawberry.mutation(
+        description="Register what is known of a predicate of facts, for the tenant. Needs admin access."
+    )
+    async def set_predicate(
+        self,
+        info: Info,
+        input: Annotated[  # noqa: A002 - the contract's name
+            SetPredicateInput, strawberry.argument(description="The predicate, and what is known of it.")
+        ],
+    ) -> SetPredicateResult:
+        context = info.context
+        registered = await context.services.predicates.set(context.trust, input.name, input.as_registration())
+        return SetPredicateSuccess(predicate=FactPredicate.of(registered))
 
     @strawberry.mutation(description="Delete a record with its history. Its audit log is kept.")
     async def delete_record(

@@ -11,6 +11,8 @@ from stratagraph.graphql.arguments import After, AsOfInstant, RecordId, record_u
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.graph_queries import GraphQueries
 from stratagraph.graphql.past import AsOf, PastLoaders
+from stratagraph.graphql.types.fact_predicates import FactPredicate
+from stratagraph.graphql.types.failed_captures import FailedCaptureConnection
 from stratagraph.graphql.types.forgetting import ForgetPreview
 from stratagraph.graphql.types.health import Health, HealthCheck
 from stratagraph.graphql.types.history import RecordHistory
@@ -149,6 +151,33 @@ class RecordQueries:
     async def reevaluations(self, info: Info) -> list[Reevaluation]:
         context = info.context
         return [Reevaluation.of(entry) for entry in await context.services.revision.waiting(context.trust)]
+
+    @strawberry.field(
+        description="Return a page of the captures that failed because of an internal failure, oldest first: the"
+        " caller's own, and those whose records the caller could read in full. They are retried in the background."
+    )
+    async def failed_captures(
+        self,
+        info: Info,
+        first: Annotated[
+            int | None, strawberry.argument(description=_maximum("captures", DEFAULT_PAGE))
+        ] = DEFAULT_PAGE,
+        after: After = None,
+    ) -> FailedCaptureConnection:
+        context = info.context
+        return FailedCaptureConnection.of(
+            await context.services.failed_captures.page(
+                context.trust, first=DEFAULT_PAGE if first is None else first, after=after
+            )
+        )
+
+    @strawberry.field(
+        description="Return the registered predicates of facts, ordered by name: those of the tenant, and the built-in"
+        " ones that it has not replaced."
+    )
+    async def predicates(self, info: Info) -> list[FactPredicate]:
+        context = info.context
+        return [FactPredicate.of(one) for one in await context.services.predicates.list(context.trust)]
 
     @strawberry.field(
         description="Return a page of the records that would be pruned by an instant if they were neither read nor"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -26,6 +27,12 @@ from stratagraph.store.records.episodes import OpenEpisode, Thread, claim_episod
 CAPTION_CHARACTERS = 120
 MEMBER_CHARACTERS = 400  # of each member's text, for the episode's search terms
 TOOLS_NAMED = 12
+_QUESTIONS = {
+    Outcome.SUCCESS: "Why it succeeded",
+    Outcome.FAILURE: "Why it failed",
+    Outcome.PARTIAL: "Why it succeeded in part",
+    None: "Why it ended",
+}
 
 
 async def lock_episodes(
@@ -77,36 +84,65 @@ async def set_outcome(
 ) -> list[Change]:
     """Set the outcome of a locked episode, open or closed, and close it if it is open; return the changes for the feed.
 
-    `reason` is the caller's text for the audit log, or None. `actor` is who set the outcome.
+    `reason` is why it ended so, or None; it becomes part of the episode's payload and text, and of the audit log.
+    `actor` is who set the outcome.
     """
     await record_outcome(connection, tenant, episode, outcome, reason=reason, actor=actor, at=at)
-    return await close_episodes(connection, directory, tenant, [episode], at=at)
+    return await close_episodes(connection, directory, tenant, [episode], at=at, reason=reason)
 
 
 async def close_episodes(
-    connection: Connection, directory: Directory, tenant: Tenant, ids: Sequence[UUID], *, at: datetime
+    connection: Connection,
+    directory: Directory,
+    tenant: Tenant,
+    ids: Sequence[UUID],
+    *,
+    at: datetime,
+    reason: str | None = None,
 ) -> list[Change]:
     """Close locked episodes: no more events are appended, and word search finds them by the words of their events.
 
-    Returns the changes for the feed.
+    `reason` is that of the outcome that closes them, if one does; its words find them as well. Returns the changes for
+    the feed.
     """
     ended = await mark_episodes_closed(connection, tenant, ids, at=at)
-    return await update_records(connection, directory, tenant, [_edit(tenant, one) for one in ended], at=at)
+    return await update_records(connection, directory, tenant, [_edit(tenant, one, reason) for one in ended], at=at)
 
 
-def _edit(tenant: Tenant, episode: ClosedEpisode) -> Edit:
-    name, text = _caption(episode), _description(episode)
-    words = "\n".join(f"{member.name}\n{member.text[:MEMBER_CHARACTERS]}" for member in episode.members)
+def _edit(tenant: Tenant, episode: ClosedEpisode, reason: str | None) -> Edit:
     payload = {key: value for key, value in episode.payload.items() if key != "outcome"}
     if episode.outcome is not None:
         payload["outcome"] = episode.outcome.label
+    if reason is not None:
+        payload["outcome_reason"] = reason
+    if payload.get("timeline") or payload.get("tool_graph"):
+        return _edit_of_whole(tenant, episode, payload, reason)
+    name, text = _caption(episode), _description(episode, payload.get("outcome_reason"))
+    words = "\n".join(f"{member.name}\n{member.text[:MEMBER_CHARACTERS]}" for member in episode.members)
     return Edit(
         id=episode.id,
         name=name,
         text=text,
         payload=orjson.dumps(payload).decode(),
-        terms=record_terms(tenant.index_key, f"{text}\n{words}", name),
+        # The reason counts as a summary, so that many events do not outweigh it.
+        terms=record_terms(tenant.index_key, f"{text}\n{words}", f"{name}\n{payload.get('outcome_reason', '')}"),
         occurred_at=min((member.occurred_at for member in episode.members), default=None),
+        is_revision=False,
+    )
+
+
+def _edit_of_whole(tenant: Tenant, episode: ClosedEpisode, payload: dict[str, Any], reason: str | None) -> Edit:
+    """Return the edit of an episode that was captured as a whole: it keeps its name and text, and gains its outcome."""
+    text = episode.text
+    if episode.outcome is not None and "outcome" not in episode.payload:
+        text += f"\nOutcome: {episode.outcome.label}."
+    if reason is not None:
+        text += f"\n{because(episode.outcome, reason)}"
+    return Edit(
+        id=episode.id,
+        text=text,
+        payload=orjson.dumps(payload).decode(),
+        terms=record_terms(tenant.index_key, text, f"{episode.name}\n{reason or ''}"),
         is_revision=False,
     )
 
@@ -115,7 +151,7 @@ def _caption(episode: ClosedEpisode) -> str:
     return f"Episode {episode.payload.get('thread_id', '')}{_outcome(episode)}"[:CAPTION_CHARACTERS]
 
 
-def _description(episode: ClosedEpisode) -> str:
+def _description(episode: ClosedEpisode, reason: str | None) -> str:
     tools = Counter(member.tool for member in episode.members if member.tool)
     used = ", ".join(f"{tool} ×{count}" if count > 1 else tool for tool, count in tools.most_common(TOOLS_NAMED))
     opening = next((member.name for member in episode.members), "")
@@ -124,7 +160,18 @@ def _description(episode: ClosedEpisode) -> str:
         text += f" It began with: {opening}."
     if used:
         text += f" Tools used: {used}."
+    if reason:
+        text += f" {because(episode.outcome, reason)}"
     return text
+
+
+def because(outcome: Outcome | None, reason: str) -> str:
+    """Return the reason as a sentence with the words in which people ask for it.
+
+    >>> because(Outcome.FAILURE, "the disk was full")
+    'Why it failed: the disk was full'
+    """
+    return f"{_QUESTIONS[outcome]}: {reason}"
 
 
 def _outcome(episode: ClosedEpisode) -> str:

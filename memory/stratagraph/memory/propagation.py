@@ -11,20 +11,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from stratagraph.memory.grounding import Grounds
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import AuditAction, RecordState
-from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.postgres.database import Connection, elevated
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.facts import find_conflicting_fact
-from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.reevaluations import queue_dependents
-from stratagraph.store.records.support import Support, direct_dependents, fetch_downstream, fetch_support
+from stratagraph.store.records.reevaluations import queue_dependents, queue_records
+from stratagraph.store.records.support import direct_dependents, fetch_downstream
 
 BUDGET = 200  # records re-evaluated within the transaction that caused it
+SOURCES = 1_000  # source records read within that transaction to find out whether a record is grounded
+QUEUED_SOURCES = 20_000  # the same for a re-evaluation from the queue
 
 
 @dataclass(slots=True)
@@ -54,17 +55,26 @@ async def reevaluate(
     *,
     doubtful: Collection[UUID] = (),
     causes: Collection[UUID] = (),
+    new: Collection[UUID] = (),
     actor: str,
     at: datetime,
+    is_queued: bool = False,
 ) -> Propagated:
     """Re-evaluate the `doubtful` records, those derived from `causes`, and all records whose state follows from theirs.
 
     `doubtful` are records whose own support may have changed. `causes` are records whose state has changed; their rows
-    must have been written already. A record that has no valid source or an open dispute becomes contested, and active
-    again once it has a valid source and no dispute, unless another fact has taken its slot. Superseded and retracted
-    records keep their state. Call it once in a transaction, so that a record changes at most once.
+    must have been written already. `new` are doubtful records that this transaction wrote and on which no record rests
+    yet: an active source is enough for them. A record that is not grounded (see `grounding`) or has an open dispute
+    becomes contested, and active again once it is grounded and undisputed, unless another fact has taken its slot.
+    Superseded and retracted records keep their state. Call it once in a transaction, so that a record changes at most
+    once.
+
+    A record whose ground is not found among SOURCES records is queued and keeps its state until then; with `is_queued`,
+    for entries of that queue, QUEUED_SOURCES records are read, and a record that they do not decide keeps its state.
     """
-    evaluation = _Reevaluation(connection, directory, caller.unrestricted(), actor, at)
+    limit = QUEUED_SOURCES if is_queued else SOURCES
+    grounds = Grounds(connection, directory, caller.unrestricted(), at, limit)
+    evaluation = _Reevaluation(grounds, actor, frozenset(new), is_queued)
     await evaluation.run({*doubtful, *await evaluation.derived_from(causes)})
     return evaluation.done
 
@@ -73,87 +83,76 @@ async def reevaluate(
 class _Reevaluation:
     """One re-evaluation: new states are decided in memory and then written, so that each record changes at most once.
 
-    First all records that lose their support are contested, then all that have support again become active. Within
-    either pass support changes in one direction only, so both end even if records support each other in a cycle.
+    First all records that lose their ground are contested, then all that are grounded again become active. Within
+    either pass support changes in one direction only, so both end even if records support each other in a circle. The
+    records that the budget leaves to the queue may be active without a ground until then; no other record is held or
+    made active by them.
     """
 
-    connection: Connection
-    directory: Directory
-    unrestricted: Caller
+    grounds: Grounds
     actor: str
-    at: datetime
+    new: frozenset[UUID]
+    is_queued: bool
     done: Propagated = field(default_factory=Propagated)
     budget: int = field(default_factory=lambda: BUDGET)
-    records: dict[UUID, MemoryRecord] = field(default_factory=dict)
-    support: dict[UUID, Support] = field(default_factory=dict)
     decided: dict[UUID, RecordState] = field(default_factory=dict)  # new states, where they differ from the rows
 
     async def run(self, ids: Collection[UUID]) -> None:
         if not ids:
             return
-        async with elevated(self.connection, self.unrestricted.bounds):
-            considered = await self._read(ids)
+        grounds = self.grounds
+        async with elevated(grounds.connection, grounds.unrestricted.bounds):
+            considered = await grounds.read(ids)
             frontier = considered
             while frontier:
-                contested = {id_ for id_ in frontier if self._should_become(id_, RecordState.CONTESTED)}
+                active = {id_ for id_ in frontier if self._state(id_) is RecordState.ACTIVE}
+                grounded = {id_ for id_ in active & self.new if grounds.sources_left(id_, self._state)}
+                grounded |= await grounds.grounded(active - self.new, self._state)
+                contested = {
+                    id_
+                    for id_ in active
+                    if self._next_state(id_, is_supported=id_ in grounded) is RecordState.CONTESTED
+                }
                 self.decided |= dict.fromkeys(contested, RecordState.CONTESTED)
-                frontier = await self._read(await self.derived_from(contested))
-                considered |= frontier
+                frontier = await grounds.read(await self.derived_from(contested))
+                considered = considered | frontier
             frontier = considered
             while frontier:
-                activated = {id_ for id_ in sorted(frontier) if await self._activate(id_)}
-                frontier = await self._read(await self.derived_from(activated))
+                inactive = {id_ for id_ in frontier if self._state(id_) is RecordState.CONTESTED}
+                grounded = await grounds.grounded(inactive, self._state) - grounds.undecided
+                activated = {id_ for id_ in sorted(grounded) if await self._activate(id_)}
+                frontier = await grounds.read(await self.derived_from(activated))
             await self._write()
 
     async def derived_from(self, causes: Collection[UUID]) -> list[UUID]:
         """Return the records derived directly from `causes`; if they exceed the budget, queue them and return none."""
-        tenant = self.unrestricted.tenant
-        level = await direct_dependents(self.connection, tenant, causes, known=(), limit=self.budget + 1)
+        connection, tenant = self.grounds.connection, self.grounds.unrestricted.tenant
+        level = await direct_dependents(connection, tenant, causes, known=(), limit=self.budget + 1)
         if len(level) > self.budget:
-            self.done.queued += await queue_dependents(self.connection, tenant, causes, known=(), at=self.at)
+            self.done.queued += await queue_dependents(connection, tenant, causes, known=(), at=self.grounds.at)
             return []
         self.budget -= len(level)
         return level
 
-    async def _read(self, ids: Collection[UUID]) -> set[UUID]:
-        """Read those of `ids` that have not been read yet; return those that exist."""
-        new = sorted(set(ids) - self.records.keys())
-        found = await Reader(self.connection, self.directory, self.unrestricted, self.at).records(new)
-        self.records |= found
-        self.support |= await fetch_support(self.connection, self.unrestricted.tenant, found)
-        return {id_ for id_ in ids if id_ in self.records}
-
     def _state(self, id_: UUID) -> RecordState:
-        return self.decided.get(id_, self.records[id_].state)
+        return self.decided.get(id_, self.grounds.records[id_].state)
 
-    def _is_supported(self, id_: UUID) -> bool:
-        support = self.support[id_]
-        return any(
-            self._state(ref) is RecordState.ACTIVE
-            if isinstance(ref, UUID) and ref in self.records
-            else ref not in support.invalid
-            for ref in support.sources
-        )
-
-    def _should_become(self, id_: UUID, state: RecordState) -> bool:
-        current = self._state(id_)
-        if current is state:
-            return False
-        return self.support[id_].next_state(current, is_supported=self._is_supported(id_)) is state
+    def _next_state(self, id_: UUID, *, is_supported: bool) -> RecordState:
+        return self.grounds.support[id_].next_state(self._state(id_), is_supported=is_supported)
 
     async def _activate(self, id_: UUID) -> bool:
-        """Make the record active again if it should be; return whether it is.
+        """Make a grounded record active again if it should be; return whether it is.
 
         A fact stays contested if another fact has taken its slot since.
         """
-        if not self._should_become(id_, RecordState.ACTIVE):
+        if self._next_state(id_, is_supported=True) is not RecordState.ACTIVE:
             return False
-        if self.records[id_].state is RecordState.ACTIVE:
+        if self.grounds.records[id_].state is RecordState.ACTIVE:
             del self.decided[id_]
             return True
         conflicting = await find_conflicting_fact(
-            self.connection,
-            self.unrestricted.tenant,
+            self.grounds.connection,
+            self.grounds.unrestricted.tenant,
             id_,
             deactivating=self._decided_as(RecordState.CONTESTED),
             activating=self._decided_as(RecordState.ACTIVE),
@@ -169,16 +168,18 @@ class _Reevaluation:
     async def _write(self) -> None:
         """Write the new states, contested ones first, because a slot must be free before another fact takes it."""
         order = sorted(self.decided, key=lambda id_: (self.decided[id_] is RecordState.ACTIVE, id_))
-        tenant = self.unrestricted.tenant
+        connection, tenant, at = self.grounds.connection, self.grounds.unrestricted.tenant, self.grounds.at
         edits = [Edit(id=id_, state=int(self.decided[id_])) for id_ in order]
-        self.done.changes += await update_records(self.connection, self.directory, tenant, edits, at=self.at)
+        self.done.changes += await update_records(connection, self.grounds.directory, tenant, edits, at=at)
         events = [self._event(id_) for id_ in order]
-        await write_audit(self.connection, tenant, events, actor=self.actor, at=self.at)
+        await write_audit(connection, tenant, events, actor=self.actor, at=at)
         self.done.states |= self.decided
+        if not self.is_queued:
+            self.done.queued += await queue_records(connection, tenant, self.grounds.undecided, at=at)
 
     def _event(self, id_: UUID) -> AuditEvent:
         if self.decided[id_] is RecordState.ACTIVE:
             return AuditEvent(record=id_, action=AuditAction.REVISE, rationale="a source of this record is valid again")
-        disputed = self.support[id_].disputed
+        disputed = self.grounds.support[id_].disputed
         why = "another record contests this one" if disputed else "no source of this record is valid any more"
         return AuditEvent(record=id_, action=AuditAction.CONTEST, rationale=why)

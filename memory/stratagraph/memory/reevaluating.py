@@ -67,7 +67,7 @@ async def _reevaluate(
                 connection, caller.tenant, {*part, *await derived_records(connection, caller, part)}
             )
             at = max([now, *(row.updated_at + RESOLUTION for row in rows.values())])
-            done = await reevaluate(connection, directory, caller, doubtful=part, actor=ACTOR, at=at)
+            done = await reevaluate(connection, directory, caller, doubtful=part, actor=ACTOR, at=at, is_queued=True)
             await delete_reevaluations(connection, caller.tenant, part)
             await append_changes(connection, caller.tenant, done.changes)
 

@@ -8,13 +8,13 @@ from datetime import datetime
 from uuid import UUID
 
 from stratagraph.memory import propagation
+from stratagraph.memory.grounding import Grounds
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.postgres.database import Connection, elevated
-from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.support import fetch_downstream, fetch_support
+from stratagraph.store.records.support import fetch_downstream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,34 +40,45 @@ async def preview_impact(
     async with elevated(connection, unrestricted.bounds):
         derived = await fetch_downstream(connection, caller.tenant, [id_])
         order = _nearest_first(derived, id_)[: propagation.BUDGET]
-        records = await Reader(connection, directory, unrestricted, now).records(order)
-        invalid = {id_}
+        grounds = Grounds(connection, directory, unrestricted, now, propagation.SOURCES, without={id_})
+        considered = await grounds.read(order)
+        becomes: dict[UUID, RecordState] = {}
+
+        def state(one: UUID) -> RecordState:
+            return becomes.get(one, grounds.records[one].state)
+
         while True:  # each pass finds the records that rested on those found by the one before
-            support = await fetch_support(connection, unrestricted.tenant, records, without=invalid)
-            becomes = {
-                one: of_one.next_state(records[one].state, is_supported=bool(of_one.valid))
-                for one, of_one in support.items()
+            grounded = await grounds.grounded(considered, state)
+            fallen = {
+                one
+                for one in considered
+                if state(one) is RecordState.ACTIVE
+                and grounds.support[one].next_state(RecordState.ACTIVE, is_supported=one in grounded)
+                is RecordState.CONTESTED
             }
-            inactive = {one for one, state in becomes.items() if state is not RecordState.ACTIVE}
-            if inactive <= invalid:
+            if not fallen:
                 break
-            invalid |= inactive
+            becomes |= dict.fromkeys(fallen, RecordState.CONTESTED)
     return [
-        RevisionImpact(record=records[one], becomes=becomes[one], sources_left=len(support[one].valid))
+        RevisionImpact(
+            record=grounds.records[one],
+            becomes=grounds.support[one].next_state(state(one), is_supported=one in grounded),
+            sources_left=grounds.sources_left(one, state),
+        )
         for one in order
-        if one in records
+        if one in considered
     ]
 
 
 def _nearest_first(derived: Mapping[UUID, frozenset[UUID]], start: UUID) -> list[UUID]:
     """Return the derived records in the order of their distance from `start`, by id within one distance."""
-    order: dict[UUID, None] = {}
+    order: dict[UUID, None] = {start: None}  # which may be derived from itself, in a circle
     frontier = {start}
     while frontier:
         level = sorted(id_ for id_, sources in derived.items() if id_ not in order and sources & frontier)
         order |= dict.fromkeys(level)
         frontier = set(level)
-    return list(order)
+    return list(order)[1:]
 
 
 def visible_impacts(impacts: Collection[RevisionImpact], visible: Mapping[UUID, MemoryRecord]) -> list[RevisionImpact]:

@@ -19,6 +19,7 @@ from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.salience import withdrawn
 from stratagraph.store.postgres.database import Connection, elevated
 from stratagraph.store.records.editing import Edit, update_records
+from stratagraph.store.records.entities import delete_terms
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.salience_rows import write_salience
 
@@ -53,6 +54,9 @@ async def withdraw(
             edits.append(Edit(id=id_, state=int(state), payload=orjson.dumps(payload).decode()))
         else:
             edits.append(Edit(id=id_, state=int(state)))
+    entities = [id_ for id_, record in records.items() if record.type is MemoryType.ENTITY]
+    if entities:  # their names and identifiers are free for others
+        await delete_terms(connection, caller.tenant, entities)
     changes = await update_records(connection, directory, caller.tenant, edits, at=at)
     await write_salience(
         connection,

@@ -16,6 +16,7 @@ from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirr
 from stratagraph.graphql.services import Services
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
+from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.engines.mirror import Neo4jEngine
 from stratagraph.memory.engines.service import Engines
@@ -23,6 +24,7 @@ from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
+from stratagraph.memory.predicates import Predicates
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
 from stratagraph.service.embedded_postgres import API_LOGIN, WORKER_LOGIN, EmbeddedPostgres
@@ -53,12 +55,14 @@ class Runtime:
     directory: Directory
     credentials: Credentials
     capture: Capture
+    failed_captures: FailedCaptures
     retrieve: Retrieve
     lookup: Lookup
     revision: Revision
     erasure: Erasure
     forgetting: Forgetting
     explore: Explore
+    predicates: Predicates
     artifacts: Artifacts
     jobs: Runner
     health: Health
@@ -77,12 +81,14 @@ class Runtime:
         """Return the services that the API calls."""
         return Services(
             capture=self.capture,
+            failed_captures=self.failed_captures,
             retrieve=self.retrieve,
             lookup=self.lookup,
             revision=self.revision,
             erasure=self.erasure,
             forgetting=self.forgetting,
             explore=self.explore,
+            predicates=self.predicates,
             health=self.health.reports,
             version=importlib.metadata.version("stratagraph"),
         )
@@ -132,7 +138,8 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
         mirror = mirror_of(settings)
         if mirror is not None:
             await stack.enter_async_context(mirror)
-        directory, feed = Directory(database, vault), mirror_feed(database)
+        directory = Directory(database, vault, max_free_predicates=settings.max_free_predicates)
+        feed = mirror_feed(database)
         engines = await stack.enter_async_context(
             Engines(
                 mirror=Neo4jEngine(mirror, plans_up_to=settings.mirror_name_ceiling) if mirror is not None else None,
@@ -144,20 +151,31 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
         artifacts = Artifacts(database, directory, clock, blobs_of(settings), max_bytes=settings.artifact_max_bytes)
         owner = new_owner()
         generations = Generations(database, CONSUMER)
-        resources = Resources(database=database, directory=directory, clock=clock, artifacts=artifacts, owner=owner)
+        capture = Capture(database, directory, clock, Policy.load(settings.policy_file))
+        failed_captures = FailedCaptures(database, directory, clock, capture)
+        resources = Resources(
+            database=database,
+            directory=directory,
+            clock=clock,
+            artifacts=artifacts,
+            failed_captures=failed_captures,
+            owner=owner,
+        )
         jobs = Runner(database, clock, build_jobs(resources), owner=owner)
         yield Runtime(
             settings=settings,
             database=database,
             directory=directory,
             credentials=Credentials(database, directory),
-            capture=Capture(database, directory, clock, Policy.load(settings.policy_file)),
+            capture=capture,
+            failed_captures=failed_captures,
             retrieve=Retrieve(database, directory, clock, engines),
             lookup=Lookup(database, directory, clock),
             revision=Revision(database, directory, clock),
             erasure=Erasure(database, directory, clock, artifacts),
             forgetting=Forgetting(database, directory, clock),
             explore=Explore(database, directory, clock, engines),
+            predicates=Predicates(database, directory),
             artifacts=artifacts,
             jobs=jobs,
             health=Health(database, jobs.leases, feed, mirror, generations),

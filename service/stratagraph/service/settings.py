@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from stratagraph.graphql.oidc.claims import ClaimNames
 from stratagraph.graphql.oidc.urls import is_safe_url
+from stratagraph.store.keys.directory import MAX_FREE_PREDICATES, MAX_PREDICATES
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import Misconfigured
 
@@ -92,6 +93,12 @@ class Settings(BaseSettings):
     )
     artifact_url: str | None = Field(
         default=None, description="storage of artifacts instead of data_dir/artifacts: file:///, s3://, gs:// or az://"
+    )
+    max_free_predicates: int = Field(
+        default=MAX_FREE_PREDICATES,
+        ge=0,
+        le=MAX_PREDICATES,
+        description="different predicates of its own that one credential may use in references",
     )
     artifact_max_bytes: int = Field(
         default=64 << 20, ge=1, le=1 << 30, description="size limit of an artifact in bytes, at most 1 GiB"

@@ -33,7 +33,7 @@ from stratagraph.store.model.errors import InvalidInput, Misconfigured
 from stratagraph.store.model.salience import PRUNE_BELOW, pinned
 from stratagraph.store.postgres.database import Role
 from stratagraph.store.records.entities import name_key
-from stratagraph.store.records.fact_keys import fact_keys
+from stratagraph.store.records.fact_keys import FactEntities, fact_keys
 from stratagraph.store.records.handles import handle_key
 from stratagraph.store.records.salience_rows import write_salience
 from stratagraph.store.records.tombstones import (
@@ -451,14 +451,17 @@ async def test_running_the_jobs_once_or_fifty_times_leaves_the_same_values(memor
 
 
 async def test_a_tombstone_blocks_derivation_from_older_sources_only(memory: Memory) -> None:
-    fact = (await memory.observe("Alice", "likes", 7, scope="project:x")).primary
+    captured = await memory.observe("Alice", "likes", 7, scope="project:x")
+    fact = captured.primary
     assert fact.payload is not None
+    (entity,) = [record.id for record in captured.created if record.type is MemoryType.ENTITY]
     source = memory.clock.now()
     memory.clock.forward(YEAR)
     assert (await prune(memory)).pruned == 2
     tenant = await tenant_of(memory)
     scopes = await memory.directory.scopes(tenant, ["project:x", "project:y"], create=True)
-    key = fact_keys(tenant, fact.payload).fact
+    entities = FactEntities(subject=entity)
+    key = fact_keys(tenant, fact.payload, entities).fact
     here, there = (
         derivation_key(tenant, MemoryType.SEMANTIC, scopes[name], key) for name in ("project:x", "project:y")
     )
@@ -472,7 +475,7 @@ async def test_a_tombstone_blocks_derivation_from_older_sources_only(memory: Mem
         assert await blocked_derivations(connection, tenant, {here: pruned_at - timedelta(microseconds=1)}) == {here}
         assert await blocked_derivations(connection, tenant, {here: pruned_at}) == set()
         assert await blocked_derivations(connection, tenant, {}) == set()
-        other = fact_keys(tenant, {**fact.payload, "object": 8}).fact
+        other = fact_keys(tenant, {**fact.payload, "object": 8}, entities).fact
         eight = derivation_key(tenant, MemoryType.SEMANTIC, scopes["project:x"], other)
         assert await blocked_derivations(connection, tenant, {eight: source}) == set()
 

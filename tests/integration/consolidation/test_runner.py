@@ -249,7 +249,9 @@ async def test_a_record_that_cannot_be_counted_is_set_aside_and_retried(memory: 
     assert await set_aside_rows(memory) == []
 
 
-@pytest.mark.parametrize("name", ["close-episodes", "count-words", "log-days", "prune", "reevaluate", "trim-logs"])
+@pytest.mark.parametrize(
+    "name", ["close-episodes", "count-words", "log-days", "prune", "reevaluate", "retry-captures", "trim-logs"]
+)
 async def test_every_job_can_be_run_by_name(memory: Memory, name: str) -> None:
     jobs = server_of(memory).jobs
     run = await Runner(memory.database, memory.clock, jobs, owner="one").run_once(name)

@@ -18,6 +18,7 @@ from stratagraph.graph_sync.checking import Drift, Verification
 from stratagraph.graph_sync.worker import SyncConfig
 from stratagraph.store.feed.changes import Change, Kind, append_changes
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.search.word_counts import WordCounter
 
 pytestmark = pytest.mark.neo4j
 
@@ -84,6 +85,8 @@ async def test_a_check_finds_each_kind_of_wrong_node_and_a_repair_corrects_it(fi
         (MATCH + "SET n.d = n.d + 1", Drift.DIFFERENT),
         (MATCH + "SET n.name = 'by hand'", Drift.EDITED),
         (MATCH + "SET n.acl = 0", Drift.EDITED),
+        (MATCH + "SET n.valid_from = 0", Drift.EDITED),
+        (MATCH + "SET n.valid_to = 0", Drift.EDITED),
         (MATCH + "SET n:Admin", Drift.EDITED),
         (MATCH + "SET n.note = 'by hand'", Drift.EDITED),
     ):
@@ -95,6 +98,38 @@ async def test_a_check_finds_each_kind_of_wrong_node_and_a_repair_corrects_it(fi
         )
         assert (await repaired(filled)).equal, tampered
         assert await filled.dump() == before, tampered
+
+
+async def test_the_mirror_follows_a_fact_whose_validity_is_trimmed_and_a_check_compares_it(
+    filled: MirroredMemory,
+) -> None:
+    """The start is exact to the microsecond, before and after 1970."""
+    id_ = await first_record_id(filled)
+    _, shown = await filled.existing_node(id_)
+    assert shown.keys().isdisjoint({"valid_from", "valid_to"}), "the fact holds without bound"
+    for interval, bounds in (
+        ("[2027-01-01T00:00:00.000001Z,)", {"valid_from": 1_798_761_600_000_001}),
+        ("[1969-12-31T23:59:59.999999Z,2027-01-01T00:00:00Z)", {"valid_from": -1, "valid_to": 1_798_761_600_000_000}),
+        ("(,2027-01-01T00:00:00Z)", {"valid_to": 1_798_761_600_000_000}),
+        ("(,)", {}),
+    ):
+        await filled.rewrite(id_, "validity = CAST(CAST(:interval AS text) AS tstzrange)", interval=interval)
+        assert not (await verify(filled)).equal
+        await filled.sync()
+        _, shown = await filled.existing_node(id_)
+        assert {name: value for name, value in shown.items() if name.startswith("valid_")} == bounds
+        assert (await verify(filled)).equal
+    await filled.run_sql("UPDATE record SET validity = tstzrange(now(), NULL) WHERE id = :id", id=id_)
+    assert await differences_of(filled) == {(Drift.DIFFERENT, Kind.RECORD, id_)}, "its version did not move"
+    assert (await repaired(filled)).equal
+
+
+async def test_a_repair_of_the_mirror_is_not_counted_as_a_new_record(filled: MirroredMemory) -> None:
+    counter = WordCounter(filled.memory.database, owner="test")
+    await counter.count_new(filled.memory.clock.now())
+    await filled.write_cypher(MATCH + "SET n.name = 'by hand'", id=str(await first_record_id(filled)))
+    assert (await repaired(filled)).equal
+    assert (await counter.count_new(filled.memory.clock.now())).records == 0
 
 
 async def test_a_check_finds_each_kind_of_wrong_relation_and_a_repair_corrects_it(filled: MirroredMemory) -> None:

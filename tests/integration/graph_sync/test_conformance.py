@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
+from datetime import datetime
 from itertools import product
 from uuid import UUID
 
 import pytest
 from fix_graphs import (
+    INSTANTS,
+    MICROSECOND,
     Graph,
     create_tenant,
     hub_relations,
@@ -19,7 +22,7 @@ from fix_graphs import (
     sparse_relations,
     write_graph,
 )
-from fix_memory import Memory, trust_of
+from fix_memory import NOON, Memory, trust_of
 
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
@@ -27,6 +30,8 @@ from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.trust import Trust, Visibility
+from stratagraph.store.model.valid_time import Interval
+from stratagraph.store.records.inserting import NewRelation
 from stratagraph.store.traversal.neighbourhood import FAN_OUT, Limits, Neighbourhood, SqlGraphReader, neighbourhood
 
 pytestmark = pytest.mark.neo4j
@@ -78,12 +83,13 @@ class Engines:
         limits: Limits,
         *,
         scores: Mapping[UUID, float] | None = None,
+        at: datetime = NOON,
         history: bool = False,
     ) -> Neighbourhood:
-        """Return the neighbourhood; check that both engines and the oracle find the same."""
+        """Return the neighbourhood as of `at`; check that both engines and the oracle find the same."""
         caller = await self.memory.directory.resolve(trust)
         by_sql, by_neo4j, expected = [
-            await neighbourhood(engine, caller, roots, limits, scores=scores or {}, history=history)
+            await neighbourhood(engine, caller, roots, limits, scores=scores or {}, at=at, history=history)
             for engine in (self.sql, self.neo4j, graph)
         ]
         assert list(by_neo4j.edges.items()) == list(by_sql.edges.items())
@@ -143,7 +149,8 @@ async def test_both_engines_find_the_same_visible_records_in_random_graphs(engin
             )
             scores = {id_: rng.choice([0.0, 0.5, 1.0]) for id_ in rng.sample(visible, len(visible) // 2)}
             history = rng.random() < 0.5
-            found = await engines.compare(graph, trust, roots, limits, scores=scores, history=history)
+            at = rng.choice(INSTANTS)
+            found = await engines.compare(graph, trust, roots, limits, scores=scores, at=at, history=history)
             possible = graph.within(trust, roots, limits.hops, history=history)
             if found.reached & {"nodes", "edges"}:
                 assert found.hops.keys() <= possible.keys()
@@ -156,6 +163,61 @@ async def test_both_engines_find_the_same_visible_records_in_random_graphs(engin
     assert min(found_something, cut, leaves, 4 * past) > 10, (
         "too few graphs have edges, reached limits, leaves or past records"
     )
+
+
+async def test_as_the_clock_moves_both_engines_reach_exactly_the_facts_that_hold(
+    engines: Engines, clean_neo4j: str
+) -> None:
+    """Nothing is written between the instants: facts begin and end because time passes."""
+    rng = random.Random(20270101)
+    graphs = await random_graphs(engines.memory, rng, GRAPHS)
+    await sync_mirror(engines, clean_neo4j)
+    began = ended = cut = 0
+    for number, graph in enumerate(graphs):
+        trust = random_caller(rng, graph) if number % 3 else trust_of(tenant=graph.tenant.name)
+        visible = graph.fully_visible(trust)
+        if not visible:
+            continue
+        roots = [rng.choice(visible)]
+        before: set[UUID] | None = None
+        for at in INSTANTS:
+            found = await engines.compare(graph, trust, roots, UNLIMITED, at=at)
+            assert found.hops == graph.within(trust, roots, UNLIMITED.hops)
+            assert all(graph.records[id_].is_current(at) for id_, hop in found.hops.items() if hop)
+            if before is not None:
+                began, ended = began + bool(found.hops.keys() - before), ended + bool(before - found.hops.keys())
+            before = set(found.hops)
+            few = await engines.compare(graph, trust, roots, Limits(nodes=3, edges=3, hops=3), at=at)
+            cut += bool(few.reached)
+    assert min(began, ended, cut) > 10, "too few walks gain facts, lose facts, or reach a limit"
+
+
+async def test_facts_that_do_not_hold_take_no_place_at_a_hub(engines: Engines, clean_neo4j: str) -> None:
+    """Nine in ten neighbours of a hub have expired, and their relations are the heaviest."""
+    rng = random.Random(3)
+    tenant = await create_tenant(engines.memory, "depot")
+    records = [readable_by_all(random_record(rng, tenant)) for _ in range(1 + FAN_OUT // 2)]
+    expired = []
+    while len(expired) < 9 * FAN_OUT // 2:
+        record = readable_by_all(random_record(rng, tenant))
+        if record.fact is not None:
+            expired.append(replace(record, fact=replace(record.fact, validity=Interval(None, NOON))))
+    hub = records[0].id
+    relations = [
+        NewRelation(source=record.id, target=hub, predicate="uses", weight=weight)
+        for some, weight in ((records[1:], 0.5), (expired, 1.0))
+        for record in some
+    ]
+    graph = await write_graph(engines.memory, tenant, [*records, *expired], relations)
+    await sync_mirror(engines, clean_neo4j)
+    trust = trust_of(tenant=tenant.name)
+    limits = Limits(nodes=len(records), edges=len(records) - 1, hops=1)
+    now = await engines.compare(graph, trust, [hub], limits, at=NOON)
+    assert now.hops.keys() == {record.id for record in records}
+    assert (now.reached, now.hubs) == ({"hops"}, [])
+    before = await engines.compare(graph, trust, [hub], limits, at=NOON - MICROSECOND)
+    assert before.hops.keys() <= {hub, *(record.id for record in expired)}
+    assert before.hubs == [hub]
 
 
 async def test_both_engines_stop_exactly_at_each_limit(engines: Engines, clean_neo4j: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_graphs import revoke
+from fix_graphs import INSTANTS, revoke
 from fix_memory import Memory, trust_of
 from model_explore import (
     STORY,
@@ -170,6 +170,7 @@ async def test_both_engines_give_the_same_answers_and_a_mirror_that_is_behind_sh
     for number, graph in enumerate(graphs):
         for trust in callers[number]:
             for kind, ask, known in random_questions(rng, graph, trust):
+                both_engines.memory.clock.at = graph.at = rng.choice(INSTANTS)
                 answer = await both_engines.ask(ask)
                 fresh[kind] += check_answer(graph, trust, answer, known(), cut=narrow)
                 cut.update(getattr(answer, "reached", ()))
@@ -177,6 +178,7 @@ async def test_both_engines_give_the_same_answers_and_a_mirror_that_is_behind_sh
         await revoke(both_engines.memory, rng, graph.tenant, graph.records, graph.relations, one_in=3)
         for trust in callers[number]:
             for kind, ask, known in random_questions(rng, graph, trust) if len(graph.records) > 1 else ():
+                both_engines.memory.clock.at = graph.at = rng.choice(INSTANTS)
                 answer = await ask(both_engines.neo4j)
                 behind[kind] += check_answer(graph, trust, answer, known(), cut=narrow)
                 if answer is not None:

@@ -55,7 +55,14 @@ async def test_the_newest_neo4j_line_mirrors_and_traverses_the_same_graph(
         for trust in (memory.trust, trust_of(ceiling=Sensitivity.LOW), trust_of(scopes={"project:b"})):
             caller = await memory.directory.resolve(trust)
             walked = [
-                await neighbourhood(engine, caller, [entity.id], Limits(nodes=50, edges=50, hops=3), scores={})
+                await neighbourhood(
+                    engine,
+                    caller,
+                    [entity.id],
+                    Limits(nodes=50, edges=50, hops=3),
+                    scores={},
+                    at=memory.clock.now(),
+                )
                 for engine in (SqlGraphReader(database=memory.database), Neo4jGraphReader(mirror))
             ]
             assert walked[0] == walked[1]

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_memory import Memory, until
+from fix_memory import NOON, Memory, until
 from fix_mirror import PLAN, MirroredMemory, capture_every_kind
 from fix_neo4j import BoltProxy
 from sqlalchemy import text
@@ -168,8 +168,8 @@ async def test_superseded_facts_have_the_label_past_and_are_not_expanded(mirrore
     assert (await mirrored.existing_node(contested))[0] == {"Mirrored", "Memory", "Semantic"}
     reader = await reader_of(mirrored)
     caller = await mirrored.memory.directory.resolve(mirrored.memory.trust)
-    current = await reader.edges_of(caller, [new], fan_out=100, history=False)
-    with_past = await reader.edges_of(caller, [new], fan_out=100, history=True)
+    current = await reader.edges_of(caller, [new], at=NOON, fan_out=100, history=False)
+    with_past = await reader.edges_of(caller, [new], at=NOON, fan_out=100, history=True)
     assert old not in {edge.far for edge in current}
     assert old in {edge.far for edge in with_past}
 
@@ -271,7 +271,7 @@ async def test_a_relation_written_before_its_records_creates_stubs_that_no_query
     caller = await mirrored.memory.directory.resolve(mirrored.memory.trust)
 
     async def edges() -> list[Edge]:
-        return await reader.edges_of(caller, [fact.primary.id], fan_out=100, history=True)
+        return await reader.edges_of(caller, [fact.primary.id], at=NOON, fan_out=100, history=True)
 
     assert await edges() == []
     assert (await mirrored.mirror.counts())[0] == 0
@@ -431,7 +431,7 @@ async def test_a_mirror_with_the_property_names_of_an_earlier_version_is_rebuilt
     reader = await reader_of(mirrored)
     caller = await mirrored.memory.directory.resolve(mirrored.memory.trust)
     with pytest.raises(MirrorUnavailable, match="being rebuilt"):
-        await reader.edges_of(caller, [fact.primary.id], fan_out=10, history=False)
+        await reader.edges_of(caller, [fact.primary.id], at=NOON, fan_out=10, history=False)
 
     left = "MATCH (n) WHERE n.tick IS NOT NULL OR n.parked IS NOT NULL OR n.k = 'neo4j:keeper' RETURN n"
 
@@ -447,7 +447,7 @@ async def test_a_mirror_with_the_property_names_of_an_earlier_version_is_rebuilt
     assert [line["event"] for line in logs].count("mirror rebuild started") == 1
     assert not [line for line in logs if line["log_level"] == "error" or line["event"] == "mirror worker waits"]
     assert len(await mirrored.mirror.checkpoints()) == 17
-    assert await reader.edges_of(caller, [fact.primary.id], fan_out=10, history=False)
+    assert await reader.edges_of(caller, [fact.primary.id], at=NOON, fan_out=10, history=False)
     assert not (await mirrored.start_afresh()).rebuilt
     assert await mirrored.mirror_is_equal()
 
@@ -606,7 +606,7 @@ async def test_a_mirror_that_cannot_be_reached_is_unavailable_and_nothing_is_los
     reader = await reader_of(mirrored)
     caller = await mirrored.memory.directory.resolve(mirrored.memory.trust)
     with pytest.raises(MirrorUnavailable):
-        await reader.edges_of(caller, [UUID(int=1)], fan_out=1, history=False)
+        await reader.edges_of(caller, [UUID(int=1)], at=NOON, fan_out=1, history=False)
     proxy.open = True
     await mirrored.sync()
     assert await mirrored.counts_are_equal()

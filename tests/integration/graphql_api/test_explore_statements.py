@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -15,6 +14,7 @@ from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Report, Services
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
+from stratagraph.memory.predicates import Predicates
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.records.inserting import NewRelation
 
@@ -31,9 +31,7 @@ async def write_connected_pair(memory: Memory, memories: int) -> tuple[UUID, UUI
     """Write two entities that `memories` records refer to; return their ids."""
     tenant, rng = await create_tenant(memory, "acme"), random.Random(memories)
     one, other, *events = [
-        replace(
-            readable_by_all(random_record(rng, tenant)), type=MemoryType.EPISODIC if number > 1 else MemoryType.ENTITY
-        )
+        readable_by_all(random_record(rng, tenant, type_=MemoryType.EPISODIC if number > 1 else MemoryType.ENTITY))
         for number in range(memories + 2)
     ]
     relations = [
@@ -53,12 +51,14 @@ async def test_the_number_of_statements_does_not_grow_with_the_answer(memory: Me
     explore = Explore(memory.database, memory.directory, memory.clock, Engines())
     services = Services(
         capture=memory.capture,
+        failed_captures=memory.failed_captures,
         retrieve=memory.retrieve,
         lookup=memory.lookup,
         revision=memory.revision,
         erasure=memory.erasure,
         forgetting=memory.forgetting,
         explore=explore,
+        predicates=Predicates(memory.database, memory.directory),
         health=health,
         version="test",
     )

@@ -12,6 +12,7 @@ from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Report, Services
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
+from stratagraph.memory.predicates import Predicates
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 
@@ -28,12 +29,14 @@ async def count_statements(memory: Memory, document: str) -> int:
 
     services = Services(
         capture=memory.capture,
+        failed_captures=memory.failed_captures,
         retrieve=memory.retrieve,
         lookup=memory.lookup,
         revision=memory.revision,
         erasure=memory.erasure,
         forgetting=memory.forgetting,
         explore=Explore(memory.database, memory.directory, memory.clock, Engines()),
+        predicates=Predicates(memory.database, memory.directory),
         health=health,
         version="test",
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 from fix_graphs import Graph, create_tenant, random_record, readable_by_all, sparse_relations, write_graph
-from fix_memory import Memory, trust_of, until
+from fix_memory import NOON, Memory, trust_of, until
 from fix_neo4j import BoltProxy
 from sqlalchemy import text
 from structlog.testing import capture_logs
@@ -309,7 +309,7 @@ async def test_the_number_of_statements_does_not_grow_with_what_the_mirror_finds
         assert found.engine == "neo4j"
         counts.add(proxied.memory.database.statements - before)
     assert len(counts) == 1
-    walk = Walk(caller, [next(iter(proxied.graph.records))], Limits(nodes=50, edges=50, hops=3), {})
+    walk = Walk(caller, [next(iter(proxied.graph.records))], Limits(nodes=50, edges=50, hops=3), {}, NOON)
 
     async def in_mirror(mirror: MirrorEngine, freshness: Freshness, by: AnsweredBy) -> AnsweredBy:
         await walk.by(mirror.graph_reader(freshness))

@@ -47,7 +47,7 @@ from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.model.words import query_terms
 from stratagraph.store.postgres.database import Role
-from stratagraph.store.records.candidates import insert_failed_candidates
+from stratagraph.store.records.failed_captures import insert_failed_captures
 from stratagraph.store.records.tombstones import blocked_derivations, derivation_key
 
 HIGH = Sensitivity.HIGH
@@ -150,17 +150,18 @@ async def fail_to_capture(memory: Memory, request: CaptureRequest, trust: Trust 
     """Store a failed candidate, as an internal failure during a capture does."""
     trust = trust or memory.trust
     caller = await memory.directory.resolve(trust)
+    scope = trust.scope_for_write(request.scope)
+    scopes = await memory.directory.scopes(caller.tenant, {scope}, create=True)
     async with memory.database.writing(caller.bounds) as connection:
         row = {
             "id": new_id(),
             "source": request.source,
             "source_kind": request.source_kind.value,
+            "scope": scopes[scope],
             "sensitivity": request.sensitivity or Sensitivity.LOW,
-            "input": request.as_json(),
+            "input": request.as_stored_json(),
         }
-        await insert_failed_candidates(
-            connection, caller.tenant, [row], actor=trust.actor, stage="commit", error="X", at=memory.clock.now()
-        )
+        await insert_failed_captures(connection, caller, [row], stage="commit", error="X", at=memory.clock.now())
 
 
 async def rename(memory: Memory, entity: UUID, name: str, **more: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -212,7 +211,7 @@ async def write_star(memory: Memory, rim: int) -> tuple[UUID, list[UUID]]:
     """Write a hub that `rim` public records refer to; return the id of the hub and those of the records."""
     tenant, rng = await create_tenant(memory, "acme"), random.Random(1)
     hub, *others = [
-        replace(readable_by_all(random_record(rng, tenant)), type=MemoryType.EPISODIC if number else MemoryType.ENTITY)
+        readable_by_all(random_record(rng, tenant, type_=MemoryType.EPISODIC if number else MemoryType.ENTITY))
         for number in range(rim + 1)
     ]
     relations = [

@@ -44,11 +44,10 @@ async def write(memory: Memory, rng: random.Random, name: str) -> Graph:
     """Write a random graph; half of them are long and thin, so that many records can be reached by one path only."""
     tenant = await create_tenant(memory, name)
     records = [
-        replace(random_record(rng, tenant, word="rock"), type=MemoryType.EPISODIC, state=RecordState.ACTIVE)
-        for _ in range(rng.randrange(8, 30))
+        replace(random_record(rng, tenant, word="rock"), state=RecordState.ACTIVE) for _ in range(rng.randrange(8, 30))
     ]
     records[:3] = [
-        readable_by_all(replace(random_record(rng, tenant, word="beacon"), type=MemoryType.EPISODIC)) for _ in range(3)
+        readable_by_all(random_record(rng, tenant, word="beacon", type_=MemoryType.EPISODIC)) for _ in range(3)
     ]
     relate = rng.choice([sparse_relations, random_relations])
     return await write_graph(memory, tenant, records, relate(rng, [record.id for record in records]))

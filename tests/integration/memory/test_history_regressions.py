@@ -116,29 +116,33 @@ async def test_a_merge_that_settles_a_contest_restores_the_derived_fact(memory: 
     assert await state_of(memory, derived.id) is RecordState.ACTIVE
 
 
-async def test_a_contest_is_not_resolved_in_favour_of_a_fact_that_overlaps_an_active_one(
-    memory: Memory,
-) -> None:
-    """One fact has no conditions, the other has one: the exclusion constraint cannot detect that they overlap."""
-    general = (await memory.observe("a", "p", 1, revision_policy="replace")).primary
-    await revise(memory, Contest(record_id=general.id, evidence=(EXTERNAL,), rationale="doubt"))
-    special = (await memory.observe("a", "p", 2, conditions={"env": "prod"}, revision_policy="replace")).primary
+async def test_a_contest_is_not_resolved_in_favour_of_a_fact_that_contradicts_an_active_one(memory: Memory) -> None:
+    """Their conditions differ and do not exclude each other, which the exclusion constraint cannot detect."""
+    prod = (await memory.observe("a", "p", 1, conditions={"env": "prod"})).primary
+    await revise(memory, Contest(record_id=prod.id, evidence=(EXTERNAL,), rationale="doubt"))
+    eu = (await memory.observe("a", "p", 2, conditions={"region": "eu"})).primary
+    await _make_single_valued(memory)
     with pytest.raises(ConditionsOverlap):
-        await revise(memory, ResolveContest(record_id=general.id, winner_id=general.id, rationale="holds"))
-    assert await state_of(memory, special.id) is RecordState.ACTIVE
-    assert await state_of(memory, general.id) is RecordState.CONTESTED
+        await revise(memory, ResolveContest(record_id=prod.id, winner_id=prod.id, rationale="holds"))
+    assert await state_of(memory, eu.id) is RecordState.ACTIVE
+    assert await state_of(memory, prod.id) is RecordState.CONTESTED
 
 
-async def test_new_evidence_does_not_restore_a_fact_that_overlaps_an_active_one(
-    memory: Memory,
-) -> None:
+async def test_new_evidence_does_not_restore_a_fact_that_contradicts_an_active_one(memory: Memory) -> None:
     source = (await memory.observe("b", "p", 1)).primary
-    general = (await memory.observe("a", "p", 1, revision_policy="replace", evidence=evidence_of(source.id))).primary
+    prod = (await memory.observe("a", "p", 1, conditions={"env": "prod"}, evidence=evidence_of(source.id))).primary
     await revise(memory, Retract(record_id=source.id, rationale="wrong"))
-    special = (await memory.observe("a", "p", 2, conditions={"env": "prod"}, revision_policy="replace")).primary
-    await memory.observe("a", "p", 1, evidence=[EXTERNAL])
-    assert await state_of(memory, special.id) is RecordState.ACTIVE
-    assert await state_of(memory, general.id) is RecordState.CONTESTED
+    eu = (await memory.observe("a", "p", 2, conditions={"region": "eu"})).primary
+    await _make_single_valued(memory)
+    await memory.observe("a", "p", 1, conditions={"env": "prod"}, evidence=[EXTERNAL])
+    assert await state_of(memory, eu.id) is RecordState.ACTIVE
+    assert await state_of(memory, prod.id) is RecordState.CONTESTED
+
+
+async def _make_single_valued(memory: Memory) -> None:
+    """Capture a fact with a policy, for conditions that exclude those of the others."""
+    conditions = {"env": "dev", "region": "us"}
+    await memory.observe("a", "p", 3, conditions=conditions, revision_policy="replace", evidence=[EXTERNAL])
 
 
 async def test_a_fact_given_as_its_own_evidence_gets_no_relation_to_itself(memory: Memory) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from datetime import timedelta
 from pathlib import Path
@@ -156,8 +157,8 @@ async def test_an_interrupted_import_resumes_without_duplicates(memory: Memory, 
 @pytest.mark.parametrize(
     ("bad", "expected"),
     [
-        ("{not json", "line 2: is not JSON"),
-        (line(id=1), "line 2: has no list `messages`"),
+        ("{not json", "is not JSON"),
+        (line(id=1), "has no list `messages`"),
         (line(messages=[{"content": "x"}]), "must be an object with a `role`"),
         (line(messages=[{"role": "tool", "content": "x"}]), "tool_call_id"),
         (line(messages=[{"role": "assistant", "tool_calls": [{"id": "1"}]}]), "tool_calls.0"),
@@ -165,21 +166,30 @@ async def test_an_interrupted_import_resumes_without_duplicates(memory: Memory, 
         (line(messages=[{"role": "user", "content": "x", "timestamp": "2026-01-01T00:00:00"}]), "no UTC offset"),
     ],
 )
-async def test_a_malformed_line_is_named_and_the_whole_file_is_refused(
+async def test_a_malformed_line_is_named_and_the_others_are_imported_whole(
     memory: Memory, tmp_path: Path, bad: str, expected: str
 ) -> None:
     file = tmp_path / "t.jsonl"
-    file.write_text(line(id="good", messages=MESSAGES) + "\n" + bad + "\n")
-    with pytest.raises(InvalidInput, match=expected.replace("(", r"\(")):
-        await import_traces(memory.capture, memory.trust, file)
-    assert (await memory.lookup.records(memory.trust)).records == ()
+    file.write_text(line(id="one", messages=MESSAGES) + "\n" + bad + "\n" + line(id="two", messages=MESSAGES) + "\n")
+    summary = await import_traces(memory.capture, memory.trust, file)
+    assert [refused.item for refused in summary.refused] == ["line 2"]
+    assert expected in summary.refused[0].reason
+    async with memory.database.engine.begin() as connection:
+        rows = (await connection.exec_driver_sql("SELECT events FROM episode")).all()
+    assert [row.events for row in rows] == [6, 6]
 
 
-async def test_all_airline_conversations_are_imported_and_retrievable(memory: Memory) -> None:
+async def test_all_airline_conversations_are_imported_once_from_files_of_three_names(
+    memory: Memory, tmp_path: Path
+) -> None:
     if not AIRLINE.exists():
         pytest.skip(f"no recorded conversations at {AIRLINE}")
     summary = await import_traces(memory.capture, memory.trust, AIRLINE)
     assert summary.items == 100
+    for name in ("copy.jsonl", "renamed.log"):
+        shutil.copy(AIRLINE, tmp_path / name)
+        again = await import_traces(memory.capture, memory.trust, tmp_path / name)
+        assert (again.captured, again.replayed, again.edited) == (0, summary.captured, [])
     async with memory.database.engine.begin() as connection:
         row = (
             await connection.exec_driver_sql(

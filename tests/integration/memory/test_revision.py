@@ -14,6 +14,7 @@ from sqlalchemy import text
 
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Captured
+from stratagraph.memory.changes import Effect
 from stratagraph.memory.propagation import BUDGET
 from stratagraph.memory.reevaluating import reevaluate_due
 from stratagraph.memory.revise.request import (
@@ -156,12 +157,16 @@ async def test_superseding_with_an_existing_fact_reuses_that_fact(memory: Memory
     assert (await read(memory, one.id)).state is RecordState.SUPERSEDED
 
 
-async def test_superseding_into_an_occupied_single_valued_slot_is_refused(memory: Memory) -> None:
+async def test_superseding_a_fact_displaces_whatever_the_new_one_contradicts(memory: Memory) -> None:
     wrong = (await memory.observe("Bob", "works_at", "Acme")).primary
-    await memory.observe("Alice", "works_at", "Beta", revision_policy="replace")
-    with pytest.raises(ConditionsOverlap):
-        await supersede(memory, wrong.id, fact("Gamma"))
-    assert (await read(memory, wrong.id)).state is RecordState.ACTIVE
+    other = (await memory.observe("Alice", "works_at", "Beta", revision_policy="replace")).primary
+    done = await supersede(memory, wrong.id, fact("Gamma"))
+    assert (await read(memory, wrong.id)).state is RecordState.SUPERSEDED
+    assert (await read(memory, other.id)).state is RecordState.SUPERSEDED
+    assert {(change.record.id, change.effect) for change in done.changes} == {
+        (wrong.id, Effect.SUPERSEDED),
+        (other.id, Effect.SUPERSEDED),
+    }
 
 
 async def test_a_fork_needs_conditions_that_exclude_those_of_the_original(memory: Memory) -> None:
@@ -307,10 +312,12 @@ async def test_a_merged_entity_has_the_names_identifiers_and_relations_of_both(m
         )
     ).primary
     about = await memory.observe("Postgres", "written_in", "C")
+    for predicate in ("written_in", "licensed_under"):
+        await memory.observe("PostgreSQL", predicate, "C and its own licence")
     done = await memory.revision.revise(
-        memory.trust, Merge(record_id=one.id, others=(two.id,), rationale="the same database")
+        memory.trust, Merge(record_id=two.id, others=(one.id,), rationale="the same database")
     )
-    assert done.record.id == one.id
+    assert done.record.id == one.id  # the one with more facts, wherever it is in the request
     assert done.record.payload is not None
     assert [alias["value"] for alias in done.record.payload["aliases"]] == ["Postgres"]
     assert [entity.id for entity in await memory.lookup.entities(memory.trust, "postgres", scope=None, first=5)] == [
@@ -438,7 +445,7 @@ async def test_a_retry_with_the_same_idempotency_key_is_answered_as_a_replay(mem
         (Retract(record_id=UUID(int=1), rationale="  "), "rationale"),
         (Retract(record_id=UUID(int=1), rationale="x", expected_version=0), "expectedVersion"),
         (Supersede(record_id=UUID(int=1), rationale="x", payload={"a": "\x00"}), "payload"),
-        (Supersede(record_id=UUID(int=1), rationale="x", payload={}, evidence=({"why": 1},)), "evidence"),
+        (Supersede(record_id=UUID(int=1), rationale="x", payload={}, evidence=({"kind": "human"},)), "evidence"),
         (Merge(record_id=UUID(int=1), rationale="x", others=(UUID(int=1),)), "recordIds"),
     ],
 )

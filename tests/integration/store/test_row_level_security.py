@@ -32,7 +32,7 @@ from stratagraph.store.search.word_counts import WordCounter
 UNENTERED_ROLES = ("heads", "search")
 HEAD_COLUMNS = {
     *("tenant", "id", "type", "scope", "sensitivity", "confidence", "tags", "created_at", "occurred_at", "updated_at"),
-    *("is_current", "state", "version"),
+    *("is_current", "state", "version", "validity"),
     *("s", "t0", "curve", "half_life_s", "min_salience", "max_age_s", "reinforcement_gain", "params", "pinned"),
     *("deletion_policy", "last_reinforced_at"),
 }
@@ -405,7 +405,7 @@ async def test_expansion_reads_the_edges_of_a_hub_in_index_order(memory: Memory,
         )
         owner.execute("ANALYZE record, relation")
         owner.commit()
-    asked = {"frontier": [UUID(int=1)], "fan_out": 10, "history": False}
+    asked = {"frontier": [UUID(int=1)], "at": datetime.now(UTC), "fan_out": 10, "history": False}
     caller = {
         "tenant": bounds.tenant,
         "all_scopes": False,

@@ -290,11 +290,23 @@ def test_a_plan_whose_steps_share_an_id_is_refused() -> None:
     assert "share an id" in refused(MemoryType.PLAN_GRAPH, changed(MemoryType.PLAN_GRAPH, "nodes.1.id", "a")).message
 
 
-def test_a_plan_may_be_empty_and_may_have_parallel_edges() -> None:
+def test_a_plan_may_have_parallel_edges() -> None:
     edges = [{"from": "a", "to": "b", "kind": kind} for kind in ("data", "control", "data")]
     assert parse_payload(MemoryType.PLAN_GRAPH, {**MINIMAL[MemoryType.PLAN_GRAPH], "edges": edges})["edges"] == edges
-    empty = {**MINIMAL[MemoryType.PLAN_GRAPH], "nodes": [], "edges": []}
-    assert parse_payload(MemoryType.PLAN_GRAPH, empty)["nodes"] == []
+
+
+def test_a_plan_without_steps_is_refused() -> None:
+    error = refused(MemoryType.PLAN_GRAPH, {**MINIMAL[MemoryType.PLAN_GRAPH], "nodes": [], "edges": []})
+    assert error.path == ["payload", "nodes"]
+    assert "at least one step" in error.message
+
+
+@pytest.mark.parametrize("fields", [{}, {"result": None}, {"args": None, "result": None}, {"args": {"q": None}}])
+def test_a_null_that_is_a_value_is_kept_apart_from_an_absent_field(fields: Json) -> None:
+    graph = [{**CALL, **fields, "timestamp": None}]
+    stored = parse_payload(MemoryType.EPISODIC, {"timeline": [], "tool_graph": graph})
+    assert stored["tool_graph"] == [{**CALL, **fields}]
+    assert parse_payload(MemoryType.EPISODIC, stored) == stored
 
 
 def episode(*calls: Json) -> Json:

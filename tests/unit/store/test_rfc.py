@@ -463,7 +463,14 @@ def normative(memory_type: MemoryType, payload: Json) -> Json:
         (MemoryType.COMPETENCE, {"skill_name": "s", "triggers": [], "recipe": []}, {"procedure": []}),
         (
             MemoryType.PLAN_GRAPH,
-            {"plan_id": "p", "version": "1", "nodes": [], "edges": [], "inputs_schema": {}, "outputs_schema": {}},
+            {
+                "plan_id": "p",
+                "version": "1",
+                "nodes": [{"id": "a", "op": "build"}],
+                "edges": [],
+                "inputs_schema": {},
+                "outputs_schema": {},
+            },
             {"input_schema": {}, "output_schema": {}, "version": "1"},
         ),
     ],

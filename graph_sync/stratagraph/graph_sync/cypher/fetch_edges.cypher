@@ -1,7 +1,8 @@
 // Fetch the position of the mirror, then the heaviest edges of each frontier record, per direction, whose far end is
-// visible to the caller. The position is the lowest of all checkpoints and is read first, so that the edges are no older.
-// The answer is one row of columns: a streamed row costs more than its content. So does each item, hence the near end as
-// its index in the frontier, and the edge's id and its far end's as one text, empty for an edge drawn by hand.
+// visible to the caller and, if a fact, holds at $at. The position is the lowest of all checkpoints and is read first, so
+// that the edges are no older. The answer is one row of columns: a streamed row costs more than its content. So does each
+// item, hence the near end as its index in the frontier, and the edge's id and its far end's as one text, empty for an
+// edge drawn by hand.
 CALL () {
   MATCH (c:SyncCheckpoint) WHERE c.k IN $checkpoints
   RETURN count(c) AS checkpoints, min(coalesce(c.gen, -1)) AS gen, min(coalesce(c.snapshot, -1)) AS snapshot
@@ -10,10 +11,10 @@ CALL () {
   UNWIND range(0, size($frontier) - 1) AS near
   MATCH (n:Mirrored {ten: $ten, id: $frontier[near]})
   CALL (n) {
-    MATCH (n)-[r]->(m:Memory|HISTORY) WHERE VISIBLE
+    MATCH (n)-[r]->(m:Memory|HISTORY) WHERE VISIBLE AND HOLDS
     RETURN r, m ORDER BY r.w DESC, r.id LIMIT $fan_out
     UNION ALL
-    MATCH (n)<-[r]-(m:Memory|HISTORY) WHERE VISIBLE
+    MATCH (n)<-[r]-(m:Memory|HISTORY) WHERE VISIBLE AND HOLDS
     RETURN r, m ORDER BY r.w DESC, r.id LIMIT $fan_out
   }
   RETURN collect(near) AS near, collect(coalesce(r.id + m.id, '')) AS ids,

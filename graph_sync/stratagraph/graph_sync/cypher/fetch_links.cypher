@@ -1,6 +1,7 @@
 // Fetch the position of the mirror, then the heaviest links of each frontier record, per direction, to other live records
-// that are fully visible to the caller; no edge drawn by hand. The position is the lowest of all checkpoints and is read
-// first, so that the links are no older. The answer is one row of columns: a streamed row costs more than its content.
+// that are fully visible to the caller and, if facts, hold at $at; no edge drawn by hand. The position is the lowest of
+// all checkpoints and is read first, so that the links are no older. The answer is one row of columns: a streamed row
+// costs more than its content.
 CALL () {
   MATCH (c:SyncCheckpoint) WHERE c.k IN $checkpoints
   RETURN count(c) AS checkpoints, min(coalesce(c.gen, -1)) AS gen, min(coalesce(c.snapshot, -1)) AS snapshot
@@ -10,11 +11,11 @@ CALL () {
   MATCH (n:Mirrored {ten: $ten, id: near})
   CALL (n) {
     MATCH (n)-[r]->(m:Memory)
-    WHERE m <> n AND VISIBLE AND r.id IS NOT NULL AND NOT m.id IN $besides AND OUTWARD
+    WHERE m <> n AND VISIBLE AND HOLDS AND r.id IS NOT NULL AND NOT m.id IN $besides AND OUTWARD
     RETURN r, m, true AS outgoing ORDER BY r.w DESC, r.id LIMIT $most
     UNION ALL
     MATCH (n)<-[r]-(m:Memory)
-    WHERE m <> n AND VISIBLE AND r.id IS NOT NULL AND NOT m.id IN $besides AND INWARD
+    WHERE m <> n AND VISIBLE AND HOLDS AND r.id IS NOT NULL AND NOT m.id IN $besides AND INWARD
     RETURN r, m, false AS outgoing ORDER BY r.w DESC, r.id LIMIT $most
   }
   RETURN collect(near) AS near, collect(r.id) AS id, collect(m.id) AS far, collect(coalesce(r.w, 0.0)) AS weight,

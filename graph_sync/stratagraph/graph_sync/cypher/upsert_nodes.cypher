@@ -1,6 +1,6 @@
 // Write nodes, unless the mirror has the same or a newer version, and return the ids that were written.
 // row: 0 ten, 1 id, 2 gen, 3 upto, 4 labels, 5 type, 6 state, 7 acl, 8+9 created_at, 10+11 occurred_at, 12 ver, 13 d,
-// 14 name
+// 14 name, 15 valid_from, 16 valid_to (microseconds since 1970, null without a bound)
 UNWIND $rows AS row
 MERGE (n:Mirrored {ten: row[0], id: row[1]})
 WITH n, row
@@ -11,7 +11,7 @@ SET n = {
   ten: row[0], id: row[1], gen: row[2], type: row[5], state: row[6], acl: row[7],
   created_at: datetime({epochSeconds: row[8], nanosecond: row[9]}),
   occurred_at: datetime({epochSeconds: row[10], nanosecond: row[11]}),
-  ver: row[12], d: row[13], name: row[14]
+  ver: row[12], d: row[13], name: row[14], valid_from: row[15], valid_to: row[16]
 }
 SET n:$(row[4])
 RETURN collect(row[1]) AS written

@@ -24,6 +24,21 @@ class PlanLinkKind(Enum):
     DATA = "data"
 
 
+class MentionOutcome(Enum):
+    MATCHED = "matched"
+    CREATED = "created"
+    TAUGHT = "taught"
+    AMBIGUOUS = "ambiguous"
+
+
+class ChangeEffect(Enum):
+    SUPERSEDED = "superseded"
+    CONTESTED = "contested"
+    REINFORCED = "reinforced"
+    TRIMMED = "trimmed"
+    REVISED = "revised"
+
+
 class ErrorCode(Enum):
     INVALID_INPUT = "INVALID_INPUT"
     NOT_FOUND = "NOT_FOUND"
@@ -72,6 +87,28 @@ _register(
         Sensitivity.MEDIUM: "Above LOW.",
         Sensitivity.HIGH: "Above MEDIUM.",
         Sensitivity.HYPER: "The highest level; no credential reads beyond it.",
+    },
+)
+_register(
+    MentionOutcome,
+    "What became of a name in a capture.",
+    {
+        MentionOutcome.MATCHED: "It means an entity that existed and learned nothing new.",
+        MentionOutcome.CREATED: "A new entity was created for it.",
+        MentionOutcome.TAUGHT: "It means an entity that existed and learned names, identifiers, types or fields from it.",
+        MentionOutcome.AMBIGUOUS: "Several entities fit equally well, or its identifier belongs to an entity that"
+        " contradicts it; it was linked to none.",
+    },
+)
+_register(
+    ChangeEffect,
+    "What a capture or a revision did to a stored record.",
+    {
+        ChangeEffect.SUPERSEDED: "Another record took its place; it is kept as history.",
+        ChangeEffect.CONTESTED: "Its truth is in dispute until the contest is resolved.",
+        ChangeEffect.REINFORCED: "It was observed again: it has more sources, and an active record more salience.",
+        ChangeEffect.TRIMMED: "Its effective validity begins or ends at another instant than before.",
+        ChangeEffect.REVISED: "Its content or its state was changed in another way.",
     },
 )
 _register(

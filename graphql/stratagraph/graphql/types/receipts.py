@@ -2,10 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Self
 from uuid import UUID
 
 import strawberry
+
+from stratagraph.graphql.types.enums import ChangeEffect, MentionOutcome
+from stratagraph.graphql.types.records import MemoryRecord
+from stratagraph.memory import changes as memory_changes
+from stratagraph.memory.capture import draft
+
+
+@strawberry.type(description="A name in a capture, and what became of it.")
+class MentionResult:
+    name: str = strawberry.field(description="The name as the capture gives it.")
+    outcome: MentionOutcome = strawberry.field(description="What became of the name.")
+    entity_id: strawberry.ID | None = strawberry.field(
+        description="Id of the entity that the name means, a UUID; null where it is ambiguous or not visible."
+    )
+    candidate_ids: list[strawberry.ID] = strawberry.field(
+        description="Ids of the visible entities that an ambiguous name may mean, UUIDs; empty otherwise."
+    )
+
+    @classmethod
+    def of(cls, result: draft.MentionResult) -> Self:
+        return cls(
+            name=result.name,
+            outcome=MentionOutcome[result.outcome.name],
+            entity_id=strawberry.ID(str(result.entity)) if result.entity is not None else None,
+            candidate_ids=[strawberry.ID(str(id_)) for id_ in result.candidates],
+        )
+
+
+@strawberry.type(description="A stored record that a request changed.")
+class RecordChange:
+    record: MemoryRecord = strawberry.field(description="The record as it is after the whole request.")
+    effect: ChangeEffect = strawberry.field(description="What the request did to the record.")
+
+    @classmethod
+    def of(cls, change: memory_changes.RecordChange) -> Self:
+        return cls(record=MemoryRecord.of(change.record), effect=ChangeEffect[change.effect.name])
 
 
 @strawberry.type(description="Proof that a capture or a revision was stored.")
@@ -15,7 +52,27 @@ class CaptureReceipt:
         description="Token of the write; give it as `atLeastSequence` to a retrieval that must reflect the write."
     )
     state: str = strawberry.field(description="State of the request: committed.")
+    mentions: list[MentionResult] = strawberry.field(
+        description="What became of each name in the request, in order; empty for a replayed request."
+    )
+    changes: list[RecordChange] = strawberry.field(
+        description="Every stored record that the request superseded, contested, reinforced, trimmed or revised, and"
+        " that the credential may see; empty for a replayed request."
+    )
 
     @classmethod
-    def of(cls, candidate: UUID, sequence: str) -> Self:
-        return cls(candidate_id=strawberry.ID(str(candidate)), sequence=sequence, state="committed")
+    def of(
+        cls,
+        candidate: UUID,
+        sequence: str,
+        *,
+        mentions: Iterable[draft.MentionResult] = (),
+        changes: Iterable[memory_changes.RecordChange] = (),
+    ) -> Self:
+        return cls(
+            candidate_id=strawberry.ID(str(candidate)),
+            sequence=sequence,
+            state="committed",
+            mentions=[MentionResult.of(mention) for mention in mentions],
+            changes=[RecordChange.of(change) for change in changes],
+        )

@@ -58,6 +58,18 @@ class MemoryRecord:
     interpretation: JSON | None = strawberry.field(
         description="Entities, references and labels found in the content; null when redacted."
     )
+    valid_from: datetime | None = strawberry.field(
+        description="Instant in UTC from which a fact holds, as far as other facts leave it; null when it is unbounded,"
+        " when redacted, and for other types."
+    )
+    valid_to: datetime | None = strawberry.field(
+        description="Instant in UTC before which a fact holds, as far as other facts leave it; null when it is"
+        " unbounded, when redacted, and for other types."
+    )
+    conditions: JSON | None = strawberry.field(
+        description="Conditions under which a fact holds, as a JSON object; null where there are none, when redacted,"
+        " and for other types."
+    )
 
     @strawberry.field(
         description="Content in the canonical snake_case form of the record's type; null when redacted. The payload"
@@ -130,6 +142,9 @@ class MemoryRecord:
             lifecycle=Lifecycle.of(record.lifecycle) if record.lifecycle is not None else None,
             provenance=Provenance.of(record.provenance) if record.provenance is not None else None,
             interpretation=record.interpretation,  # type: ignore[arg-type]  # JSON is any value
+            valid_from=record.valid_from,
+            valid_to=record.valid_to,
+            conditions=record.conditions,  # type: ignore[arg-type]  # JSON is any value
         )
 
 

@@ -158,8 +158,9 @@ class RetractInput:
 @strawberry.input(description="Merge records with the same content into one, with the sources and relations of all.")
 class MergeInput:
     record_ids: list[strawberry.ID] = strawberry.field(
-        description=f"Ids of the records to merge, 2 to {MAX_MERGED}, of one type and scope. The most sensitive one"
-        " leads, the first among equals: entities are merged into it; other records are replaced by a new one."
+        description=f"Ids of the records to merge, 2 to {MAX_MERGED}, of one type and scope. Entities must also have"
+        " one sensitivity, and are merged into the one with the most current facts, the first of several. Other records"
+        " are replaced by a new one; the most sensitive leads, the first of several."
     )
     payload: JSON | None = strawberry.field(
         default=None,
@@ -181,6 +182,22 @@ class MergeInput:
             rationale=self.rationale,
             expected_version=self.expected_version,
             idempotency_key=self.idempotency_key,
+        )
+
+
+@strawberry.input(description="Undo the merge of an entity into another one.")
+class UnmergeInput:
+    record_id: strawberry.ID = strawberry.field(
+        description="Id of the entity that was merged into another one, a UUID. Merges into one entity are undone in"
+        " the reverse order."
+    )
+    rationale: str = strawberry.field(description=RATIONALE)
+    expected_version: int | None = strawberry.field(default=None, description=EXPECTED)
+    idempotency_key: str | None = strawberry.field(default=None, description=KEY)
+
+    def as_request(self) -> domain.Unmerge:
+        return domain.Unmerge(
+            **_common(self),
         )
 
 

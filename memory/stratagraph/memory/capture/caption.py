@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.episodes import because
 from stratagraph.store.model.enums import MemoryType, SourceKind
 
 NAME_LENGTH = 80  # characters
@@ -41,6 +43,8 @@ def _episodic(draft: Draft) -> tuple[str, str]:
             tools = [node["tool"] for node in draft.payload.get("tool_graph") or ()]
             if tools:
                 lines.append("Tools used: " + ", ".join(dict.fromkeys(tools)))
+            if draft.payload.get("outcome_reason"):
+                lines.append(because(draft.outcome, draft.payload["outcome_reason"]))
             return lines[0] if lines else "Episode", "\n".join(lines)
         case _:
             event = draft.payload["timeline"][0]
@@ -55,7 +59,7 @@ def _line(event: dict[str, Any]) -> str:
 
 def _semantic(draft: Draft) -> tuple[str, str]:
     payload = draft.payload
-    said = f"{payload['subject']} {payload['predicate'].replace('_', ' ')} {_inline(payload['object'])}"
+    said = fact_sentence(payload)
     validity = payload["validity"]
     parts = []
     if validity.get("conditions"):
@@ -67,9 +71,15 @@ def _semantic(draft: Draft) -> tuple[str, str]:
     return said, " ".join([said, *parts])
 
 
+def fact_sentence(payload: Mapping[str, Any]) -> str:
+    """Return a fact as a sentence, without its validity."""
+    return f"{payload['subject']} {payload['predicate'].replace('_', ' ')} {_inline(payload['object'])}"
+
+
 def _working(draft: Draft) -> tuple[str, str]:
     payload = draft.payload
-    name = f"Task {payload['thread_id']}: {payload['state']}"
+    state = payload.get("state")  # absent from an update that leaves it as it is, until it is merged
+    name = f"Task {payload['thread_id']}: {state}" if state else f"Task {payload['thread_id']}"
     lines = [name, payload.get("context_summary") or ""]
     lines += [f"next: {action}" for action in payload.get("next_actions") or ()]
     lines += [f"open: {question}" for question in payload.get("open_questions") or ()]

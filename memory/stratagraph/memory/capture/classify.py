@@ -11,24 +11,22 @@ from datetime import datetime
 from typing import Any
 
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.capture.request import MAX_SUMMARY, CaptureRequest, refuse_future
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Outcome, SourceKind
 from stratagraph.store.model.error_values import json_type, shown
-from stratagraph.store.model.errors import EvidenceRequired, InvalidInput
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import parse_id
-from stratagraph.store.model.payloads import parse_payload
+from stratagraph.store.model.payloads import parse_payload, parse_working_update
 
 _GIVEN_PAYLOADS = (MemoryType.ENTITY, MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
-_EVIDENCE_KEYS = ("source_type", "source_id", "kind", "ref")
 
 
 def classify(request: CaptureRequest, position: int, now: datetime) -> Draft:
     """Return a draft of the type that the source kind, or the proposed type, determines.
 
     `position` is the request's index in its batch; `now` is the time of a request without a timestamp. Raises
-    InvalidInput for malformed content or a type that the source kind does not allow, EvidenceRequired for evidence
-    without a source.
+    InvalidInput for malformed content, an event ahead of `now`, or a type that the source kind does not allow.
     """
     occurred_at = request.timestamp or now
     proposed = request.proposed_type
@@ -36,6 +34,9 @@ def classify(request: CaptureRequest, position: int, now: datetime) -> Draft:
         assert proposed is not None
         return _given_payload(request, position, proposed, occurred_at)
     draft = _CLASSIFIERS[request.source_kind](request, position, occurred_at)
+    if draft.is_whole_episode and draft.payload["timeline"]:  # in order of time
+        last = datetime.fromisoformat(draft.payload["timeline"][-1]["t"])
+        refuse_future(last, now, path=["content", "timeline"])
     if proposed is not None and proposed is not draft.type:
         raise InvalidInput(
             f"proposedType: a capture of sourceKind {request.source_kind.name} makes a record of type"
@@ -99,11 +100,11 @@ def _tool_output(request: CaptureRequest, position: int, occurred_at: datetime) 
         summary=request.summary or f"{tool} {'failed' if failed else 'returned'}",
         known=("tool_name", "args", "result", "call_id", "depends_on", "ref"),
     )
-    node = {
+    node: dict[str, Any] = {
         "id": call or str(draft.id),
         "tool": tool,
-        "args": content.get("args"),
-        "result": content.get("result"),
+        # A call that returned null differs from one whose result is unknown.
+        **{key: content[key] for key in ("args", "result") if key in content},
         "timestamp": rfc3339(occurred_at),
     }
     if depends_on:
@@ -127,6 +128,8 @@ def _episodic(
     ref = content.get("ref", "")
     if not isinstance(ref, str):
         raise InvalidInput(f"content.ref: must be a string, not {json_type(ref)}", path=["content", "ref"])
+    if ref and not ref.strip():
+        raise InvalidInput("content.ref: is blank; give a reference, or leave it out", path=["content", "ref"])
     event: dict[str, Any] = {"t": rfc3339(occurred_at), "event_kind": event_kind, "ref": ref}
     if isinstance(summary, str) and summary:
         event["summary"] = summary
@@ -152,6 +155,8 @@ def _episode(request: CaptureRequest, position: int, occurred_at: datetime) -> D
     ref = request.content.get("ref", "")
     if not isinstance(ref, str):
         raise InvalidInput(f"content.ref: must be a string, not {json_type(ref)}", path=["content", "ref"])
+    if ref and not ref.strip():
+        raise InvalidInput("content.ref: is blank; give a reference, or leave it out", path=["content", "ref"])
     content.setdefault("timeline", [])
     payload = parse_payload(MemoryType.EPISODIC, content, path=["content"])
     if not payload["timeline"] and not payload.get("tool_graph"):
@@ -190,18 +195,19 @@ def _observation(request: CaptureRequest, position: int, occurred_at: datetime) 
             )
         content["validity"] = {**content["validity"], "conditions": conditions}
     payload = parse_payload(MemoryType.SEMANTIC, content, path=["content"])
-    for index, evidence in enumerate(payload.get("evidence") or ()):
-        if not any(key in evidence for key in _EVIDENCE_KEYS):
-            raise EvidenceRequired(
-                f"content.evidence.{index}: names no source; give {{source_type, source_id}} or {{kind, ref}}",
-                path=["content", "evidence", str(index)],
-            )
     payload.pop("revision", None)  # derived from the record's state, so a caller's value is dropped
     return Draft(request=request, position=position, type=MemoryType.SEMANTIC, payload=payload, occurred_at=occurred_at)
 
 
 def _working_state(request: CaptureRequest, position: int, occurred_at: datetime) -> Draft:
-    payload = parse_payload(MemoryType.WORKING, request.content, path=["content"])
+    """Return a draft with the fields that are set. Those left out stay as they are; a null clears one."""
+    payload = parse_working_update(request.content, path=["content"])
+    cleared = tuple(key for key, value in request.content.items() if value is None)
+    if "state" in cleared:
+        raise InvalidInput(
+            "content.state: cannot be cleared; give a state, or leave it out to keep the present one",
+            path=["content", "state"],
+        )
     return Draft(
         request=request,
         position=position,
@@ -209,6 +215,7 @@ def _working_state(request: CaptureRequest, position: int, occurred_at: datetime
         payload=payload,
         occurred_at=occurred_at,
         handle=payload["thread_id"],
+        cleared=cleared,
     )
 
 
@@ -227,6 +234,13 @@ def _outcome(request: CaptureRequest, position: int, occurred_at: datetime) -> D
             f" {'both' if record is not None else 'neither'}",
             path=["content"],
         )
+    reason = content.get("reason")
+    if reason is not None and (not isinstance(reason, str) or len(reason) > MAX_SUMMARY):
+        given = f"{len(reason)} characters" if isinstance(reason, str) else json_type(reason)
+        raise InvalidInput(
+            f"content.reason: must be a string of at most {MAX_SUMMARY} characters, not {given}",
+            path=["content", "reason"],
+        )
     return Draft(
         request=request,
         position=position,
@@ -235,6 +249,7 @@ def _outcome(request: CaptureRequest, position: int, occurred_at: datetime) -> D
         occurred_at=occurred_at,
         thread=thread,
         outcome=Outcome.parse(status, path=["content", "outcome_status"]),
+        outcome_reason=reason or request.summary or None,
         outcome_of=parse_id(str(record), path=["content", "record_id"]) if record is not None else None,
     )
 
@@ -254,10 +269,11 @@ def _text(content: dict[str, Any], key: str, *, default: str | None = None) -> s
 
 def _thread(content: dict[str, Any]) -> str | None:
     thread = content.get("thread_id")
-    if thread is not None and (not isinstance(thread, str) or not thread or len(thread) > 512):
+    if thread is not None and (not isinstance(thread, str) or not thread.strip() or len(thread) > 512):
         given = f"{len(thread)} characters" if isinstance(thread, str) else json_type(thread)
         raise InvalidInput(
-            f"content.thread_id: must be a string of 1 to 512 characters, not {given}", path=["content", "thread_id"]
+            f"content.thread_id: must be a string of 1 to 512 characters that is not blank, not {given}",
+            path=["content", "thread_id"],
         )
     return thread
 

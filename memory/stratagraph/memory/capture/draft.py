@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -11,7 +12,9 @@ from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Outcome, Sensitivity
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.salience import Decay
-from stratagraph.store.records.fact_keys import FactKeys
+from stratagraph.store.records.entities import Mention
+from stratagraph.store.records.fact_keys import FactEntities, FactKeys
+from stratagraph.store.records.name_index import MentionOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +22,8 @@ class Named:
     """An entity that the capture names, and the predicate and weight of the relation that links the record to it.
 
     An identifier is a pair of namespace and value. With `known_only` the entity is linked if it exists, but never
-    created.
+    created. `is_declared` is whether the caller says that the name is one of an entity, `is_pattern` whether the text
+    was recognised by its form, as a URL, an e-mail address or a path.
     """
 
     name: str
@@ -29,6 +33,8 @@ class Named:
     identifiers: tuple[tuple[str, str], ...] = ()
     aliases: tuple[str, ...] = ()
     known_only: bool = False
+    is_declared: bool = False
+    is_pattern: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +63,8 @@ class Draft:
 
     `position` is its index in the request. `handle` is the ref, thread, `skill_name` or `plan_id` by which the record
     can be found. `call` is the id of a tool call, and `depends_on` has the ids of the calls that it depends on.
-    `outcome_of` is the episode that an outcome names by its record id.
+    `outcome_of` is the episode that an outcome names by its record id, and `outcome_reason` why it ended so. `cleared`
+    are the fields of a working payload that the capture removes.
     """
 
     request: CaptureRequest
@@ -70,12 +77,14 @@ class Draft:
     depends_on: tuple[str, ...] = ()
     outcome: Outcome | None = None
     outcome_of: UUID | None = None
+    outcome_reason: str | None = None
     is_whole_episode: bool = False
     id: UUID = field(default_factory=new_id)
     candidate: UUID = field(default_factory=new_id)
     name: str = ""
     text: str = ""
     handle: str | None = None
+    cleared: tuple[str, ...] = ()
     scope: str = ""
     sensitivity: Sensitivity = Sensitivity.LOW
     confidence: float = 1.0
@@ -85,8 +94,17 @@ class Draft:
     references: list[Reference] = field(default_factory=list)
     artifacts: list[NamedArtifact] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
+    entities: FactEntities = field(default_factory=FactEntities)  # of a fact, once its names are resolved
     fact: FactKeys | None = None
+    lifted_from: Sensitivity | None = None  # the sensitivity before a secret in the content raised it
+    secrets: dict[str, Any] | None = None  # how many secrets were masked, and whether the record was lifted
+    evidence: tuple[dict[str, Any], ...] = ()  # given for a revision, beside the payload
     inherited_sources: tuple[dict[str, Any], ...] = ()  # of the records that this draft replaces
+
+    @property
+    def names_sensitivity(self) -> Sensitivity:
+        """The sensitivity of the entities that the draft names, which hold none of its secrets."""
+        return self.sensitivity if self.lifted_from is None else self.lifted_from
 
     @property
     def joins_thread(self) -> bool:
@@ -97,3 +115,26 @@ class Draft:
             and not self.is_whole_episode
             and (self.outcome is None)
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """What a draft says of an entity that existed before: a mention, or a whole payload of an entity."""
+
+    draft: Draft
+    entity: UUID
+    mention: Mention
+    payload: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MentionResult:
+    """What became of a name in a capture. `entity` is the one that it means, None for none.
+
+    `candidates` are the entities that it may mean where it is ambiguous.
+    """
+
+    name: str
+    outcome: MentionOutcome
+    entity: UUID | None
+    candidates: tuple[UUID, ...] = ()

@@ -1,11 +1,12 @@
-"""Facts of a group compared with the stored facts of their slots (docs/specification.md, Capture).
+"""Facts of a group compared with the stored facts of their slots (docs/specification.md, Capture and Valid time).
 
-A fact is a repetition of a stored one, in conflict with stored ones, or new; `revision_policy` decides a conflict.
+A fact is a repetition of a stored one, contradicts stored ones, or is simply new; `revision_policy` and the validity
+decide what becomes of facts that contradict each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
@@ -14,132 +15,321 @@ import orjson
 
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import WriteSet, sources_of
+from stratagraph.memory.changes import Effect
 from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
-from stratagraph.store.model.errors import ConditionsOverlap
-from stratagraph.store.model.salience import Salience, reinforced
+from stratagraph.store.model.errors import ConditionsOverlap, LimitExceeded
+from stratagraph.store.model.salience import reinforced
+from stratagraph.store.model.valid_time import Cut, Ruling, rule
 from stratagraph.store.postgres.database import elevated
 from stratagraph.store.records.editing import Edit, update_records
-from stratagraph.store.records.fact_keys import Slot, disjoint, fact_keys, slot_of
-from stratagraph.store.records.facts import Fact, fetch_facts, lock_slots, make_single_valued, overlapping_facts
+from stratagraph.store.records.fact_keys import Slot, fact_keys, slot_of
+from stratagraph.store.records.facts import (
+    Compared,
+    Fact,
+    FactQuery,
+    compare_facts,
+    lock_current_facts,
+    lock_slots,
+    make_single_valued,
+    note_evidence,
+    overlapping_facts,
+)
+from stratagraph.store.records.inserting import latest_evidence
 from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.relations import dispute_parties, disputes_of, end_relations
 from stratagraph.store.records.salience_rows import write_salience
+from stratagraph.store.records.trims import Trim
 
 MAX_SOURCES = 200  # kept per fact, the newest; more sources of one fact add nothing
+MAX_PARTIES = 200  # records in one dispute
 
 
 @dataclass(slots=True)
 class StoredFacts:
-    """The locked slots of a group, by the drafts' positions, and the facts stored in them."""
+    """The locked slots of a group, and the stored facts that its drafts repeat or contradict, by the drafts' positions.
+
+    `disputed` are the facts of a slot that are in dispute with a contradicted one, and those contradicted ones.
+    """
 
     slots: dict[int, Slot] = field(default_factory=dict)
     single_valued: dict[Slot, bool] = field(default_factory=dict)
-    facts: dict[Slot, list[Fact]] = field(default_factory=dict)
+    compared: dict[int, Compared] = field(default_factory=dict)
+    disputed: dict[int, dict[UUID, Fact]] = field(default_factory=dict)
 
-    def conflicts(self, draft: Draft) -> list[Fact]:
-        """Return the active facts of the draft's slot whose validity overlaps that of the draft.
-
-        Returns none if the draft repeats a known fact, or if its slot is not single-valued and it has no revision
-        policy.
-        """
-        slot = self.slots[draft.position]
-        if not self.single_valued[slot] and draft.payload.get("revision_policy") is None:
+    def displaced(self, position: int) -> list[UUID]:
+        """Return the facts that a draft may take out of the current truth."""
+        found = self.compared.get(position)
+        if found is None or found.equal:
             return []
-        assert draft.fact is not None
-        known = self.facts.get(slot, [])
-        if any(fact.fact_key == draft.fact.fact for fact in known):
-            return []
-        return [
-            fact
-            for fact in known
-            if fact.state is RecordState.ACTIVE and not disjoint(fact.validity, draft.payload["validity"])
-        ]
+        return [*(fact.id for fact in found.contradicted), *self.disputed.get(position, ())]
 
     @property
     def changed_at(self) -> list[datetime]:
         """The instants at which the facts were last changed."""
-        return [fact.updated_at for facts in self.facts.values() for fact in facts]
+        facts = [fact for one in self.compared.values() for fact in (*one.equal, *one.contradicted)]
+        facts += [fact for parties in self.disputed.values() for fact in parties.values()]
+        return [fact.updated_at for fact in facts]
 
 
-async def lock_facts(writes: WriteSet, *, also: Mapping[Slot, str] | None = None) -> StoredFacts:
-    """Lock the slots of the write set's facts; return the slots with the facts stored in them.
+async def lock_facts(
+    writes: WriteSet, *, also: Mapping[Slot, str | None] | None = None, leaving: Collection[UUID] = ()
+) -> StoredFacts:
+    """Lock the slots of the write set's facts, and the stored facts that these repeat or contradict; return them.
 
-    `also` maps further slots to lock to their predicates.
+    `also` maps further slots to lock to their predicates. Facts in `leaving` are disregarded. Raises LimitExceeded
+    where a fact contradicts too many.
     """
     stored = StoredFacts()
-    predicates: dict[Slot, str] = dict(also or {})
-    for draft in writes.drafts:
-        if draft.type is not MemoryType.SEMANTIC:
-            continue
-        draft.fact = fact_keys(writes.caller.tenant, draft.payload)
+    tenant = writes.caller.tenant
+    predicates: dict[Slot, str | None] = dict(also or {})
+    facts = [draft for draft in writes.drafts if draft.type is MemoryType.SEMANTIC]
+    for draft in facts:
+        draft.fact = fact_keys(tenant, draft.payload, draft.entities)
         slot = slot_of(writes.scopes[draft.scope], draft.sensitivity, draft.fact)
         stored.slots[draft.position] = slot
-        predicates[slot] = draft.payload["predicate"]
-    stored.single_valued = await lock_slots(writes.connection, writes.caller.tenant, predicates)
-    stored.facts = await fetch_facts(writes.connection, writes.caller.tenant, list(predicates))
+        predicates[slot] = None if draft.entities.subject_is_ambiguous else draft.payload["predicate"]
+    stored.single_valued = await lock_slots(writes.connection, tenant, predicates)
+    queries = [_query(draft, stored) for draft in facts]
+    compared = await _compare(writes, queries, facts)
+    for draft, one in zip(facts, compared, strict=True):
+        stored.compared[draft.position] = Compared(
+            equal=tuple(fact for fact in one.equal if fact.id not in leaving),
+            contradicted=tuple(fact for fact in one.contradicted if fact.id not in leaving),
+        )
+        if not stored.compared[draft.position].equal and draft.payload.get("revision_policy") in (None, "replace"):
+            stored.disputed[draft.position] = await _disputed(writes, stored, draft, leaving)
     return stored
 
 
+def _query(draft: Draft, stored: StoredFacts) -> FactQuery:
+    """Return the comparison for a draft: with facts that it contradicts only where the slot admits one value."""
+    assert draft.fact is not None
+    slot = stored.slots[draft.position]
+    is_compared = admits_one_value(draft, is_single_valued=stored.single_valued[slot])
+    return FactQuery(
+        slot=slot,
+        fact_key=draft.fact.fact,
+        conditions=draft.payload["validity"].get("conditions") or {},
+        interval=draft.fact.stated if is_compared else None,
+        single_valued=stored.single_valued[slot],
+    )
+
+
+async def _compare(writes: WriteSet, queries: list[FactQuery], facts: list[Draft]) -> list[Compared]:
+    try:
+        return await compare_facts(writes.connection, writes.caller.tenant, queries)
+    except LimitExceeded as error:
+        if len(facts) == 1:
+            error.path = [f"#{facts[0].position}", *(error.path or ())]
+        raise
+
+
+def admits_one_value(draft: Draft, *, is_single_valued: bool) -> bool:
+    """Return whether a fact contradicts others of its slot: if the slot is single-valued or the fact has a policy.
+
+    A fact whose subject is ambiguous contradicts none, since it may be about another subject.
+    """
+    has_policy = draft.payload.get("revision_policy") is not None
+    return (is_single_valued or has_policy) and not draft.entities.subject_is_ambiguous
+
+
+async def _disputed(writes: WriteSet, stored: StoredFacts, draft: Draft, leaving: Collection[UUID]) -> dict[UUID, Fact]:
+    """Return the facts of the draft's slot that are parties of an open dispute with a contradicted fact."""
+    tenant = writes.caller.tenant
+    contested = [
+        fact.id for fact in stored.compared[draft.position].contradicted if fact.state is RecordState.CONTESTED
+    ]
+    in_dispute = {
+        end for one in await disputes_of(writes.connection, tenant, contested) for end in (one.contested, one.by)
+    }
+    parties = await dispute_parties(writes.connection, tenant, in_dispute & set(contested), limit=MAX_PARTIES * 2)
+    ids = [id_ for id_, memory_type in parties.items() if memory_type is MemoryType.SEMANTIC and id_ not in leaving]
+    facts = await lock_current_facts(writes.connection, tenant, ids)
+    return {id_: fact for id_, fact in facts.items() if fact.slot == stored.slots[draft.position]}
+
+
 async def settle_facts(writes: WriteSet, stored: StoredFacts) -> None:
-    """Decide for each fact of the group whether it repeats, supersedes or contests stored facts, or is only added.
+    """Decide for each fact of the group what it does to stored facts, and write that.
 
     A fact equal to a stored one creates no record: its sources are added to the stored fact, which is reinforced if it
-    is active. A fact that conflicts with stored ones supersedes them or, with the revision policy `contest`, makes them
-    and itself contested. Any other fact is new. Stored facts are updated before the new ones are inserted, since a
-    single-valued slot admits one active fact per conditions and time.
+    is active. A fact that contradicts stored ones supersedes or trims them, or is itself trimmed; with the revision
+    policy `contest`, all of them become contested. A fact older than the evidence of one that holds now becomes
+    history. Any other fact is new. Stored facts are updated before the new ones are inserted, since a single-valued
+    slot admits one active fact per conditions and time.
 
-    Raises ConditionsOverlap where a fact with the revision policy `fork` conflicts with a stored one, or where a slot
-    that becomes single-valued has stored facts whose validities overlap.
+    Raises ConditionsOverlap where a fact with the revision policy `fork` contradicts a stored one, or where a slot that
+    becomes single-valued has facts that contradict each other; LimitExceeded for too large a dispute or slot.
     """
     for draft in writes.drafts:
         slot = stored.slots.get(draft.position)
         if slot is not None:
-            await _settle_fact(writes, draft, slot, stored)
+            await settle_fact(writes, draft, slot, stored)
 
 
-async def _settle_fact(writes: WriteSet, draft: Draft, slot: Slot, stored: StoredFacts) -> None:
+async def settle_fact(
+    writes: WriteSet, draft: Draft, slot: Slot, stored: StoredFacts, *, is_revision: bool = False
+) -> None:
+    """Do for one fact what `settle_facts` does.
+
+    A revision is a decision of now, so it never becomes history, and an error names its payload.
+    """
     assert draft.fact is not None
-    known = stored.facts.get(slot, [])
-    same = next((fact for fact in known if fact.fact_key == draft.fact.fact), None)
-    if same is not None:
-        await add_evidence(writes, draft, same)
+    path = ("payload",) if is_revision else (f"#{draft.position}", "content")
+    found = stored.compared[draft.position]
+    if found.equal:
+        await add_evidence(writes, draft, found.equal[0])
         return
-    policy = draft.payload.get("revision_policy")
-    single = stored.single_valued[slot] or policy is not None
-    draft.fact = replace(draft.fact, single_valued=single)
-    if not single:
+    is_single = stored.single_valued[slot]
+    draft.fact = replace(draft.fact, single_valued=is_single)
+    if not admits_one_value(draft, is_single_valued=is_single):
         return
-    conflicts = stored.conflicts(draft)
+    conflicts, policy = found.contradicted, draft.payload.get("revision_policy")
     if conflicts and policy == "fork":
         raise ConditionsOverlap(
-            f"content.validity: this fact holds at the same time as fact {conflicts[0].id} of its subject and"
+            f"{path[-1]}.validity: this fact holds at the same time as fact {conflicts[0].id} of its subject and"
             " predicate; a fork needs conditions that exclude that fact's: a shared key with other values, or a"
             " separate time",
-            path=[f"#{draft.position}", "content", "validity"],
+            path=[*path, "validity"],
         )
+    leaving: set[UUID] = set()
     if conflicts and policy == "contest":
-        await _contest(writes, draft, conflicts)
+        await _contest(writes, draft, conflicts, path)
+        leaving = {fact.id for fact in conflicts}
     elif conflicts:
-        await _supersede(writes, draft, conflicts)
-    if not stored.single_valued[slot]:
-        require_one_value([fact for fact in known if fact not in conflicts], f"#{draft.position}", "content")
+        newer = None if is_revision else _newer(writes, draft, conflicts)
+        if newer is not None:
+            _become_history(writes, draft, newer)
+            return
+        await _replace(writes, draft, conflicts, stored.disputed.get(draft.position, {}))
+    if not is_single:
+        await _require_one_value(writes, slot, path, leaving=leaving)
         await make_single_valued(writes.connection, writes.caller.tenant, slot)
         stored.single_valued[slot] = True
+        draft.fact = replace(draft.fact, single_valued=True)
 
 
-def require_one_value(facts: Iterable[Fact], *path: str) -> None:
-    """Raise ConditionsOverlap where the validities of two facts overlap, so that their slot cannot be single-valued.
+async def _require_one_value(
+    writes: WriteSet, slot: Slot, path: tuple[str, ...], *, leaving: Collection[UUID] = ()
+) -> None:
+    """Raise ConditionsOverlap where two active facts contradict each other, so that their slot cannot be single-valued.
 
-    `path` is the path of the error, to which `revision_policy` is added.
+    `path` is the path of the error, to which `revision_policy` is added. Facts in `leaving` count as inactive.
     """
-    both = overlapping_facts(facts)
+    both = await overlapping_facts(writes.connection, writes.caller.tenant, slot, leaving=leaving)
     if both is not None:
         raise ConditionsOverlap(
-            f"content.revision_policy: facts {both[0]} and {both[1]} of this subject and predicate hold at the same"
+            f"{path[-1]}.revision_policy: facts {both[0]} and {both[1]} of this subject and predicate hold at the same"
             " time; supersede, retract or merge one of them first",
             path=[*path, "revision_policy"],
         )
+
+
+def _newer(writes: WriteSet, draft: Draft, conflicts: Iterable[Fact]) -> Fact | None:
+    """Return the contradicted fact that holds now and has the latest evidence, if that is later than the draft's time.
+
+    Returns None also for a draft that does not hold now.
+    """
+    assert draft.fact is not None
+    if not draft.fact.stated.holds_at(writes.at):
+        return None
+    present = [fact for fact in conflicts if fact.interval.holds_at(writes.at)]
+    newest = max(present, key=lambda fact: (fact.evidence_at, fact.id), default=None)
+    return newest if newest is not None and draft.occurred_at < newest.evidence_at else None
+
+
+def _become_history(writes: WriteSet, draft: Draft, newer: Fact) -> None:
+    """Let the draft be written as superseded by a stored fact that has later evidence."""
+    writes.superseded.add(draft.position)
+    draft.payload["revision"] = {"superseded_by": str(newer.id)}
+    writes.relate(draft, newer.id, draft.id, "supersedes", 1.0)
+
+
+async def _replace(writes: WriteSet, draft: Draft, conflicts: Iterable[Fact], disputed: Mapping[UUID, Fact]) -> None:
+    """Supersede or trim the contradicted facts, and trim the draft, by the rules of valid time.
+
+    A dispute among the contradicted facts ends: all its parties in the slot are superseded.
+    """
+    assert draft.fact is not None
+    superseded = dict(disputed)
+    cuts: list[Cut] = []
+    trimmed: list[tuple[Fact, Cut]] = []
+    for fact in conflicts:
+        ruling = Ruling() if fact.id in disputed else rule(draft.fact.stated, fact.interval, writes.at)
+        if ruling.cut_old is not None:
+            trimmed.append((fact, ruling.cut_old))
+        elif ruling.cut_new is not None:
+            cuts.append(ruling.cut_new)
+            writes.trims.append(Trim(draft.id, fact.id, ruling.cut_new))
+        else:
+            superseded[fact.id] = fact
+    if superseded:
+        await _supersede(writes, draft, sorted(superseded))
+    await _trim(writes, draft, trimmed)
+    draft.fact = replace(draft.fact, validity=draft.fact.stated.cut(cuts))
+
+
+async def _supersede(writes: WriteSet, draft: Draft, ids: list[UUID]) -> None:
+    """Supersede facts by the draft; they leave the current truth and are kept as history."""
+    tenant = writes.caller.tenant
+    disputes = await disputes_of(writes.connection, tenant, ids)
+    writes.changes += await end_relations(
+        writes.connection, tenant, [dispute.relation for dispute in disputes], at=writes.at
+    )
+    writes.doubtful |= {end for one in disputes for end in (one.contested, one.by)} - set(ids)
+    writes.withdrawn |= set(ids)
+    writes.changes += await withdraw(
+        writes.connection,
+        writes.directory,
+        writes.caller,
+        ids,
+        RecordState.SUPERSEDED,
+        rationale=f"superseded by {draft.id}",
+        at=writes.at,
+        by=draft.id,
+    )
+    writes.successors |= dict.fromkeys(ids, draft.id)
+    draft.payload["revision"] = {"supersedes": str(ids[0])} | (draft.payload.get("revision") or {})
+    for id_ in ids:
+        writes.relate(draft, draft.id, id_, "supersedes", 1.0)
+        writes.note_change(draft, id_, Effect.SUPERSEDED)
+
+
+async def _trim(writes: WriteSet, draft: Draft, trimmed: Collection[tuple[Fact, Cut]]) -> None:
+    """Write the trimmed validity of stored facts; their version stays."""
+    edits = [Edit(id=fact.id, validity=str(fact.interval.cut([cut])), is_revision=False) for fact, cut in trimmed]
+    writes.changes += await update_records(
+        writes.connection, writes.directory, writes.caller.tenant, edits, at=writes.at
+    )
+    for fact, cut in trimmed:
+        writes.trims.append(Trim(fact.id, draft.id, cut))
+        writes.note_change(draft, fact.id, Effect.TRIMMED)
+
+
+async def _contest(writes: WriteSet, draft: Draft, conflicts: Collection[Fact], path: tuple[str, ...]) -> None:
+    """Contest the contradicted facts and the draft until the contest is resolved, and relate them.
+
+    Raises LimitExceeded if the dispute would have more than MAX_PARTIES parties.
+    """
+    tenant = writes.caller.tenant
+    parties = await dispute_parties(writes.connection, tenant, [fact.id for fact in conflicts], limit=MAX_PARTIES + 1)
+    if len(parties) >= MAX_PARTIES:
+        raise LimitExceeded(
+            f"{path[-1]}.revision_policy: this dispute would have more than {MAX_PARTIES} parties; resolve it with"
+            " resolveContest, or use the policy replace",
+            path=[*path, "revision_policy"],
+        )
+    active = [fact for fact in conflicts if fact.state is RecordState.ACTIVE]
+    edits = [Edit(id=fact.id, state=int(RecordState.CONTESTED)) for fact in active]
+    writes.changes += await update_records(writes.connection, writes.directory, tenant, edits, at=writes.at)
+    writes.withdrawn |= {fact.id for fact in active}
+    why = f"contested by {draft.id}"
+    await _audit(writes, [AuditEvent(record=fact.id, action=AuditAction.CONTEST, rationale=why) for fact in active])
+    writes.contested.add(draft.position)
+    for fact in conflicts:
+        writes.relate(draft, fact.id, draft.id, "contested_by", 1.0)
+        writes.note_change(draft, fact.id, Effect.CONTESTED)
 
 
 async def add_evidence(writes: WriteSet, draft: Draft, fact: Fact) -> None:
@@ -150,86 +340,28 @@ async def add_evidence(writes: WriteSet, draft: Draft, fact: Fact) -> None:
     writes.use_existing(draft, fact.id)
     if fact.state is RecordState.CONTESTED or draft.position in writes.source_records:
         writes.doubtful.add(fact.id)
-    added = [source for source in sources_of(writes, draft) if source["ref"] != str(fact.id)]
-    known = {source["ref"]: source for source in [*fact.provenance.get("sources", []), *added]}
-    sources = list(known.values())[-MAX_SOURCES:]
     tenant = writes.caller.tenant
-    writes.changes += await update_records(
-        writes.connection,
-        writes.directory,
-        tenant,
-        [
-            Edit(
-                id=fact.id,
-                provenance=orjson.dumps({**fact.provenance, "sources": sources}).decode(),
-                is_revision=False,
-            )
-        ],
-        at=writes.at,
-    )
+    unrestricted = writes.caller.unrestricted()
+    # Elevated, because a policy rule may have raised the fact above the ceiling of its writer.
+    async with elevated(writes.connection, unrestricted.bounds):
+        reader = Reader(writes.connection, writes.directory, unrestricted, writes.at)
+        record = (await reader.records([fact.id]))[fact.id]
+    provenance = record.provenance or {}
+    added = [source for source in sources_of(writes, draft) if source["ref"] != str(fact.id)]
+    known = {source["ref"]: source for source in [*provenance.get("sources", []), *added]}
+    sources = list(known.values())[-MAX_SOURCES:]
+    edit = Edit(id=fact.id, provenance=orjson.dumps({**provenance, "sources": sources}).decode(), is_revision=False)
+    writes.changes += await update_records(writes.connection, writes.directory, tenant, [edit], at=writes.at)
+    await note_evidence(writes.connection, tenant, fact.id, latest_evidence({"sources": added}, fact.evidence_at))
     if fact.state is RecordState.ACTIVE:
-        salience = (await _salience(writes, [fact.id]))[fact.id]
-        event = reinforced(salience, writes.at)
+        assert record.lifecycle is not None  # the unrestricted caller reads every record in full
+        event = reinforced(record.lifecycle, writes.at)
         await write_salience(writes.connection, tenant, [(fact.id, event)])
         await _audit(
             writes,
             [AuditEvent(record=fact.id, action=AuditAction.REINFORCE, rationale="observed again", salience=event.s)],
         )
-
-
-async def _supersede(writes: WriteSet, draft: Draft, conflicts: list[Fact]) -> None:
-    """Supersede the conflicting facts by the draft; they leave the current truth and are kept as history."""
-    writes.withdrawn |= {fact.id for fact in conflicts}
-    writes.changes += await withdraw(
-        writes.connection,
-        writes.directory,
-        writes.caller,
-        [fact.id for fact in conflicts],
-        RecordState.SUPERSEDED,
-        rationale=f"superseded by {draft.id}",
-        at=writes.at,
-        by=draft.id,
-    )
-    draft.payload["revision"] = {"supersedes": str(conflicts[0].id)}
-    for fact in conflicts:
-        writes.relate(draft, draft.id, fact.id, "supersedes", 1.0)
-
-
-async def _contest(writes: WriteSet, draft: Draft, conflicts: list[Fact]) -> None:
-    """Contest the conflicting facts and the draft until the contest is resolved, and relate them."""
-    await _set_state(writes, conflicts, RecordState.CONTESTED)
-    writes.withdrawn |= {fact.id for fact in conflicts}
-    await _audit(
-        writes,
-        [
-            AuditEvent(record=fact.id, action=AuditAction.CONTEST, rationale=f"contested by {draft.id}")
-            for fact in conflicts
-        ],
-    )
-    writes.contested.add(draft.position)
-    for fact in conflicts:
-        writes.relate(draft, fact.id, draft.id, "contested_by", 1.0)
-
-
-async def _set_state(writes: WriteSet, facts: list[Fact], state: RecordState) -> None:
-    writes.changes += await update_records(
-        writes.connection,
-        writes.directory,
-        writes.caller.tenant,
-        [Edit(id=fact.id, state=int(state)) for fact in facts],
-        at=writes.at,
-    )
-
-
-async def _salience(writes: WriteSet, ids: list[UUID]) -> dict[UUID, Salience]:
-    """Return the salience of facts, read without trust restrictions.
-
-    A policy rule may have raised a fact above the ceiling of its writer.
-    """
-    unrestricted = writes.caller.unrestricted()
-    async with elevated(writes.connection, unrestricted.bounds):
-        records = await Reader(writes.connection, writes.directory, unrestricted, writes.at).records(ids)
-    return {id_: record.lifecycle for id_, record in records.items() if record.lifecycle is not None}
+    writes.note_change(draft, fact.id, Effect.REINFORCED)
 
 
 async def _audit(writes: WriteSet, events: list[AuditEvent]) -> None:

@@ -6,22 +6,28 @@ from collections.abc import Sequence
 
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.naming import Names
+from stratagraph.store.model.canonical import folded_text
+from stratagraph.store.model.enums import MemoryType
 
 
-def independent_groups(drafts: Sequence[Draft]) -> list[list[Draft]]:
+def independent_groups(drafts: Sequence[Draft], names: Names) -> list[list[Draft]]:
     """Divide the drafts into consecutive groups in which no draft depends on what another one writes.
 
-    A second fact of a slot must see the first, a second working state updates the first, and captures after an outcome
-    belong to the thread's next episode.
+    The names of all drafts must be resolved, since facts belong to the slot of the entity that is their subject.
+    An entity that was created or taught is taught again in a later group, so that its history has both versions.
+    A second fact of a slot must see the first, a second working state updates the first, a second version of a
+    plan or a skill supersedes the first, and captures after an outcome belong to the thread's next episode.
     """
     groups: list[list[Draft]] = [[]]
     written: set[tuple[object, ...]] = set()
     for draft in drafts:
-        if written.intersection(_keys_read(draft)):
+        named = {("entity", entity) for entity in names.entities_written(draft)}
+        if written.intersection([*_keys_read(draft), *named]):
             groups.append([])
             written = set()
         groups[-1].append(draft)
-        written.update(_keys_written(draft))
+        written.update(_keys_written(draft), named)
     return groups
 
 
@@ -37,14 +43,17 @@ def _keys_read(draft: Draft) -> list[tuple[object, ...]]:
 
 
 def _keys_written(draft: Draft) -> list[tuple[object, ...]]:
-    """Return the slot, the working record and the closed thread or episode that the draft writes."""
+    """Return the slot, the working record, the plan or skill and the closed thread or episode that the draft writes."""
     partition = (draft.scope, draft.sensitivity)
     payload = draft.payload
     keys: list[tuple[object, ...]] = []
     if "predicate" in payload:
-        keys.append(("slot", *partition, payload["subject"], payload["predicate"]))
+        subject = draft.entities.subject or folded_text(payload["subject"])
+        keys.append(("slot", *partition, subject, payload["predicate"]))
     if payload.get("kind") == "working":
         keys.append(("working", *partition, payload["thread_id"]))
+    if draft.type in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH):
+        keys.append(("procedure", *partition, draft.type, draft.handle))
     if is_outcome(draft):
         keys.append(("closed", *partition, draft.thread) if draft.thread is not None else ("closed", draft.outcome_of))
     elif draft.is_whole_episode and draft.thread is not None:

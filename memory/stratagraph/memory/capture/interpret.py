@@ -1,47 +1,49 @@
-"""The entities, records and artifacts that a capture names (docs/specification.md, Capture). No I/O, no language model.
+"""The names, records and artifacts that a capture mentions (docs/specification.md, Capture). No I/O, no language model.
 
-Entities are created only for what is certain: names listed in `context.mentions`, a fact's subject and short object,
-tools, URLs, e-mail addresses and file paths. Capitalised words are looked up, but no entity is created for them.
+Which names become entities is decided when they are resolved (see `naming`): those listed in `context.mentions`, a
+fact's subject, tools, URLs, e-mail addresses and file paths do. A fact's object does if the caller or the registry of
+predicates says so. Capitalised words of the text are only looked up.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from pydantic import ValidationError
 
 from stratagraph.memory.capture.draft import Draft, Named, NamedArtifact, Reference
+from stratagraph.memory.capture.found_names import names_in_text
+from stratagraph.memory.capture.literals import is_sentence, is_value
+from stratagraph.memory.capture.procedures import names_of_procedure
+from stratagraph.memory.evidence import reference_of
 from stratagraph.store.artifacts.objects import hash_in
+from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.enums import MemoryType, SourceKind
-from stratagraph.store.model.error_values import json_type
+from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads import invalid
 from stratagraph.store.model.payloads.base import Name, Part
 from stratagraph.store.model.payloads.entity import Alias, Identifier
-from stratagraph.store.model.predicates import check_predicate
+from stratagraph.store.model.predicates import reference_predicate
 
 MAX_MENTIONS = 256  # listed by the caller
 MAX_ARTIFACTS = 256  # named by one capture
-MAX_FOUND = 12  # names of each kind found in the text
-OBJECT_NAME_LENGTH = 60  # characters; a longer object is taken for a statement, not a name
+MAX_LABELS = 12  # labels kept of one capture
+MAX_RECORD_IDS = 12  # record ids found in the text
 SCANNED_CHARACTERS = 20_000  # of the text, searched for names
 
-_URL = re.compile(r"\bhttps?://[^\s<>\"')\]}]{3,200}")
-_EMAIL = re.compile(r"\b[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+\b")
-_PATH = re.compile(r"(?<![\w/:.@])(?:\.{0,2}/)?(?:[\w.-]+/)+[\w-]+\.[A-Za-z]\w{0,7}\b")
-_NAME = re.compile(r"\b[A-Z][\w'&-]*(?:\s+(?:of|the|and)?\s?[A-Z][\w'&-]*){0,3}")
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b")
-_ROLES = frozenset({"user", "assistant", "system", "tool", "agent", "human", "ai"})
 
 
 class _Mention(Part):
     name: Name
     type: str | None = None
     identifiers: list[Identifier] | None = None
-    aliases: list[str | Alias] | None = None
+    aliases: list[Name | Alias] | None = None
 
 
 class _Pointer(Part):
@@ -55,21 +57,22 @@ def interpret(draft: Draft) -> None:
     Raises InvalidInput for a malformed `context`.
     """
     context = draft.request.context or {}
-    named = _names_of_fact(draft.payload) if draft.type is MemoryType.SEMANTIC else []
-    named += _mentions(context)
+    mentions = _mentions(context)
+    named = _names_of_fact(draft, mentions) if draft.type is MemoryType.SEMANTIC else []
+    named += names_of_procedure(draft.payload, draft.type)
     named += [
         Named(name=node["tool"], predicate="uses", weight=0.3, type="Tool", identifiers=(("tool", node["tool"]),))
         for node in draft.payload.get("tool_graph") or ()
     ]
     if draft.type is not MemoryType.ENTITY:
-        named += _names_in_text(draft)
-    draft.named = list({item.name.casefold(): item for item in reversed(named)}.values())[::-1]
+        named += names_in_text(draft.text[:SCANNED_CHARACTERS], role=_speaker(draft))
+    draft.named = _united(mentions, named)
     draft.references = _references(draft, context)
     draft.artifacts = _artifacts(draft, context)
     labels = context.get("labels") or []
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise InvalidInput('context.labels: must be a list of strings, such as ["billing"]', path=["context", "labels"])
-    draft.labels = labels[:MAX_FOUND]
+    draft.labels = labels[:MAX_LABELS]
 
 
 def _mentions(context: dict[str, Any]) -> list[Named]:
@@ -94,6 +97,7 @@ def _mentions(context: dict[str, Any]) -> list[Named]:
                 type=mention.type,
                 identifiers=tuple((entry.namespace, entry.value) for entry in mention.identifiers or ()),
                 aliases=tuple(alias if isinstance(alias, str) else alias.value for alias in mention.aliases or ()),
+                is_declared=True,
             )
         )
     return found
@@ -103,39 +107,85 @@ def _size(value: object) -> str:
     return f"{len(value)} entries" if isinstance(value, list) else json_type(value)
 
 
-def _names_of_fact(payload: dict[str, Any]) -> list[Named]:
-    named = [Named(name=payload["subject"], predicate="subject_entity", weight=1.0)]
-    value = payload["object"]
-    if isinstance(value, str) and 0 < len(value.strip()) <= OBJECT_NAME_LENGTH and "\n" not in value:
-        named.append(Named(name=value, predicate="object_entity", weight=0.9))
-    return named
-
-
-def _names_in_text(draft: Draft) -> list[Named]:
-    text = draft.text[:SCANNED_CHARACTERS]
-    role = draft.request.content.get("role") if draft.request.source_kind is SourceKind.AGENT_TURN else None
+def _names_of_fact(draft: Draft, mentions: Sequence[Named]) -> list[Named]:
+    """Return the subject and the object of a fact, unless their form is that of a value or of a sentence."""
+    payload = draft.payload
+    listed = {normalised_name(mention.name) for mention in mentions}
     named = []
-    if isinstance(role, str) and role.casefold() not in _ROLES:
-        named.append(Named(name=role, predicate="mentions_entity", weight=0.6, type="Person"))
-    for pattern, entity_type, namespace in ((_URL, "URL", "url"), (_EMAIL, "Person", "email"), (_PATH, "File", "path")):
-        for value in list(dict.fromkeys(pattern.findall(text)))[:MAX_FOUND]:
-            clean = value.rstrip(".,;:!?")
-            named.append(
-                Named(
-                    name=clean,
-                    predicate="mentions_entity",
-                    weight=0.7,
-                    type=entity_type,
-                    identifiers=((namespace, clean),),
-                )
+    if _may_be_name(payload["subject"], listed):
+        named.append(Named(name=payload["subject"].strip(), predicate="subject_entity", weight=1.0))
+    value, declared = payload["object"], payload.get("object_type")
+    if declared is not None and (not isinstance(declared, str) or not declared.strip()):
+        raise InvalidInput(
+            f"content.object_type: must be the type of an entity, such as Person, not {shown(declared)}",
+            path=["content", "object_type"],
+        )
+    if declared is not None and (not isinstance(value, str) or not value.strip()):
+        raise InvalidInput(
+            f"content.object_type: the object is a {json_type(value)}, which cannot name an entity; leave object_type"
+            " out, or give the entity's name as the object",
+            path=["content", "object_type"],
+        )
+    if isinstance(value, str) and (declared is not None or _may_be_name(value, listed)):
+        named.append(
+            Named(
+                name=value.strip(),
+                predicate="object_entity",
+                weight=0.9,
+                type=declared,
+                is_declared=declared is not None,
+                known_only=declared is None,
             )
-    guesses = list(dict.fromkeys(part for name in _NAME.findall(text) for part in (name, *name.split())))
-    named += [
-        Named(name=name, predicate="mentions_entity", weight=0.7, known_only=True)
-        for name in guesses[: 3 * MAX_FOUND]
-        if len(name) > 2
-    ]
+        )
     return named
+
+
+def _may_be_name(text: str, listed: Collection[str]) -> bool:
+    """Return whether a text may name an entity: it is in `context.mentions`, or is neither a value nor a sentence."""
+    return normalised_name(text) in listed or not (is_value(text) or is_sentence(text))
+
+
+def _speaker(draft: Draft) -> str | None:
+    """Return the role of an agent's turn, None for any other capture."""
+    role = draft.request.content.get("role") if draft.request.source_kind is SourceKind.AGENT_TURN else None
+    return role if isinstance(role, str) else None
+
+
+def _united(mentions: Sequence[Named], others: Sequence[Named]) -> list[Named]:
+    """Return all names, each once, in the order in which they are resolved.
+
+    What one entry of `context.mentions` says of a name goes for the same name elsewhere in the capture, so that it
+    decides which entity is meant. If several entries have the same name, they are resolved before it.
+    """
+    by_name: dict[str, list[Named]] = {}
+    for mention in dict.fromkeys(mentions):
+        by_name.setdefault(normalised_name(mention.name), []).append(mention)
+    named: dict[tuple[str, str], Named] = {}
+    for one in others:
+        name = normalised_name(one.name)
+        said = by_name.get(name, [])
+        if one.predicate != "mentions_entity":
+            named[name, one.predicate] = _declared(one, said[0]) if len(said) == 1 else one
+        elif not said:
+            named.setdefault((name, one.predicate), one)
+    linked = {name for name, predicate in named if predicate != "mentions_entity"}
+    first = [one for name, said in by_name.items() if len(said) > 1 or name not in linked for one in said]
+    return [
+        *first,
+        *(one for (name, predicate), one in named.items() if predicate != "mentions_entity" or name not in linked),
+    ]
+
+
+def _declared(one: Named, mention: Named) -> Named:
+    """Return a name with what an entry of `context.mentions` says of the same name."""
+    return replace(
+        one,
+        type=one.type or mention.type,
+        identifiers=tuple(dict.fromkeys([*one.identifiers, *mention.identifiers])),
+        aliases=mention.aliases,
+        is_declared=True,
+        known_only=False,
+    )
 
 
 def _references(draft: Draft, context: dict[str, Any]) -> list[Reference]:
@@ -153,15 +203,18 @@ def _references(draft: Draft, context: dict[str, Any]) -> list[Reference]:
             pointer = _Pointer.model_validate({"ref": item} if isinstance(item, str) else item)
         except ValidationError as error:
             raise invalid(error, path) from error
-        predicate = check_predicate(pointer.predicate or "references_record", path=[*path, "predicate"])
+        predicate = reference_predicate(pointer.predicate or "references_record", path=[*path, "predicate"])
         found.append(Reference(target=reference_target(pointer.ref), predicate=predicate))
-    for evidence in draft.payload.get("evidence") or ():
-        ref = evidence.get("source_id", evidence.get("ref"))
-        if isinstance(ref, str) and ref:
+    if draft.request.imported is not None:
+        found += [Reference(target=ref, predicate="follows") for ref in draft.request.imported.follows]
+        found += [Reference(target=ref, predicate="followed_by") for ref in draft.request.imported.followed_by]
+    for evidence in (*(draft.payload.get("evidence") or ()), *draft.evidence):
+        ref = reference_of(evidence)
+        if ref is not None:
             found.append(Reference(target=reference_target(ref), predicate="derived_from"))
     found += [
         Reference(target=UUID(value))
-        for value in list(dict.fromkeys(_UUID.findall(draft.text[:SCANNED_CHARACTERS])))[:MAX_FOUND]
+        for value in list(dict.fromkeys(_UUID.findall(draft.text[:SCANNED_CHARACTERS])))[:MAX_RECORD_IDS]
     ]
     return list({reference.target: reference for reference in reversed(found)}.values())[::-1]
 

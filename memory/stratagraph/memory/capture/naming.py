@@ -1,131 +1,335 @@
-"""Entities that drafts name: found by identifier, name or alias, or created."""
+"""Entities that drafts name: found by identifier, name or alias, taught what the drafts say of them, or created.
+
+The names of all drafts of a request are resolved in the order of the request, each as if those before it had been
+captured alone, so that a batch leaves what single captures would leave. See docs/specification.md, Entities.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.capture.caption import entity_caption
 from stratagraph.memory.capture.classify import is_outcome
-from stratagraph.memory.capture.draft import Draft, Named
+from stratagraph.memory.capture.draft import Draft, Lesson, MentionResult, Named
 from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.policy import entity_decay
 from stratagraph.memory.capture.references import link_references
 from stratagraph.memory.capture.write_set import WriteSet, capture_source
+from stratagraph.memory.changes import Effect
+from stratagraph.memory.retrying import StaleRead
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity
+from stratagraph.store.model.fact_predicates import LITERAL, FactPredicate
+from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.trust import UNSCOPED
 from stratagraph.store.model.words import record_terms
-from stratagraph.store.records.entities import Mention, Resolution, resolve
+from stratagraph.store.postgres.database import Connection
+from stratagraph.store.records.entities import (
+    Mention,
+    hold_entities,
+    insert_terms,
+    lock_names,
+    read_names,
+    terms_of,
+)
 from stratagraph.store.records.inserting import NewRecord
+from stratagraph.store.records.name_index import TYPE, KnownEntity, MentionKeys, MentionOutcome, NameIndex, Term
+from stratagraph.store.records.predicates import registered
+
+LOCK_ROUNDS = 3  # readings of the names of one request, until all that it creates or teaches is locked
 
 
-async def resolve_names(writes: WriteSet) -> None:
-    """Link the drafts to the entities and the records that they name, creating the entities that do not exist.
+@dataclass(slots=True, kw_only=True)
+class Resolved:
+    """A mention of a draft and what became of it.
 
-    Locks the entities' terms, which are the first locks of a writer (docs/architecture.md, Lock order). Raises
-    InvalidInput where a draft is derived from a more sensitive record or one of another scope.
+    `named` is None for the entity that the draft itself is. `entity` is the entity that it means, None for none;
+    `candidates` are those that it may mean, where it is ambiguous. `is_new` is whether it created `entity`, and `terms`
+    are the terms that it taught.
     """
-    _write_entities(writes, await _resolve_entities(writes))
+
+    draft: Draft
+    named: Named | None
+    mention: Mention
+    keys: MentionKeys
+    new_id: UUID
+    outcome: MentionOutcome = MentionOutcome.UNKNOWN
+    entity: UUID | None = None
+    candidates: tuple[UUID, ...] = ()
+    terms: tuple[Term, ...] = ()
+
+    @property
+    def is_new(self) -> bool:
+        return self.entity is not None and self.entity == self.new_id
+
+    @property
+    def result(self) -> MentionResult:
+        """What became of the mention, as the receipt of the capture shows it."""
+        return MentionResult(
+            name=self.mention.name, outcome=self.outcome, entity=self.entity, candidates=self.candidates
+        )
+
+    @property
+    def writes(self) -> bool:
+        """Whether the mention creates an entity or teaches one."""
+        return self.is_new or bool(self.terms)
+
+
+@dataclass(slots=True)
+class Names:
+    """The resolved names of the drafts of one request, by the drafts' positions, in order."""
+
+    resolved: dict[int, list[Resolved]] = field(default_factory=dict)
+
+    def entities_written(self, draft: Draft) -> set[UUID]:
+        """Return the entities that the draft creates, teaches or is."""
+        return {
+            one.entity
+            for one in self.resolved.get(draft.position, ())
+            if one.entity is not None and (one.writes or one.named is None)
+        }
+
+    def results(self, draft: Draft) -> tuple[MentionResult, ...]:
+        """Return what became of each name of the draft, without words that were looked up and mean nothing."""
+        return tuple(
+            one.result for one in self.resolved.get(draft.position, ()) if one.outcome is not MentionOutcome.UNKNOWN
+        )
+
+    def note_taught(self, writes: WriteSet) -> None:
+        """Note which matched entities the drafts of the write set have revised, after they were written."""
+        for position, effects in writes.effects.items():
+            for one in self.resolved.get(position, ()):
+                if one.outcome is MentionOutcome.MATCHED and (one.entity, Effect.REVISED) in effects:
+                    one.outcome = MentionOutcome.TAUGHT
+
+    def apply(self, writes: WriteSet) -> None:
+        """Link the drafts of the write set to their entities, and add the records of the entities that they create.
+
+        What the drafts teach existing entities is left in `writes.lessons`.
+        """
+        for draft in writes.drafts:
+            resolved = self.resolved.get(draft.position, [])
+            for one in resolved:
+                if one.entity is not None and one.writes and not (one.named is not None and one.named.is_pattern):
+                    writes.newly_named.add(one.entity)
+            surfaces = [
+                surface for one in resolved if one.named is not None and (surface := _link(writes, one, one.named))
+            ]
+            writes.interpretations[draft.position] = {
+                "status": "structural",
+                "mentions": surfaces,
+                **({"topical_labels": draft.labels} if draft.labels else {}),
+            }
+            if draft.type is MemoryType.ENTITY:
+                _become_entity(writes, resolved[-1])
+
+
+def _link(writes: WriteSet, one: Resolved, named: Named) -> dict[str, str] | None:
+    """Link the draft to the entity that it names; return the name for the interpretation, or None for no entity."""
+    draft = one.draft
+    if one.entity is None:
+        return _surface(named, status="ambiguous") if one.outcome is MentionOutcome.AMBIGUOUS else None
+    if not is_outcome(draft):
+        writes.relate(draft, draft.id, one.entity, named.predicate, named.weight)
+    if one.is_new:
+        writes.records.append((draft, _entity_record(writes, draft, one)))
+    elif one.terms:
+        writes.lessons.append(Lesson(draft=draft, entity=one.entity, mention=one.mention))
+    return _surface(named, entity_id=str(one.entity))
+
+
+def _become_entity(writes: WriteSet, own: Resolved) -> None:
+    """Make the draft, which is an entity, the new entity that it resolved to, or a lesson of the existing one."""
+    draft = own.draft
+    assert own.entity is not None
+    if own.is_new:
+        writes.take_id(draft, own.entity)
+        writes.records.append((draft, new_record(writes, draft)))
+    else:
+        writes.use_existing(draft, own.entity)
+        writes.lessons.append(Lesson(draft=draft, entity=own.entity, mention=own.mention, payload=draft.payload))
+
+
+async def link_names(writes: WriteSet) -> None:
+    """Resolve the names of the write set's own drafts and link them to the entities and records that they name."""
+    names = await resolve_names(writes.connection, writes.caller.tenant, writes.drafts, writes.scopes)
+    names.apply(writes)
     await link_references(writes)
 
 
-async def _resolve_entities(writes: WriteSet) -> Resolution:
-    """Link the drafts to the entities they name; return those that have to be created."""
-    mentions: dict[tuple[int, int], Mention] = {}  # by the draft's position and the name's index
-    for draft in writes.drafts:
-        for index, named in enumerate(draft.named):
-            mentions[draft.position, index] = _mention(writes, draft, named)
-        if draft.type is MemoryType.ENTITY:
-            mentions[draft.position, -1] = _own_mention(writes, draft)
-    resolution = await resolve(
-        writes.connection, writes.caller.tenant, dict.fromkeys(mentions.values()), unscoped=writes.scopes.get(UNSCOPED)
+async def resolve_names(
+    connection: Connection, tenant: Tenant, drafts: Sequence[Draft], scopes: Mapping[str, int]
+) -> Names:
+    """Resolve the names of all drafts in order, and write the terms of entities that they create or teach.
+
+    `scopes` has the numbers of the drafts' scopes and of the unscoped one. Sets `entities` of drafts that are facts.
+    Locks the names that are written and all entities named; these are the first locks of a writer
+    (docs/architecture.md, Lock order). Raises StaleRead if one of the entities was merged or withdrawn meanwhile.
+    """
+    predicates = await registered(
+        connection, tenant, {draft.payload["predicate"] for draft in drafts if draft.type is MemoryType.SEMANTIC}
     )
-    for draft in writes.drafts:
-        linked = []
-        for index, named in enumerate(draft.named):
-            found = resolution.entities.get(mentions[draft.position, index])
-            if found is None:
+    wanted = [one for draft in drafts for one in _mentions_of(tenant, draft, scopes, predicates)]
+    keys = [one.keys for one in wanted]
+    locked: set[bytes] = set()
+    for _ in range(LOCK_ROUNDS):
+        index = await read_names(connection, tenant, keys)
+        known = set(index.entities)
+        _resolve_in_order(index, tenant, wanted)
+        written = {term.key for one in wanted if one.writes for term in one.keys.terms}
+        if written <= locked:
+            break
+        locked |= written
+        await lock_names(connection, tenant, locked)
+    else:
+        raise StaleRead
+    named = {one.entity for one in wanted if one.entity is not None} & known
+    taught = {one.entity for one in wanted if one.terms and one.entity is not None and not one.is_new} & known
+    if not await hold_entities(connection, tenant, named, taught=taught):
+        raise StaleRead
+    await insert_terms(
+        connection,
+        tenant,
+        [
+            (one.entity, term, one.keys.scope, one.keys.sensitivity)
+            for one in wanted
+            if one.entity is not None and one.writes
+            for term in (terms_of(tenant, one.mention) if one.is_new else one.terms)
+        ],
+    )
+    names = Names()
+    for one in wanted:
+        names.resolved.setdefault(one.draft.position, []).append(one)
+        _set_entities(one)
+    return names
+
+
+def _mentions_of(
+    tenant: Tenant, draft: Draft, scopes: Mapping[str, int], predicates: Mapping[str, FactPredicate]
+) -> list[Resolved]:
+    """Return the mentions of a draft in the order in which they are resolved, the entity that it is itself last."""
+    scope, unscoped = scopes[draft.scope], scopes[UNSCOPED]
+    found: list[tuple[Named | None, Mention]] = []
+    for named in draft.named:
+        known_only = named.known_only
+        if named.predicate == "object_entity" and not named.is_declared:
+            kind = predicates[draft.payload["predicate"]].object_kind
+            if kind == LITERAL:
                 continue
-            linked.append({"surface": named.name, "predicate": named.predicate, "entity_id": str(found)})
-            if not is_outcome(draft):
-                writes.relate(draft, draft.id, found, named.predicate, named.weight)
-        writes.interpretations[draft.position] = {
-            "status": "structural",
-            "mentions": linked,
-            **({"topical_labels": draft.labels} if draft.labels else {}),
-        }
-        if draft.type is MemoryType.ENTITY:
-            mention = mentions[draft.position, -1]
-            entity = resolution.entities[mention]
-            if resolution.new.pop(entity, None) is not None:
-                writes.take_id(draft, entity)
-                writes.records.append((draft, new_record(writes, draft)))
-            else:
-                writes.use_existing(draft, entity)
-    return resolution
+            known_only = kind is None
+        mention = Mention(
+            name=named.name,
+            scope=scope,
+            sensitivity=int(draft.names_sensitivity),
+            type=named.type,
+            identifiers=named.identifiers,
+            aliases=named.aliases,
+            known_only=known_only,
+        )
+        found.append((named, mention))
+    if draft.type is MemoryType.ENTITY:
+        found.append((None, entity_mention(draft.payload, scope=scope, sensitivity=draft.sensitivity)))
+    return [
+        Resolved(draft=draft, named=named, mention=mention, keys=mention.keys(tenant, unscoped), new_id=new_id())
+        for named, mention in found
+    ]
 
 
-def _mention(writes: WriteSet, draft: Draft, named: Named) -> Mention:
-    return Mention(
-        name=named.name,
-        scope=writes.scopes[draft.scope],
-        sensitivity=int(draft.sensitivity),
-        type=named.type,
-        identifiers=named.identifiers,
-        aliases=named.aliases,
-        known_only=named.known_only,
-    )
-
-
-def _own_mention(writes: WriteSet, draft: Draft) -> Mention:
-    payload = draft.payload
+def entity_mention(payload: Mapping[str, Any], *, scope: int, sensitivity: Sensitivity) -> Mention:
+    """Return the names, identifiers and types in an entity's payload as a mention."""
     return Mention(
         name=payload["canonical_name"],
-        scope=writes.scopes[draft.scope],
-        sensitivity=int(draft.sensitivity),
+        scope=scope,
+        sensitivity=int(sensitivity),
         type=payload.get("primary_type"),
+        types=tuple(payload.get("types") or ()),
         identifiers=tuple((entry["namespace"], entry["value"]) for entry in payload.get("identifiers") or ()),
         aliases=tuple(alias["value"] for alias in payload.get("aliases") or ()),
     )
 
 
-def _write_entities(writes: WriteSet, resolution: Resolution) -> None:
-    """Add a record for each entity to be created, with the first draft that names it as its source."""
-    names = {number: name for name, number in writes.scopes.items()}
-    first: dict[UUID, Draft] = {}
-    for draft, relation in writes.relations:
-        first.setdefault(relation.target, draft)
-    for entity, mention in resolution.new.items():
-        draft = first.get(entity, writes.drafts[0])  # an outcome names entities but links none, having no record
-        payload: dict[str, Any] = {"kind": "entity", "canonical_name": mention.name}
-        payload["primary_type"] = mention.type or "Other"
-        if mention.aliases:
-            payload["aliases"] = [{"value": alias} for alias in mention.aliases]
-        if mention.identifiers:
-            payload["identifiers"] = [{"namespace": space, "value": value} for space, value in mention.identifiers]
-        name, text = entity_caption(payload)
-        writes.records.append(
-            (
-                draft,
-                NewRecord(
-                    id=entity,
-                    type=MemoryType.ENTITY,
-                    scope=names[mention.scope],
-                    sensitivity=Sensitivity(mention.sensitivity),
-                    confidence=draft.confidence,
-                    tags=(),
-                    name=name,
-                    text=text,
-                    payload=payload,
-                    provenance={"sources": [capture_source(draft)], "created_by": writes.author},
-                    occurred_at=draft.occurred_at,
-                    decay=replace(entity_decay(), half_life_s=max(entity_decay().half_life_s, draft.decay.half_life_s)),
-                    deletion_policy=_deletion_policy(draft),
-                    terms=record_terms(writes.caller.tenant.index_key, text, name),
-                ),
-            )
+def _resolve_in_order(index: NameIndex, tenant: Tenant, wanted: Sequence[Resolved]) -> None:
+    """Set what becomes of each mention, and add to the index what it creates and teaches."""
+    for one in wanted:
+        one.entity, one.candidates, one.terms = None, (), ()
+        match = index.match(one.keys)
+        if match.entity is not None:
+            one.entity = match.entity
+            more = terms_of(tenant, one.mention) if one.named is None else ()
+            one.terms = tuple(dict.fromkeys([*index.unknown_terms(one.keys, match.entity), *_types(index, one, more)]))
+            index.teach(match.entity, one.terms, scope=one.keys.scope, sensitivity=one.keys.sensitivity)
+            one.outcome = MentionOutcome.TAUGHT if one.terms else MentionOutcome.MATCHED
+            continue
+        one.candidates = match.candidates
+        is_free = not match.candidates and not one.mention.known_only
+        one.outcome = (
+            MentionOutcome.AMBIGUOUS
+            if match.candidates
+            else MentionOutcome.CREATED
+            if is_free
+            else MentionOutcome.UNKNOWN
         )
+        if is_free or one.named is None:  # an entity that is captured is stored, even if others fit as well
+            one.entity = one.new_id
+            terms = dict.fromkeys(
+                (term, one.keys.scope, one.keys.sensitivity) for term in terms_of(tenant, one.mention)
+            )
+            index.add(KnownEntity(one.new_id, one.keys.scope, one.keys.sensitivity, terms))
+
+
+def _types(index: NameIndex, one: Resolved, terms: Sequence[Term]) -> list[Term]:
+    """Return the further types that a captured entity declares and that the known entity does not have."""
+    assert one.entity is not None
+    known = {term for term, _, _ in index.entities[one.entity].terms}
+    return [term for term in terms if term.kind == TYPE and term not in known]
+
+
+def _set_entities(one: Resolved) -> None:
+    """Set the entities of a fact's subject and object on its draft."""
+    draft = one.draft
+    match one.named.predicate if one.named is not None else None:
+        case "subject_entity":
+            is_ambiguous = one.outcome is MentionOutcome.AMBIGUOUS
+            draft.entities = replace(draft.entities, subject=one.entity, subject_is_ambiguous=is_ambiguous)
+        case "object_entity":
+            draft.entities = replace(draft.entities, object=one.entity)
+
+
+def _surface(named: Named, **more: str) -> dict[str, str]:
+    """Return a name for the interpretation of a record: as it was written, and what was made of it."""
+    known = {"surface": named.name, "predicate": named.predicate, **more}
+    return {**known, "type": named.type} if named.type is not None and "status" in more else known
+
+
+def _entity_record(writes: WriteSet, draft: Draft, one: Resolved) -> NewRecord:
+    """Return the record of an entity that a mention creates; the draft is its source."""
+    mention = one.mention
+    payload: dict[str, Any] = {"kind": "entity", "canonical_name": mention.name}
+    payload["primary_type"] = mention.type or "Other"
+    if mention.aliases:
+        payload["aliases"] = [{"value": alias} for alias in mention.aliases]
+    if mention.identifiers:
+        payload["identifiers"] = [{"namespace": space, "value": value} for space, value in mention.identifiers]
+    name, text = entity_caption(payload)
+    return NewRecord(
+        id=one.new_id,
+        type=MemoryType.ENTITY,
+        scope=draft.scope,
+        sensitivity=draft.names_sensitivity,
+        confidence=draft.confidence,
+        tags=(),
+        name=name,
+        text=text,
+        payload=payload,
+        provenance={"sources": [capture_source(draft)], "created_by": writes.author},
+        occurred_at=draft.occurred_at,
+        decay=replace(entity_decay(), half_life_s=max(entity_decay().half_life_s, draft.decay.half_life_s)),
+        deletion_policy=_deletion_policy(draft),
+        terms=record_terms(writes.caller.tenant.index_key, text, name),
+    )
 
 
 def _deletion_policy(draft: Draft) -> DeletionPolicy:

@@ -12,6 +12,7 @@ from stratagraph.store.model.words import record_terms
 from stratagraph.store.records.fact_keys import FactKeys
 from stratagraph.store.records.inserting import NewRecord, insert_records, insert_relations, relation_changes
 from stratagraph.store.records.support import references
+from stratagraph.store.records.trims import insert_trims, settle_trims
 
 
 def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) -> NewRecord:
@@ -31,16 +32,22 @@ def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) 
         decay=draft.decay,
         deletion_policy=draft.deletion_policy,
         terms=record_terms(writes.caller.tenant.index_key, draft.text, draft.request.summary or ""),
-        interpretation=writes.interpretations[draft.position],
+        interpretation=writes.interpretations[draft.position] | ({"secrets": draft.secrets} if draft.secrets else {}),
         handle=draft.handle,
         fact=fact or draft.fact,
-        state=RecordState.CONTESTED if draft.position in writes.contested else RecordState.ACTIVE,
+        state=_state(writes, draft),
         rationale=draft.request.reason_to_remember,
     )
 
 
+def _state(writes: WriteSet, draft: Draft) -> RecordState:
+    if draft.position in writes.superseded:
+        return RecordState.SUPERSEDED
+    return RecordState.CONTESTED if draft.position in writes.contested else RecordState.ACTIVE
+
+
 async def insert_write_set(writes: WriteSet) -> None:
-    """Insert the records and relations of the write set, and add their changes to it.
+    """Insert the records, relations and trims of the write set, and add their changes to it.
 
     Relations that existed before are removed from `writes.relations`.
     """
@@ -56,6 +63,10 @@ async def insert_write_set(writes: WriteSet) -> None:
     writes.changes += relation_changes(written)
     ids = {relation.id for relation in written}
     writes.relations = [(draft, relation) for draft, relation in writes.relations if relation.id in ids]
+    await insert_trims(writes.connection, tenant, writes.trims)
+    if writes.successors:
+        done = await settle_trims(writes.connection, writes.directory, tenant, writes.successors, at=writes.at)
+        writes.changes += done.changes
 
 
 def ids_with_record_sources(records: Sequence[tuple[Draft, NewRecord]]) -> set[UUID]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Self
 
 import orjson
 
+from stratagraph.memory.evidence import check_evidence
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import as_utc, rfc3339
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity, SourceKind
@@ -19,6 +21,8 @@ MAX_TAGS = 64
 MAX_LABEL = 256  # characters of a source, a scope, a tag, an idempotency key
 MAX_SUMMARY = 10_000  # characters
 MAX_BATCH = 1_000  # captures in one transaction
+MAX_AHEAD = timedelta(minutes=5)  # of the service's clock, for the time of an event
+_WITH_EVIDENCE = (SourceKind.OBSERVATION, SourceKind.EPISODE)  # whose `evidence` names sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +34,23 @@ class Retention:
 
     half_life_s: float
     deletion_policy: DeletionPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedItem:
+    """What an import says of the item that it captures, so that the item is recognised from any file, by any release.
+
+    `fingerprint` identifies the item's content; requests with equal fingerprints count as the same. `refs` and
+    `threads` are those by which the item may have been captured before: once the event of such a ref, or the episode of
+    such a thread, was erased, the item is not captured again. `follows` and `followed_by` are the refs of the items
+    before and after it, such as the parents of a commit.
+    """
+
+    fingerprint: str
+    follows: tuple[str, ...] = ()
+    followed_by: tuple[str, ...] = ()
+    refs: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +74,14 @@ class CaptureRequest:
     timestamp: datetime | None = None
     idempotency_key: str | None = None
     retention: Retention | None = None
+    imported: ImportedItem | None = None
+
+    def identity(self) -> dict[str, Any]:
+        """Return what two requests with one idempotency key must share to count as the same."""
+        return self.as_json() if self.imported is None else {"imported": self.imported.fingerprint}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields that two requests must share to count as the same; the idempotency key is none of them."""
+        """Return the fields of the request as JSON, without its idempotency key and what only imports give."""
         return {
             "source": self.source,
             "source_kind": self.source_kind.value,
@@ -70,12 +96,39 @@ class CaptureRequest:
             "timestamp": rfc3339(self.timestamp) if self.timestamp else None,
         }
 
+    def as_stored_json(self) -> dict[str, Any]:
+        """Return the request as JSON, from which `from_stored_json` makes it again, without what only imports give."""
+        return self.as_json() | {"idempotency_key": self.idempotency_key}
 
-def checked(request: CaptureRequest) -> CaptureRequest:
-    """Return the request with its time in UTC. Raises InvalidInput naming the field that cannot be stored."""
+    @classmethod
+    def from_stored_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Return the request of `as_stored_json`. Raises KeyError, ValueError or InvalidInput if it is none."""
+        proposed, sensitivity = stored["proposed_type"], stored["sensitivity"]
+        timestamp = stored["timestamp"]
+        return cls(
+            source=stored["source"],
+            source_kind=SourceKind(stored["source_kind"]),
+            content=stored["content"],
+            context=stored["context"],
+            reason_to_remember=stored["reason_to_remember"],
+            proposed_type=MemoryType.parse(proposed, path=["proposedType"]) if proposed is not None else None,
+            summary=stored["summary"],
+            tags=tuple(stored["tags"]),
+            scope=stored["scope"],
+            sensitivity=Sensitivity.parse(sensitivity, path=["sensitivity"]) if sensitivity is not None else None,
+            timestamp=datetime.fromisoformat(timestamp) if timestamp is not None else None,
+            idempotency_key=stored.get("idempotency_key"),
+        )
+
+
+def checked(request: CaptureRequest, now: datetime) -> CaptureRequest:
+    """Return the request with its time in UTC; `now` is the time of the service's clock.
+
+    Raises InvalidInput naming the field that cannot be stored, EvidenceRequired for evidence that names no source.
+    """
     _check_label(request.source, "source", required=True)
     _check_label(request.scope, "scope")
-    _check_label(request.idempotency_key, "idempotencyKey")
+    _check_label(request.idempotency_key, "idempotencyKey", required=True)
     if len(request.tags) > MAX_TAGS:
         raise InvalidInput(f"tags: {len(request.tags)} tags; at most {MAX_TAGS} are allowed, send fewer", path=["tags"])
     for tag in request.tags:
@@ -94,9 +147,24 @@ def checked(request: CaptureRequest) -> CaptureRequest:
             raise InvalidInput(f"{name}: must be a JSON object, not {json_type(value)}", path=[name])
         check_json(value, path=[name])
     _check_size(request)
+    if request.source_kind in _WITH_EVIDENCE and request.content.get("evidence") is not None:
+        check_evidence(request.content["evidence"], path=["content", "evidence"])
     if request.timestamp is None:
         return request
-    return replace(request, timestamp=as_utc(request.timestamp, path=["timestamp"]))
+    timestamp = as_utc(request.timestamp, path=["timestamp"])
+    refuse_future(timestamp, now, path=["timestamp"])
+    return replace(request, timestamp=timestamp)
+
+
+def refuse_future(instant: datetime, now: datetime, *, path: list[str]) -> None:
+    """Raise InvalidInput if the time of an event lies more than MAX_AHEAD after `now`."""
+    if instant > now + MAX_AHEAD:
+        raise InvalidInput(
+            f"{'.'.join(path)}: {rfc3339(instant)} is more than {MAX_AHEAD.seconds // 60} minutes ahead of the"
+            f" service's clock ({rfc3339(now)}); an event has happened already. Correct the time, or give what will"
+            " hold later as a fact with validity.start.",
+            path=path,
+        )
 
 
 def _check_size(request: CaptureRequest) -> None:
@@ -119,6 +187,6 @@ def _check_label(value: str | None, name: str, *, required: bool = False) -> Non
         return
     check_json(value, path=[name])
     if required and not value.strip():
-        raise InvalidInput(f"{name}: must not be empty; give 1 to {MAX_LABEL} characters", path=[name])
+        raise InvalidInput(f"{name}: must not be blank; give 1 to {MAX_LABEL} characters", path=[name])
     if len(value) > MAX_LABEL:
         raise InvalidInput(f"{name}: {len(value)} characters; at most {MAX_LABEL} are allowed, shorten it", path=[name])

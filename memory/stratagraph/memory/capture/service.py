@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from uuid import UUID
-
-import structlog
 
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.classify import classify, is_outcome
-from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.draft import Draft, MentionResult
+from stratagraph.memory.capture.earlier import EarlierCapture, find_earlier_captures
+from stratagraph.memory.capture.erased import refuse_erased
 from stratagraph.memory.capture.error_paths import at_item, refuse_repeated_keys, set_request_path
+from stratagraph.memory.capture.failures import FailedCaptureGone, keep_failed, replayed_candidates
 from stratagraph.memory.capture.grouping import independent_groups
 from stratagraph.memory.capture.interpret import interpret
+from stratagraph.memory.capture.naming import Names, resolve_names
 from stratagraph.memory.capture.policy import Policy
-from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, checked
-from stratagraph.memory.capture.writer import Written, write_group
+from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, ImportedItem, checked
+from stratagraph.memory.capture.secrets import hide_secrets, keep_content, sealing_level
+from stratagraph.memory.capture.writer import Written, read_final_state, write_group
+from stratagraph.memory.changes import RecordChange, as_visible, visible_changes
 from stratagraph.memory.retrying import retried
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences
@@ -29,22 +34,23 @@ from stratagraph.store.model.errors import (
     IdempotencyMismatch,
     InvalidInput,
     KeyCollision,
+    LimitExceeded,
     StoreUnavailable,
     StratagraphError,
 )
 from stratagraph.store.model.records import MemoryRecord, Relation
-from stratagraph.store.model.trust import UNSCOPED, Trust, Visibility
+from stratagraph.store.model.trust import UNSCOPED, Trust
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.candidates import (
     Committed,
     RequestKey,
     find_used_keys,
     insert_candidates,
-    insert_failed_candidates,
+    insert_used_keys,
 )
+from stratagraph.store.records.failed_captures import claim_failed_captures, commit_failed_captures
+from stratagraph.store.records.identifiers import find_known_identifiers
 from stratagraph.store.records.reading import Reader
-
-_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +58,10 @@ class Captured:
     """The answer to one capture, as visible to the caller.
 
     `primary` is the record that the capture became or was added to, `created` are all records and `edges` all relations
-    that it created. `candidate` is the id of its stored trace, and `sequence` the token for reading one's own write.
-    With `replayed` it is the answer of an earlier request with the same idempotency key.
+    that it created, each as it is after the whole request. `candidate` is the id of its stored trace, and `sequence`
+    the token for reading one's own write. `mentions` are the names in it and what became of each, `changes` what it did
+    to stored records. With `replayed` it is the answer of an earlier request with the same idempotency key, without
+    `mentions` and `changes`.
     """
 
     primary: MemoryRecord
@@ -61,6 +69,8 @@ class Captured:
     edges: tuple[Relation, ...]
     candidate: UUID
     sequence: str
+    mentions: tuple[MentionResult, ...] = ()
+    changes: tuple[RecordChange, ...] = ()
     replayed: bool = False
 
 
@@ -74,16 +84,20 @@ class Capture:
         self._policy = policy
         self._sequences = Sequences()
 
-    async def capture(self, trust: Trust, requests: Sequence[CaptureRequest], *, batch: bool = False) -> list[Captured]:
+    async def capture(
+        self, trust: Trust, requests: Sequence[CaptureRequest], *, batch: bool = False, restore_erased: bool = False
+    ) -> list[Captured]:
         """Store all of `requests` in one transaction, or none of them; return the answers in the same order.
 
         A request whose idempotency key was used for the same request writes nothing and gets the answer of the first.
-        Raises InvalidInput, Forbidden, RecordNotFound, IdempotencyMismatch, ConditionsOverlap, EvidenceRequired or
-        EpisodicImmutable, with nothing written; StoreUnavailable if the database cannot be reached, or after an
-        internal failure, in which case the input is kept as a failed candidate. With `batch`, the path of an error
+        A capture from a source that was erased is refused; with `restore_erased`, which needs admin access, it is
+        stored, and its source counts as erased no longer. Raises InvalidInput, Forbidden (SourceErased),
+        RecordNotFound, IdempotencyMismatch, ConditionsOverlap, EvidenceRequired or EpisodicImmutable, with nothing
+        written; StoreUnavailable if the database cannot be reached, or after an internal failure, in which case the
+        input is kept as a failed candidate (except that of an import). With `batch`, the path of an error
         begins with the item that it concerns.
         """
-        trust.require(Access.WRITE)
+        trust.require(Access.ADMIN if restore_erased else Access.WRITE)
         if not requests:
             raise InvalidInput("items: the list is empty; give at least one capture", path=["items"])
         if len(requests) > MAX_BATCH:
@@ -93,39 +107,113 @@ class Capture:
                 path=["items"],
             )
         caller = await self._directory.resolve(trust)
-        now = self._clock.now()
+        drafts = self._drafts(trust, requests, batch=batch, now=self._clock.now())
+        await self._claim_predicates(caller, drafts, batch=batch)
+        keys = await self._keys(caller, drafts)
+        return await self._persist(caller, drafts, keys, batch=batch, restore_erased=restore_erased)
+
+    async def store_failed(
+        self, trust: Trust, requests: Mapping[UUID, CaptureRequest], *, captured_at: datetime
+    ) -> list[Captured]:
+        """Store failed captures of one request, given by candidate id and in order: all of them, or none.
+
+        The candidates become committed in the transaction that stores them. `captured_at` is the time of a request
+        without a timestamp. Raises what `capture` raises, FailedCaptureGone if a candidate was stored or dropped
+        before, and any internal failure as it is.
+        """
+        caller = await self._directory.resolve(trust)
+        drafts = self._drafts(trust, list(requests.values()), batch=True, now=captured_at)
+        for draft, candidate in zip(drafts, requests, strict=True):
+            draft.candidate = candidate
+        keys = await self._keys(caller, drafts)
+
+        async def attempt() -> list[Captured]:
+            return await self._commit(caller, _copies(drafts), keys, retrying=True)
+
+        return await retried(attempt)
+
+    def check(self, trust: Trust, requests: Sequence[CaptureRequest]) -> None:
+        """Check requests as `capture` does before it writes; raise what it would raise, as for a batch."""
+        self._drafts(trust, requests, batch=True, now=self._clock.now())
+
+    async def earlier(self, trust: Trust, items: Mapping[str, ImportedItem]) -> dict[str, EarlierCapture]:
+        """Return what imports stored under the idempotency keys of `items`, by key; keys not used are left out."""
+        caller = await self._directory.resolve(trust)
+        async with self._database.writing(caller.bounds) as connection:
+            return await find_earlier_captures(connection, caller, items)
+
+    async def known_identifiers(
+        self, trust: Trust, scope: str | None, identifiers: Collection[tuple[str, str]]
+    ) -> set[tuple[str, str]]:
+        """Return those of `identifiers`, as (namespace, value), that an entity of the scope or an unscoped one has."""
+        caller = await self._directory.resolve(trust)
+        scopes = await self._directory.scopes(caller.tenant, {UNSCOPED, scope or UNSCOPED}, create=True)
+        async with self._database.writing(caller.bounds) as connection:
+            return await find_known_identifiers(connection, caller.tenant, scopes.values(), identifiers)
+
+    def now(self) -> datetime:
+        """Return the service's time."""
+        return self._clock.now()
+
+    async def stored_record(self, trust: Trust, id_: UUID) -> MemoryRecord | None:
+        """Return a record as far as it is visible to the caller; None if it does not exist or is not visible."""
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
+            return (await reader.records([id_])).get(id_)
+
+    async def _claim_predicates(self, caller: Caller, drafts: Sequence[Draft], *, batch: bool) -> None:
+        """Count the free predicates of the drafts' references; raise LimitExceeded if the actor uses too many."""
+        for draft in drafts:
+            names = {reference.predicate for reference in draft.references}
+            try:
+                await self._directory.claim_predicates(caller, names, path=["context", "references"])
+            except LimitExceeded as error:
+                if batch:
+                    raise at_item(error, draft.position) from error
+                raise
+
+    async def _keys(self, caller: Caller, drafts: Sequence[Draft]) -> list[RequestKey]:
+        """Return the drafts' idempotency keys, after interning the drafts' scopes."""
+        keys = [
+            RequestKey.of(caller.tenant, draft.request.idempotency_key, draft.request.identity()) for draft in drafts
+        ]
+        refuse_repeated_keys(keys)
+        await self._directory.scopes(caller.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
+        return keys
+
+    def _drafts(self, trust: Trust, requests: Sequence[CaptureRequest], *, batch: bool, now: datetime) -> list[Draft]:
+        """Return the drafts of the requests, checked, with policy, caption and names.
+
+        `now` is the time of a request without a timestamp.
+        """
         drafts: list[Draft] = []
         for position, request in enumerate(requests):
             try:
-                draft = classify(checked(request), position, now)
+                draft = classify(checked(request, now), position, now)
                 self._policy.apply(draft, trust)
+                hidden = hide_secrets(draft)
                 if not is_outcome(draft):
                     caption(draft)
                 interpret(draft)
+                keep_content(draft, hidden, level=sealing_level(self._directory.vault), ceiling=trust.ceiling)
             except StratagraphError as error:
                 if batch:
                     raise at_item(error, position) from error
                 raise
             drafts.append(draft)
-        keys = [
-            RequestKey.of(caller.tenant, draft.request.idempotency_key, draft.request.as_json()) for draft in drafts
-        ]
-        refuse_repeated_keys(keys)
-        await self._directory.scopes(caller.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
-        return await self._persist(caller, drafts, keys, batch=batch)
+        return drafts
 
     async def _persist(
-        self, caller: Caller, drafts: list[Draft], keys: list[RequestKey], *, batch: bool
+        self, caller: Caller, drafts: list[Draft], keys: list[RequestKey], *, batch: bool, restore_erased: bool
     ) -> list[Captured]:
         async def attempt() -> list[Captured]:
-            # Writing modifies the drafts, so each attempt gets copies.
-            return await self._commit(caller, [replace(d, payload=dict(d.payload)) for d in drafts], keys)
+            return await self._commit(caller, _copies(drafts), keys, restore_erased=restore_erased)
 
         try:
             return await retried(attempt)
         except KeyCollision as error:
-            await self._store_failed(caller, drafts, error)
-            raise self._unavailable(drafts) from error
+            raise await self._kept(caller, drafts, error) from error
         except StratagraphError as error:
             if isinstance(error, ConditionsOverlap) and error.path is None:  # raised by a constraint of the database
                 raise ConditionsOverlap(
@@ -135,18 +223,25 @@ class Capture:
             set_request_path(error, batch=batch)
             raise
         except Exception as error:
-            await self._store_failed(caller, drafts, error)
-            raise self._unavailable(drafts) from error
+            raise await self._kept(caller, drafts, error) from error
 
-    @staticmethod
-    def _unavailable(drafts: Sequence[Draft]) -> StoreUnavailable:
-        return StoreUnavailable(
-            f"The capture was not stored, because of an internal failure. Its input is kept as candidate"
-            f" {drafts[0].candidate} in the database. Send it again; if it fails again, the server log has the reason."
-        )
+    async def _kept(self, caller: Caller, drafts: list[Draft], error: Exception) -> StoreUnavailable:
+        return await keep_failed(self._database, self._directory, caller, drafts, error, at=self._clock.now())
 
-    async def _commit(self, caller: Caller, drafts: list[Draft], keys: list[RequestKey]) -> list[Captured]:
+    async def _commit(
+        self,
+        caller: Caller,
+        drafts: list[Draft],
+        keys: list[RequestKey],
+        *,
+        restore_erased: bool = False,
+        retrying: bool = False,
+    ) -> list[Captured]:
+        """Write the drafts in one transaction. With `retrying`, their candidates are stored already, as failed ones."""
         async with self._database.writing(caller.bounds) as connection:
+            candidates = [draft.candidate for draft in drafts]
+            if retrying and not await claim_failed_captures(connection, caller.tenant, candidates):
+                raise FailedCaptureGone
             used = await find_used_keys(
                 connection,
                 caller.tenant,
@@ -165,21 +260,30 @@ class Capture:
             if fresh:
                 sequence = await self._sequences.current(connection)
                 changes = []
-                for group in independent_groups(fresh):
-                    done = await write_group(connection, self._directory, caller, group, now=self._clock.now())
-                    written.update(done.written)
-                    changes += done.changes
-                await insert_candidates(
-                    connection,
-                    caller.tenant,
-                    [_candidate_row(draft, keys[draft.position], written[draft.position]) for draft in fresh],
-                    actor=caller.trust.actor,
-                    at=self._clock.now(),
+                scopes = await self._directory.scopes(
+                    caller.tenant, {UNSCOPED, *(draft.scope for draft in fresh)}, create=True
                 )
+                await refuse_erased(connection, caller.tenant, fresh, keys, scopes, restore=restore_erased)
+                names = await resolve_names(connection, caller.tenant, fresh, scopes)
+                groups = []
+                for group in independent_groups(fresh, names):
+                    done = await write_group(connection, self._directory, caller, group, names, now=self._clock.now())
+                    groups.append(done)
+                    changes += done.changes
+                written = await read_final_state(connection, self._directory, caller, groups, now=self._clock.now())
+                rows = [_candidate_row(draft, keys[draft.position], written[draft.position]) for draft in fresh]
+                actor, at = caller.trust.actor, self._clock.now()
+                if retrying:
+                    await commit_failed_captures(connection, caller.tenant, rows)
+                    await insert_used_keys(connection, caller.tenant, rows, actor=actor, at=at)
+                else:
+                    await insert_candidates(connection, caller.tenant, rows, actor=actor, at=at)
                 await append_changes(connection, caller.tenant, changes)
+            if retrying and replays:
+                await commit_failed_captures(connection, caller.tenant, replayed_candidates(drafts, replays))
             replayed = await self._replayed(Reader(connection, self._directory, caller, self._clock.now()), replays)
         answers = {
-            draft.position: _answer(caller, draft, written[draft.position], sequence) for draft in fresh
+            draft.position: _answer(caller, draft, written[draft.position], sequence, names) for draft in fresh
         } | replayed
         return [answers[draft.position] for draft in drafts]
 
@@ -210,30 +314,10 @@ class Capture:
             )
         return answers
 
-    async def _store_failed(self, caller: Caller, drafts: Sequence[Draft], error: Exception) -> None:
-        """Store the input as failed candidates after an internal failure, in a transaction of its own."""
-        sqlstate = getattr(error, "sqlstate", None)
-        # Neither message nor traceback is logged, since a driver's error may quote rows, and rows hold memories.
-        _log.error("capture failed", error=type(error).__name__, sqlstate=sqlstate, candidate=str(drafts[0].candidate))
-        async with self._database.writing(caller.bounds) as connection:
-            await insert_failed_candidates(
-                connection,
-                caller.tenant,
-                [
-                    {
-                        "id": draft.candidate,
-                        "source": draft.request.source,
-                        "source_kind": draft.request.source_kind.value,
-                        "sensitivity": draft.sensitivity,
-                        "input": draft.request.as_json(),
-                    }
-                    for draft in drafts
-                ],
-                actor=caller.trust.actor,
-                stage="commit",
-                error=type(error).__name__,
-                at=self._clock.now(),
-            )
+
+def _copies(drafts: Sequence[Draft]) -> list[Draft]:
+    """Return copies of the drafts for one attempt to write them, which modifies them."""
+    return [replace(draft, payload=dict(draft.payload)) for draft in drafts]
 
 
 def _candidate_row(draft: Draft, key: RequestKey, written: Written) -> dict[str, object]:
@@ -250,24 +334,20 @@ def _candidate_row(draft: Draft, key: RequestKey, written: Written) -> dict[str,
     }
 
 
-def _answer(caller: Caller, draft: Draft, written: Written, sequence: str) -> Captured:
+def _answer(caller: Caller, draft: Draft, written: Written, sequence: str, names: Names) -> Captured:
     """Return the answer as visible to the caller.
 
     A policy rule may have raised the record above the caller's ceiling; the caller then gets it redacted.
     """
-    visibility = _visibility(caller, written.primary)
+    trust = caller.trust
+    primary = as_visible(trust, written.primary) or written.primary.as_redacted()
+    created = [as_visible(trust, record) for record in written.created]
     return Captured(
-        primary=written.primary if visibility is Visibility.FULL else written.primary.as_redacted(),
-        created=tuple(
-            record if _visibility(caller, record) is Visibility.FULL else record.as_redacted()
-            for record in written.created
-            if _visibility(caller, record) is not Visibility.NONE
-        ),
-        edges=tuple(written.edges) if visibility is Visibility.FULL else (),
+        primary=primary,
+        created=tuple(record for record in created if record is not None),
+        edges=() if primary.redacted else tuple(written.edges),
         candidate=draft.candidate,
         sequence=sequence,
+        mentions=() if primary.redacted else names.results(draft),
+        changes=visible_changes(trust, written.changed, written.effects),
     )
-
-
-def _visibility(caller: Caller, record: MemoryRecord) -> Visibility:
-    return caller.trust.visibility(scope=record.scope, sensitivity=record.sensitivity)

@@ -11,7 +11,7 @@ from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.memory.episodes import lock_episodes, set_outcome
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.model.errors import Forbidden, RecordNotFound
+from stratagraph.store.model.errors import Forbidden, InvalidInput, RecordNotFound
 from stratagraph.store.model.words import Terms
 from stratagraph.store.records.episode_endings import (
     NewClosedEpisode,
@@ -119,6 +119,12 @@ async def _check_episode(writes: WriteSet, draft: Draft, episode: UUID) -> None:
             path=path,
         )
     writes.caller.trust.scope_for_write(record.scope)
+    if draft.outcome_reason is not None and record.sensitivity < draft.sensitivity:
+        raise InvalidInput(
+            f"sensitivity: the outcome is {draft.sensitivity.label}, but its reason becomes part of the episode, which"
+            f" is {record.sensitivity.label}; capture it at {record.sensitivity.label}, or leave the reason out",
+            path=[f"#{draft.position}", "sensitivity"],
+        )
 
 
 def join_threads(writes: WriteSet, threads: Threads) -> None:
@@ -198,14 +204,13 @@ async def close_with_outcomes(writes: WriteSet, threads: Threads) -> None:
         assert draft.outcome is not None  # `classify` requires it
         episode = threads.awaiting[draft.position]
         writes.primaries[draft.position] = episode
-        reason = draft.request.content.get("reason")
         writes.changes += await set_outcome(
             writes.connection,
             writes.directory,
             writes.caller.tenant,
             episode,
             draft.outcome,
-            reason=reason if isinstance(reason, str) else None,
+            reason=draft.outcome_reason,
             actor=writes.caller.trust.actor,
             at=writes.at,
         )

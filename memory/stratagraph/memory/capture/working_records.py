@@ -8,10 +8,12 @@ from uuid import UUID
 
 import orjson
 
+from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.enums import AuditAction, MemoryType
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.episodes import Thread
@@ -57,7 +59,11 @@ class WorkingUpdates:
 
 
 async def lock_working_records(writes: WriteSet) -> WorkingUpdates:
-    """Find and lock the working records that drafts of this group update."""
+    """Find and lock the working records that drafts of this group update, and merge each draft with its record.
+
+    A field that the draft leaves out stays as it is, and one that it sets to null is removed. Raises InvalidInput for
+    the first working state of a thread that names no state.
+    """
     tenant = writes.caller.tenant
     wanted = {
         Thread(
@@ -69,9 +75,19 @@ async def lock_working_records(writes: WriteSet) -> WorkingUpdates:
         if draft.type is MemoryType.WORKING
     }
     found = await lock_working(writes.connection, tenant, wanted)
-    for thread, (record, _) in found.items():
-        writes.use_existing(wanted[thread], record)
+    for thread, draft in wanted.items():
+        if thread in found:
+            writes.use_existing(draft, found[thread].id)
+            kept = {key: value for key, value in found[thread].payload.items() if key not in draft.cleared}
+            draft.payload = {**kept, **draft.payload}
+            caption(draft)
+        elif "state" not in draft.payload:
+            raise InvalidInput(
+                "content.state: this is the thread's first working state, which must name its state: planning,"
+                " executing, blocked, waiting or done",
+                path=[f"#{draft.position}", "content", "state"],
+            )
     return WorkingUpdates(
-        [(wanted[thread], record) for thread, (record, _) in found.items()],
-        [changed_at for _, changed_at in found.values()],
+        [(wanted[thread], record.id) for thread, record in found.items()],
+        [record.updated_at for record in found.values()],
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.draft import Draft, Lesson
 from stratagraph.memory.capture.interpret import reference_target
+from stratagraph.memory.changes import Effect
+from stratagraph.memory.evidence import kind_of, reference_of, time_of
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
@@ -17,6 +18,7 @@ from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.inserting import NewRecord, NewRelation
+from stratagraph.store.records.trims import Trim
 
 INTERPRETER = "capture/structural"
 
@@ -40,12 +42,22 @@ class WriteSet:
     source_records: dict[int, dict[UUID | str, UUID]] = field(default_factory=dict)  # by position and reference
     withdrawn: set[UUID] = field(default_factory=set)  # records that this group took out of the current truth
     doubtful: set[UUID] = field(default_factory=set)  # records whose support this group may have changed
+    lessons: list[Lesson] = field(default_factory=list)  # what the drafts teach existing entities
+    newly_named: set[UUID] = field(default_factory=set)  # entities whose names earlier records may hold
+    superseded: set[int] = field(default_factory=set)  # drafts that become history at once
+    trims: list[Trim] = field(default_factory=list)  # to remember once the new facts are written
+    successors: dict[UUID, UUID | None] = field(default_factory=dict)  # superseded facts, and those that replace them
+    effects: dict[int, dict[tuple[UUID, Effect], None]] = field(default_factory=dict)  # on stored records, by position
     author: str = INTERPRETER
 
     def use_existing(self, draft: Draft, record: UUID) -> None:
         """Create no record for the draft; its relations are moved to `record`, which existed before."""
         self.primaries[draft.position] = record
         self._repoint(draft.id, record)
+
+    def note_change(self, draft: Draft, record: UUID, effect: Effect) -> None:
+        """Note for the receipt what the draft did to a stored record."""
+        self.effects.setdefault(draft.position, {})[record, effect] = None
 
     def take_id(self, draft: Draft, id_: UUID) -> None:
         """Give the draft's record, and its relations, the id under which the entity's names were registered."""
@@ -85,9 +97,6 @@ _SOURCE_KINDS = {
 }
 
 
-_EVIDENCE_KINDS = frozenset({"event", "artifact", "tool_call", "observation", "outcome", "human"})
-
-
 def provenance(writes: WriteSet, draft: Draft) -> dict[str, Any]:
     """Return the provenance of the draft's record: its sources, and the `author` of the write set as `created_by`."""
     return {"sources": sources_of(writes, draft), "created_by": writes.author}
@@ -98,29 +107,18 @@ def sources_of(writes: WriteSet, draft: Draft) -> list[dict[str, Any]]:
     resolved = writes.source_records.get(draft.position, {})
     sources = {str(source["ref"]): source for source in draft.inherited_sources}
     for evidence in draft.payload.get("evidence") or ():
-        ref = str(evidence.get("source_id") or evidence.get("ref") or evidence.get("source_type"))
-        kind = evidence.get("kind") or evidence.get("source_type")
+        ref = reference_of(evidence) or "unknown"
         known = resolved.get(reference_target(ref))
         sources[str(known or ref)] = {
-            "kind": kind if kind in _EVIDENCE_KINDS else "artifact",
+            "kind": kind_of(evidence) or "artifact",
             "ref": str(known or ref),
             "created_by": draft.request.source,
-            "timestamp": _time_of(evidence) or rfc3339(draft.occurred_at),
+            "timestamp": time_of(evidence) or rfc3339(draft.occurred_at),
         }
     for record in resolved.values():
         own = capture_source(draft)
         sources.setdefault(str(record), {**own, "ref": str(record)})
     return list(sources.values()) or [capture_source(draft)]
-
-
-def _time_of(evidence: Mapping[str, Any]) -> str | None:
-    """Return the time of the evidence; None where it has none, or one without an offset or that cannot be parsed."""
-    said = evidence.get("timestamp")
-    try:
-        when = datetime.fromisoformat(said) if isinstance(said, str) else None
-    except ValueError:
-        return None
-    return rfc3339(when) if when is not None and when.tzinfo is not None else None
 
 
 def capture_source(draft: Draft) -> dict[str, Any]:

@@ -15,13 +15,17 @@ from stratagraph.memory.capture import facts as capture_facts
 from stratagraph.memory.capture.attachments import attach
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.memory.capture.naming import resolve_names
+from stratagraph.memory.capture.naming import Names
 from stratagraph.memory.capture.new_records import ids_with_record_sources, insert_write_set, new_record
+from stratagraph.memory.capture.references import link_references
+from stratagraph.memory.capture.teaching import finish_names, lock_taught
 from stratagraph.memory.capture.threads import close_with_outcomes, join_threads, lock_threads
+from stratagraph.memory.capture.versions import lock_versions
 from stratagraph.memory.capture.working_records import lock_working_records
 from stratagraph.memory.capture.write_set import WriteSet
+from stratagraph.memory.changes import Effect
 from stratagraph.memory.propagation import derived_records, reevaluate
-from stratagraph.store.feed.changes import Change
+from stratagraph.store.feed.changes import Change, Kind
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION
@@ -36,52 +40,110 @@ from stratagraph.store.records.reading import Reader
 
 @dataclass(slots=True)
 class Written:
-    """What one draft wrote. `primary` is the record that it became or that it was added to."""
+    """What one draft wrote. `primary` is the record that it became or that it was added to.
+
+    `effects` is what it did to stored records, and `changed` has these records.
+    """
 
     primary: MemoryRecord
     created: list[MemoryRecord] = field(default_factory=list)
     edges: list[Relation] = field(default_factory=list)
+    effects: list[tuple[UUID, Effect]] = field(default_factory=list)
+    changed: dict[UUID, MemoryRecord] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class GroupWritten:
-    """What a group of drafts wrote, by the drafts' positions, and the changes to append to the feed."""
+    """What a group of drafts wrote, by the drafts' positions, and the changes to append to the feed.
+
+    `read` are the records that were read back after they were written; the new ones are shown as they were written.
+    """
 
     written: dict[int, Written]
     changes: list[Change]
+    read: set[UUID]
+
+    @property
+    def updated(self) -> set[UUID]:
+        """The records that the group changed after they had been written, by itself or before."""
+        return {change.id for change in self.changes if change.kind is Kind.RECORD and change.version > 1}
 
 
 async def write_group(
-    connection: Connection, directory: Directory, caller: Caller, drafts: Sequence[Draft], *, now: datetime
+    connection: Connection,
+    directory: Directory,
+    caller: Caller,
+    drafts: Sequence[Draft],
+    names: Names,
+    *,
+    now: datetime,
 ) -> GroupWritten:
     """Write drafts that do not depend on each other (see `grouping`), and return what each wrote.
+
+    `names` are the resolved names of the whole request.
 
     Raises InvalidInput, Forbidden, RecordNotFound, ConditionsOverlap, or WriteCollision for a lost race; an error's
     path begins with `#<position>` of the draft it concerns.
     """
     scopes = await directory.scopes(caller.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
     writes = WriteSet(connection, directory, caller, list(drafts), scopes, now)
-    await resolve_names(writes)
+    names.apply(writes)
+    await link_references(writes)
+    taught = await lock_taught(writes)
     facts = await capture_facts.lock_facts(writes)
     working = await lock_working_records(writes)
+    versions = await lock_versions(writes)
     threads = await lock_threads(writes)
-    displaced = [fact.id for draft in writes.drafts if draft.fact is not None for fact in facts.conflicts(draft)]
-    derived = await _lock_derived(writes, displaced)
-    changes = (*facts.changed_at, *working.changed_at, *derived)
+    displaced = [id_ for draft in writes.drafts for id_ in facts.displaced(draft.position)]
+    derived = await _lock_derived(writes, [*displaced, *versions.displaced_ids])
+    changes = (*taught, *facts.changed_at, *working.changed_at, *versions.changed_at, *derived)
     writes.at = max([now, *(changed_at + RESOLUTION for changed_at in changes)])
     await capture_facts.settle_facts(writes, facts)
+    await versions.settle(writes)
     for draft in writes.drafts:
         if not is_outcome(draft) and draft.position not in writes.primaries and draft.type is not MemoryType.ENTITY:
             writes.records.append((draft, new_record(writes, draft)))
     join_threads(writes, threads)
     await insert_write_set(writes)
+    await finish_names(writes)
+    names.note_taught(writes)
     await threads.append(writes)
     await working.apply(writes)
     await close_with_outcomes(writes, threads)
     await _propagate(writes)
     written = await _written(writes)
     await attach(writes, {position: one.primary for position, one in written.items()})
-    return GroupWritten(written, writes.changes)
+    return GroupWritten(written, writes.changes, set(writes.primaries.values()))
+
+
+async def read_final_state(
+    connection: Connection, directory: Directory, caller: Caller, groups: Sequence[GroupWritten], *, now: datetime
+) -> dict[int, Written]:
+    """Return what the drafts of all groups wrote, by their positions, with every record as it is after the last group.
+
+    Only records that were changed after they were written or read are read, without trust restrictions.
+    """
+    outdated: set[UUID] = set()
+    current: set[UUID] = set()
+    for group in groups:
+        current -= group.updated
+        current |= group.read
+        for one in group.written.values():
+            shown = {one.primary.id, *(record.id for record in one.created)}
+            current |= shown - group.updated
+            outdated |= shown | {id_ for id_, _ in one.effects}
+    outdated -= current
+    written = {position: one for group in groups for position, one in group.written.items()}
+    known = {record.id: record for one in written.values() for record in (one.primary, *one.created)}
+    if outdated:
+        unrestricted = caller.unrestricted()
+        async with elevated(connection, unrestricted.bounds):
+            known |= await Reader(connection, directory, unrestricted, now).records(outdated)
+    for one in written.values():
+        one.primary = known[one.primary.id]
+        one.created = [known[record.id] for record in one.created]
+        one.changed = {id_: known[id_] for id_, _ in one.effects if id_ in known}
+    return written
 
 
 async def _lock_derived(writes: WriteSet, displaced: Sequence[UUID]) -> list[datetime]:
@@ -94,7 +156,8 @@ async def _lock_derived(writes: WriteSet, displaced: Sequence[UUID]) -> list[dat
 
 async def _propagate(writes: WriteSet) -> None:
     """Re-evaluate the records whose support this group changed, and the new records that name records as sources."""
-    writes.doubtful |= ids_with_record_sources(writes.records)
+    new = ids_with_record_sources(writes.records)
+    writes.doubtful |= new
     if writes.withdrawn or writes.doubtful:
         done = await reevaluate(
             writes.connection,
@@ -102,6 +165,7 @@ async def _propagate(writes: WriteSet) -> None:
             writes.caller,
             doubtful=writes.doubtful,
             causes=writes.withdrawn,
+            new=new,
             actor=writes.caller.trust.actor,
             at=writes.at,
         )
@@ -126,6 +190,8 @@ async def _written(writes: WriteSet) -> dict[int, Written]:
         written[draft.position] = Written(primary=records[primary])
     for draft, record in writes.records:
         written[draft.position].created.append(records[record.id])
+    for position, effects in writes.effects.items():
+        written[position].effects += effects
     for draft, relation in writes.relations:
         written[draft.position].edges.append(relation.as_relation(writes.at))
     return written

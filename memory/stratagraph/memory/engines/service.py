@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TypeVar
 from uuid import UUID
 
@@ -23,7 +24,7 @@ from stratagraph.store.model.errors import MirrorUnavailable
 DEADLINE_S = 2.0  # seconds for all reads of one question in the mirror
 SEQUENCE_WITHIN_S = 0.2  # seconds that a question waits for the mirror to reach the sequence it asks for
 SEQUENCE_STEP_S = 0.02  # seconds between two looks
-_NO_RECORD = UUID(int=0)
+_NO_RECORD, _ANY_TIME = UUID(int=0), datetime(1970, 1, 1, tzinfo=UTC)
 _log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
@@ -152,7 +153,7 @@ class Engines:
         try:
             async with self.deadline():
                 reader = mirror.graph_reader(freshness)
-                await reader.edges_of(caller, [_NO_RECORD], fan_out=1, history=False)
+                await reader.edges_of(caller, [_NO_RECORD], at=_ANY_TIME, fan_out=1, history=False)
         except MirrorUnavailable as error:
             self._failed(error.message)
         else:

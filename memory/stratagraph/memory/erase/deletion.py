@@ -22,6 +22,7 @@ from stratagraph.store.erasure.notes import delete_notes_naming, delete_shared_n
 from stratagraph.store.erasure.receipts import Tally, record_hash
 from stratagraph.store.erasure.removal import remove_records
 from stratagraph.store.erasure.rewriting import rewrite
+from stratagraph.store.erasure.sources import remember_sources
 from stratagraph.store.erasure.traces import find_traces
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.keys.callers import Caller, Tenant
@@ -29,10 +30,12 @@ from stratagraph.store.model.clock import RESOLUTION
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.postgres.database import Connection, elevated
 from stratagraph.store.records.entities import lock_terms
+from stratagraph.store.records.facts import lock_slots_of
 from stratagraph.store.records.locking import LockedRecord, lock_records
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.relations import disputes_of
 from stratagraph.store.records.tombstones import Cause
+from stratagraph.store.records.trims import trimmed_by
 
 MAX_HASHES = 1_000  # in a receipt; its digest covers all
 
@@ -92,11 +95,12 @@ async def delete_with_traces(
         failed = set[UUID]()
         if scope is None:
             failed = await find_failed_captures(context, connection, tenant, ids, rows, names)
+        await remember_sources(connection, tenant, ids, at=at)
         shared_notes = await delete_shared_notes(connection, tenant, ids, staying)
         leftovers = await delete_leftovers(connection, tenant, ids, failed)
         leftovers["audit_notes"] += shared_notes
         removed = await remove_records(
-            connection, tenant, ids, Cause.ERASED, actor=caller.trust.actor, rationale="", at=at
+            connection, context.directory, tenant, ids, Cause.ERASED, actor=caller.trust.actor, rationale="", at=at
         )
         changes += removed.changes
 
@@ -145,9 +149,11 @@ async def _lock_closure(
     closure = await erasure_closure(connection, tenant, seeds, whole=whole)
     while True:
         await lock_terms(connection, tenant, closure.ids)
+        await lock_slots_of(connection, tenant, closure.ids)
+        trimmed = await trimmed_by(connection, tenant, closure.ids)
         episodes = await lock_episodes_of(connection, tenant, closure.ids)
         related = await related_records(connection, tenant, closure.ids)
-        wanted = {*closure.ids, *closure.survivors, *related, *episodes}
+        wanted = {*closure.ids, *closure.survivors, *related, *episodes, *trimmed}
         rows = await lock_records(connection, tenant, wanted)
         if request.entity_id is not None:  # a record may have been linked to it before it was locked
             entities = await merged_entities(connection, tenant, request.entity_id)

@@ -16,6 +16,7 @@ from stratagraph.memory.retrying import retried
 from stratagraph.store.erasure.failed_captures import delete_failed_captures, failed_captures
 from stratagraph.store.erasure.receipts import Receipt, Tally, insert_receipt, update_receipt
 from stratagraph.store.erasure.scopes import delete_scope_leftovers, find_scope, next_records
+from stratagraph.store.erasure.sources import remember_deleted_sources
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.postgres.database import Connection, Role, elevated
@@ -71,6 +72,7 @@ async def _erase_batch(context: ErasureContext, caller: Caller, request: Erase, 
         else:
             failed = {one.id for one in await failed_captures(connection, tenant) if one.scope == request.scope}
             deleted = await delete_failed_captures(connection, tenant, failed)
+            await remember_deleted_sources(connection, tenant, number, at=context.clock.now())
             tally.add(await delete_scope_leftovers(connection, tenant, number))
             tally.add({"candidates": deleted})
         receipt = with_tally(receipt, tally, finished_at=None if ids else context.clock.now())

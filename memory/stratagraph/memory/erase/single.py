@@ -10,6 +10,7 @@ from stratagraph.memory.erase.names import list_elsewhere
 from stratagraph.memory.erase.receipts import find_earlier, new_receipt
 from stratagraph.memory.erase.request import Erase, ErasureResult
 from stratagraph.memory.retrying import retried
+from stratagraph.memory.revise.named_entities import refuse_named_entity
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.erasure.closure import erasure_closure
 from stratagraph.store.erasure.counts import count_records
@@ -20,6 +21,7 @@ from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.trust import Visibility
 from stratagraph.store.postgres.database import Connection, Role, elevated
+from stratagraph.store.records.locking import lock_records
 from stratagraph.store.records.tombstones import find_tombstones
 
 
@@ -85,10 +87,13 @@ async def _find_seeds(context: ErasureContext, connection: Connection, caller: C
 
 
 async def _find_record(context: ErasureContext, connection: Connection, caller: Caller, id_: UUID) -> Seeds:
-    """Return the record, or the one that was deleted or pruned and left rationales and captures."""
+    """Return the record, or the one that was deleted or pruned and left rationales and captures.
+
+    Raises InvalidInput for an entity that a current fact names.
+    """
     work = UnitOfWork(connection, context.directory, caller, context.clock.now(), "")
     try:
-        await work.targets([id_], path=["recordId"])
+        record = (await work.targets([id_], path=["recordId"]))[0]
     except RecordNotFound:
         tombstone = (await find_tombstones(connection, caller.tenant, [id_])).get(id_)
         if tombstone is None:
@@ -98,4 +103,6 @@ async def _find_record(context: ErasureContext, connection: Connection, caller: 
             raise
         caller.trust.scope_for_write(scope)
         return Seeds({id_}, has_tombstone=True)
+    await lock_records(connection, caller.tenant, [id_])
+    await refuse_named_entity(connection, caller.tenant, record, verb="erased by record")
     return Seeds({id_})

@@ -15,6 +15,7 @@ from uuid import UUID
 from stratagraph.memory.explore.answers import Path, Paths
 from stratagraph.memory.explore.routes import Route, adjacency_of, best_routes
 from stratagraph.memory.explore.session import EXPANDED, QuerySession, at_their_limit, fan_out, joins
+from stratagraph.memory.qualifiers import qualifiers
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.traversal.links import Link
 
@@ -24,8 +25,8 @@ HUBS = 20  # hubs named in one answer
 async def find_paths(session: QuerySession, start: UUID, goal: UUID, *, k: int, max_hops: int) -> Paths | None:
     """Return up to `k` paths of at most `max_hops`: fewest hops first, then the heaviest, then by ids.
 
-    There is no path from, to or over a superseded or retracted record. None if the caller may not read both
-    ends in full, or if one does not exist.
+    There is no path from, to or over a superseded or retracted record, or a fact that does not hold now. None if the
+    caller may not read both ends in full, or if one does not exist.
     """
     ends = await session.in_full([start, goal])
     if len(ends) < 2:
@@ -52,12 +53,18 @@ async def find_paths(session: QuerySession, start: UUID, goal: UUID, *, k: int, 
 
 def _sentence(route: Route, records: Mapping[UUID, MemoryRecord]) -> str:
     """`Alice ←subject entity— Alice works at Acme —object entity→ Acme`: each relation in its own direction."""
-    sentence = records[route.ids[0]].name or "?"
+    sentence = _named(records[route.ids[0]])
     for (near, far), relation in zip(pairwise(route.ids), route.relations, strict=True):
         predicate = relation.predicate.replace("_", " ")
         arrow = f"—{predicate}→" if relation.source == near else f"←{predicate}—"
-        sentence += f" {arrow} {records[far].name or '?'}"
+        sentence += f" {arrow} {_named(records[far])}"
     return sentence
+
+
+def _named(record: MemoryRecord) -> str:
+    """Return the name of a record, followed by what qualifies it: `Alice works at Acme (contested)`."""
+    found = qualifiers(record)
+    return f"{record.name or '?'} ({', '.join(found)})" if found else record.name or "?"
 
 
 @dataclass(slots=True)

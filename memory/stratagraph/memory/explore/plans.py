@@ -38,11 +38,12 @@ async def find_plans(session: QuerySession, ops: Sequence[str], *, first: int) -
 
 async def _candidates(session: QuerySession, ops: Sequence[str]) -> tuple[list[UUID], bool]:
     """Return plans that may match, newest first, and whether there may be more than are read."""
-    ids = await session.engine.plans(session.caller, ops, most=PLAN_CANDIDATES)
+    now = session.reader.now
+    ids = await session.engine.plans(session.caller, ops, at=now, most=PLAN_CANDIDATES)
     cut = len(ids) >= PLAN_CANDIDATES
     if session.engine.plans_up_to < session.caller.ceiling:  # the mirror does not name the steps of more sensitive ones
-        sql = SqlExplorer(session.reader.connection, session.reader.now)
-        by_sql = await sql.plans(session.caller, ops, most=PLAN_CANDIDATES)
+        sql = SqlExplorer(session.reader.connection)
+        by_sql = await sql.plans(session.caller, ops, at=now, most=PLAN_CANDIDATES)
         cut = cut or len(by_sql) >= PLAN_CANDIDATES
         heads = await session.current(by_sql)
         ids = [*ids, *(id_ for id_, head in heads.items() if head.sensitivity > session.engine.plans_up_to)]

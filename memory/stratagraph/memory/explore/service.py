@@ -106,6 +106,6 @@ class Explore:
                 return await question(QuerySession(engine, caller, reader, by))
 
             async def in_sql(by: AnsweredBy) -> T:
-                return await question(QuerySession(SqlExplorer(connection, now), caller, reader, by))
+                return await question(QuerySession(SqlExplorer(connection), caller, reader, by))
 
             return await self._engines.ask(caller, in_mirror=in_mirror, in_sql=in_sql)

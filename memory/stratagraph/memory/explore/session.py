@@ -22,7 +22,10 @@ _CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
 
 @dataclass(slots=True)
 class QuerySession:
-    """The engine and reader that serve one question. Records and relations that Postgres confirmed are remembered."""
+    """The engine and reader that serve one question, as of the reader's instant.
+
+    Records and relations that Postgres confirmed are remembered.
+    """
 
     engine: Explorer
     caller: Caller
@@ -37,7 +40,9 @@ class QuerySession:
         """Return the links of `frontier` as the engine has them, heaviest first; see `Explorer.links`."""
         if not frontier:
             return []
-        found = await self.engine.links(self.caller, frontier, most=most, dependents=dependents, besides=besides)
+        found = await self.engine.links(
+            self.caller, frontier, at=self.reader.now, most=most, dependents=dependents, besides=besides
+        )
         found.sort(key=lambda link: (-link.weight, link.far.int, link.id.int, link.near.int))
         return found
 
@@ -49,14 +54,18 @@ class QuerySession:
         return full
 
     async def current(self, ids: Iterable[UUID]) -> dict[UUID, MemoryRecord]:
-        """Return heads of the records of `ids` that are current and that the caller may read in full."""
+        """Return heads of the records of `ids` that are current, facts that hold, and readable in full."""
         asked = list(dict.fromkeys(ids))
         unknown = [id_ for id_ in asked if id_ not in self._heads]
         if unknown:
             found = await self.reader.heads(unknown)
             self._heads.update((id_, found.get(id_)) for id_ in unknown)
         heads = ((id_, self._heads[id_]) for id_ in asked)
-        return {id_: head for id_, head in heads if head is not None and head.state in _CURRENT}
+        return {
+            id_: head
+            for id_, head in heads
+            if head is not None and head.state in _CURRENT and head.holds_at(self.reader.now)
+        }
 
     async def relations(self, ids: Iterable[UUID]) -> dict[UUID, Relation]:
         """Return the open relations among `ids`, which are ids of relations, that are visible to the caller."""
@@ -88,11 +97,11 @@ class QuerySession:
 
     async def degrees(self, ids: Collection[UUID]) -> dict[UUID, int]:
         """Return the number of relations the caller could follow from each of `ids`, counted up to DEGREE_CAP."""
-        return await degrees(self.reader.connection, self.caller, ids)
+        return await degrees(self.reader.connection, self.caller, ids, at=self.reader.now)
 
     async def between(self, ids: Collection[UUID], others: Collection[UUID], *, most: int) -> list[Relation]:
         """Return up to `most` relations between `ids`, or from these to `others`, heaviest first."""
-        found = await relations_between(self.reader.connection, self.caller, ids, others, most=most)
+        found = await relations_between(self.reader.connection, self.caller, ids, others, at=self.reader.now, most=most)
         relations = await self.relations(found)
         return [relations[id_] for id_ in found if id_ in relations]
 

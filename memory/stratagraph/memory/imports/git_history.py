@@ -1,69 +1,28 @@
 """Import of a git repository's history: commits become episodes; their authors, files and issues become entities.
 
-Each commit `follows` its parents. The idempotency key of a commit is the hash of the repository's first commit and its
-own hash, so an import that is resumed or repeated stores only new commits.
+Each commit `follows` its parents. A commit is recognised by its hash, so an import that is resumed or repeated, also
+from another clone or a fork, stores only new commits. Files and issues are identified together with their repository.
 """
 
 from __future__ import annotations
 
-import asyncio
-import re
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
 
-from stratagraph.memory.capture.request import CaptureRequest, Retention
+from stratagraph.memory.capture.request import ImportedItem, Retention
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.imports.git_commands import Repository, open_repository
+from stratagraph.memory.imports.git_commits import Commit, FileChange, list_commits, read_commits
+from stratagraph.memory.imports.git_requests import MAX_FILES, WHOLE, GitSource, is_nameable
 from stratagraph.memory.imports.progress import IMPORT_RETENTION, Advance, ImportSummary
-from stratagraph.store.model.enums import SourceKind
-from stratagraph.store.model.errors import InvalidInput
+from stratagraph.memory.imports.storing import Item, store_items
 from stratagraph.store.model.trust import Trust
 
+__all__ = ["Repository", "import_history", "open_repository"]
+
 BATCH = 100  # commits in one transaction
-MAX_FILES = 100  # files of one commit that become entities; up to MAX_LISTED are listed in its content
-MAX_LISTED = 2_000
-MAX_BODY = 20_000  # characters
-_FIELDS = "%H%x1f%P%x1f%an%x1f%ae%x1f%aI%x1f%s%x1f%b%x1f"
-_ISSUE = re.compile(r"(?<![\w/&])#(\d{1,9})\b")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
-    """A repository. `root` is the hash of its first commit, the same in every clone; `commits` is their number."""
-
-    path: Path
-    name: str
-    root: str
-    commits: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
-    """A commit, with the ids of its parents, its author, and the paths of the files that it changes."""
-
-    sha: str
-    parents: tuple[str, ...]
-    author: str
-    email: str
-    at: datetime
-    subject: str
-    body: str
-    files: tuple[str, ...]
-
-
-async def open_repository(path: Path) -> Repository:
-    """Open the repository at `path`. Raises InvalidInput if it is none or has no commit, or git is not installed."""
-    roots = (await _git(path, "rev-list", "--max-parents=0", "HEAD")).split()
-    if not roots:
-        raise InvalidInput(
-            f"path: the repository {path} has no commits yet; commit something first, or name another one",
-            path=["path"],
-        )
-    count = int(await _git(path, "rev-list", "--count", "HEAD"))
-    top = (await _git(path, "rev-parse", "--show-toplevel")).strip()
-    return Repository(path=path, name=Path(top or path).name, root=min(roots), commits=count)
+LOOKED_UP = 1_000  # commits looked up by one statement
 
 
 async def import_history(
@@ -73,146 +32,139 @@ async def import_history(
     *,
     scope: str | None = None,
     retention: Retention = IMPORT_RETENTION,
+    restore_erased: bool = False,
     advance: Advance = lambda _: None,
 ) -> ImportSummary:
-    """Capture every commit, oldest first, BATCH per transaction.
+    """Capture every commit of the repository's head, parents first, BATCH per transaction.
 
-    May be stopped at any time and run again; commits that are stored are not stored twice. `advance` is called with the
-    number of commits in each stored batch.
+    May be stopped at any time and run again; commits that are stored are not stored twice. Commits that were erased
+    stay erased, unless `restore_erased`, which needs admin access. `advance` is called with the number of commits in
+    each batch.
     """
-    summary = ImportSummary(source=repository.name)
-    batch: list[CaptureRequest] = []
-    async for commit in _commits(repository):
-        summary.items += 1
-        if len(commit.files) > MAX_FILES:
-            summary.skip(f"files beyond {MAX_FILES} of one commit")
-        batch.append(_request(repository, commit, scope, retention))
-        if len(batch) == BATCH:
-            summary.add(await capture.capture(trust, batch, batch=True))
-            advance(len(batch))
-            batch = []
-    if batch:
-        summary.add(await capture.capture(trust, batch, batch=True))
-        advance(len(batch))
-    return summary
+    source = GitSource(repository=repository, root=repository.root, scope=scope, retention=retention, now=capture.now())
+    ids = await list_commits(repository)
+    run = _Run(capture, trust, source, ImportSummary(source=repository.name), restore_erased)
+    await run.look_up(ids)
+    for start in range(0, len(ids), BATCH):
+        chunk = ids[start : start + BATCH]
+        await run.store(chunk)
+        advance(len(chunk))
+    return run.summary
 
 
-def _request(repository: Repository, commit: Commit, scope: str | None, retention: Retention) -> CaptureRequest:
-    space = f"git:{repository.root[:12]}"
-    content: dict[str, Any] = {"author": commit.author, "files": list(commit.files[:MAX_LISTED])}
-    if commit.body:
-        content["body"] = commit.body[:MAX_BODY]
-    issues = dict.fromkeys(_ISSUE.findall(f"{commit.subject}\n{commit.body}"))
-    mentions: list[dict[str, Any]] = [
-        {
-            "name": commit.author or commit.email,
-            "type": "Person",
-            "identifiers": [{"namespace": "email", "value": commit.email.casefold()}],
-        },
-        {
-            "name": repository.name,
-            "type": "Repository",
-            "identifiers": [{"namespace": "git-root", "value": repository.root}],
-        },
-    ]
-    mentions += [
-        {"name": file, "type": "File", "identifiers": [{"namespace": space, "value": file}]}
-        for file in commit.files[:MAX_FILES]
-    ]
-    mentions += [
-        {
-            "name": f"{repository.name}#{number}",
-            "type": "Issue",
-            "identifiers": [{"namespace": f"{space}:issue", "value": number}],
-            "aliases": [f"#{number}"],
-        }
-        for number in list(issues)[:20]
-    ]
-    return CaptureRequest(
-        source=f"git:{repository.name}",
-        source_kind=SourceKind.EPISODE,
-        content={
-            "ref": f"commit:{commit.sha}",
-            "timeline": [
-                {
-                    "t": commit.at.isoformat(),
-                    "event_kind": "commit",
-                    "ref": commit.sha,
-                    "summary": commit.subject or commit.sha[:12],
-                    "content": content,
-                }
-            ],
-        },
-        context={
-            "mentions": [mention for mention in mentions if mention["name"]],
-            "references": [{"ref": f"commit:{parent}", "predicate": "follows"} for parent in commit.parents],
-        },
-        summary=(commit.subject or commit.sha[:12])[:2_000],
-        tags=("git", repository.name),
-        scope=scope,
-        timestamp=commit.at,
-        idempotency_key=f"git:{repository.root}:{commit.sha}",
-        retention=retention,
-    )
+@dataclass(slots=True)
+class _Run:
+    """One run of an import.
 
+    `known` are the commits stored before, `cut` those of them that were stored from a shallow clone and are whole now.
+    `followers` has, for a commit, those of `cut` that follow it. `paths` are the keys of the paths named by this run.
+    """
 
-async def _commits(repository: Repository) -> AsyncIterator[Commit]:
-    process = await asyncio.create_subprocess_exec(
-        *("git", "-C", str(repository.path), "-c", "core.quotePath=false", "log", "--reverse", "--topo-order"),
-        *("-M", "--name-only", f"--format=%x1e{_FIELDS}"),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    assert process.stdout is not None  # since stdout is PIPE
-    rest = b""
-    try:
-        while chunk := await process.stdout.read(1 << 16):
-            *whole, rest = (rest + chunk).split(b"\x1e")
-            for piece in whole:
-                if piece.strip():
-                    yield _parse(piece)
-        if rest.strip():
-            yield _parse(rest)
-        await process.wait()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+    capture: Capture
+    trust: Trust
+    source: GitSource
+    summary: ImportSummary
+    restore_erased: bool
+    known: set[str] = field(default_factory=set)
+    cut: set[str] = field(default_factory=set)
+    followers: dict[str, list[str]] = field(default_factory=dict)
+    paths: set[str] = field(default_factory=set)
 
+    async def look_up(self, ids: Sequence[str]) -> None:
+        """Find the commits that were stored before, and the identity that the repository has had since then."""
+        first: UUID | None = None
+        shallow = self.source.repository.shallow
+        for start in range(0, len(ids), LOOKED_UP):
+            by_key = {self.source.key(sha): sha for sha in ids[start : start + LOOKED_UP]}
+            items = dict.fromkeys(by_key, ImportedItem(fingerprint=WHOLE))
+            for key, earlier in (await self.capture.earlier(self.trust, items)).items():
+                first = first or earlier.record
+                self.known.add(by_key[key])
+                if not earlier.is_same and by_key[key] not in shallow:
+                    self.cut.add(by_key[key])
+        if first is not None:
+            await self._keep_root(first)
+        if self.cut:
+            await self._find_followers()
 
-def _parse(piece: bytes) -> Commit:
-    # Old commits may have any encoding, and the database cannot store NUL.
-    text = piece.decode("utf-8", errors="replace").replace("\x00", "�")
-    sha, parents, author, email, at, subject, body, files = text.split("\x1f", 7)
-    return Commit(
-        sha=sha,
-        parents=tuple(parents.split()),
-        author=author.strip()[:200],
-        email=email.strip()[:200] or "unknown",
-        at=datetime.fromisoformat(at),
-        subject=subject.strip(),
-        body=body.strip(),
-        files=tuple(line for line in files.splitlines() if line.strip()),
-    )
+    async def _keep_root(self, record: UUID) -> None:
+        """Take the repository's identity from a commit that was stored before.
 
+        A shallow clone lacks the first commit, from which the identity would otherwise be made.
+        """
+        stored = await self.capture.stored_record(self.trust, record)
+        timeline = (stored.payload or {}).get("timeline") if stored is not None else None
+        root = (timeline[0].get("content") or {}).get("repository") if timeline else None
+        if isinstance(root, str) and root:
+            self.source = GitSource(
+                repository=self.source.repository,
+                root=root,
+                scope=self.source.scope,
+                retention=self.source.retention,
+                now=self.source.now,
+            )
 
-async def _git(path: Path, *arguments: str) -> str:
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *("git", "-C", str(path), *arguments),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+    async def _find_followers(self) -> None:
+        """Find the parents of the commits in `cut`, and leave out of it those that were completed before."""
+        keys = {self.source.key(sha, "changes"): sha for sha in self.cut}
+        items = dict.fromkeys(keys, ImportedItem(fingerprint=WHOLE))
+        completed = {keys[key] for key in await self.capture.earlier(self.trust, items)}
+        for commit in await read_commits(self.source.repository, sorted(self.cut)):
+            for parent in commit.parents:
+                self.followers.setdefault(parent, []).append(commit.sha)
+        self.cut -= completed
+
+    async def store(self, ids: Sequence[str]) -> None:
+        """Store the commits `ids` that are new, and complete those that were stored from a shallow clone."""
+        self.summary.items += len(ids)
+        self.summary.replayed += len(self.known.intersection(ids))
+        wanted = [sha for sha in ids if sha not in self.known or sha in self.cut]
+        if not wanted:
+            return
+        commits = await read_commits(self.source.repository, wanted)
+        self.summary.skip("commits that the repository lacks", len(wanted) - len(commits))
+        renames = await self._renames(commits)
+        items = [self._item(commit, renames[commit.sha]) for commit in commits]
+        # Another import has stored these at the same time.
+        self.summary.replayed += len(
+            await store_items(self.capture, self.trust, items, self.summary, restore_erased=self.restore_erased)
         )
-    except FileNotFoundError as error:
-        raise InvalidInput(
-            "git is not installed or not on the PATH; install git and run the import again", path=["path"]
-        ) from error
-    out, err = await process.communicate()
-    if process.returncode:
-        lines = err.decode(errors="replace").strip().splitlines()
-        raise InvalidInput(
-            f"path: {path} is not a git repository with commits; name the root of one:"
-            f" {lines[0] if lines else 'git failed'}",
-            path=["path"],
-        )
-    return out.decode(errors="replace")
+
+    def _item(self, commit: Commit, renames: set[FileChange]) -> Item:
+        if commit.sha in self.cut:
+            request = self.source.completing_request(commit, renames)
+        else:
+            request = self.source.commit_request(commit, renames, self.followers.get(commit.sha, ()))
+        if commit.is_cut:
+            self.summary.skip("lists of files, of commits at which a shallow clone is cut")
+        if len(commit.changes) > MAX_FILES:
+            self.summary.skip(f"files beyond {MAX_FILES} of one commit")
+        if commit.author.at is not None and commit.author.at > self.source.now:
+            self.summary.skip("times in the future")
+        return Item(f"commit {commit.sha}", [request])
+
+    async def _renames(self, commits: Sequence[Commit]) -> dict[str, set[FileChange]]:
+        """Return, for each commit, its renames to a path that no commit stored or read before it has named.
+
+        A path that was named before is a file of its own.
+        """
+        renamed = [
+            change
+            for commit in commits
+            for change in commit.changes[:MAX_FILES]
+            if change.old is not None and is_nameable(change.path) and is_nameable(change.old)
+        ]
+        identifiers = {self.source.file_identifier(change.path) for change in renamed}
+        stored = await self.capture.known_identifiers(self.trust, self.source.scope, identifiers)
+        found: dict[str, set[FileChange]] = {}
+        for commit in commits:
+            found[commit.sha] = {
+                change
+                for change in commit.changes[:MAX_FILES]
+                if change in renamed
+                and change.path.key not in self.paths
+                and self.source.file_identifier(change.path) not in stored
+            }
+            for change in commit.changes[:MAX_FILES]:
+                self.paths |= {path.key for path in (change.path, change.old) if path is not None}
+        return found

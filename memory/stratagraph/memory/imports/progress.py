@@ -12,25 +12,38 @@ from stratagraph.store.model.enums import DeletionPolicy, MemoryType
 
 IMPORT_RETENTION = Retention(half_life_s=timedelta(days=30).total_seconds(), deletion_policy=DeletionPolicy.MANUAL_ONLY)
 
-Advance = Callable[[int], None]  # called with the number of items just stored
+Advance = Callable[[int], None]  # called with the number of items just read, and stored unless they were refused
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An item that was not imported, such as `line 3` or `commit 1a2b…`, and why."""
+
+    item: str
+    reason: str
 
 
 @dataclass(slots=True)
 class ImportSummary:
     """Counts of one import.
 
-    `items` counts the commits or conversations read, `captured` the captures stored by this run, and `replayed` those
-    stored by an earlier run. `records` has the number of records created by type, `skipped` the number left out by
-    reason.
+    `items` counts the commits or conversations read, `captured` the captures stored by this run, `replayed` those
+    stored by an earlier run, and `erased` those that were erased and so are not stored again. `records` has the number
+    of records created by type, `skipped` the number left out by reason. `continued` counts known conversations that got
+    new turns; `edited` lists the items that differ from the known ones of the same id and were stored beside them.
     """
 
     source: str
     items: int = 0
     captured: int = 0
     replayed: int = 0
+    erased: int = 0
     records: dict[str, int] = field(default_factory=dict)
     edges: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
+    continued: int = 0
+    edited: list[str] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
 
     def add(self, answers: Iterable[Captured]) -> None:
         """Add the answers to captures to the counts."""
@@ -47,6 +60,7 @@ class ImportSummary:
         """Count one created record of a type."""
         self.records[memory_type.label] = self.records.get(memory_type.label, 0) + 1
 
-    def skip(self, reason: str) -> None:
-        """Count one item that was left out for `reason`."""
-        self.skipped[reason] = self.skipped.get(reason, 0) + 1
+    def skip(self, reason: str, times: int = 1) -> None:
+        """Count items that were left out for `reason`."""
+        if times:
+            self.skipped[reason] = self.skipped.get(reason, 0) + times

@@ -67,7 +67,7 @@ class Retrieve:
                 if at is None
                 else PastReader(Past(connection, self._directory, caller), at)
             )
-            why, heads = await self._candidates(connection, caller, request, reader, at)
+            why, heads = await self._candidates(connection, caller, request, reader, now=now, at=at)
             candidates = {
                 id_: heads[id_]
                 for id_ in why
@@ -81,9 +81,9 @@ class Retrieve:
                 self._engines,
                 connection,
                 reader,
-                Walk(caller, roots, _limits(request), scores),
+                Walk(caller, roots, _limits(request), scores, at or now),
                 at_least=at_least,
-                at=at,
+                past=at is not None,
             )
         records, edges = found.records, found.relations
         if request.min_salience is not None:
@@ -123,6 +123,8 @@ class Retrieve:
         caller: Caller,
         request: RetrieveRequest,
         reader: Reader | PastReader,
+        *,
+        now: datetime,
         at: datetime | None,
     ) -> tuple[dict[UUID, Why], dict[UUID, MemoryRecord]]:
         """Return the candidates with what made them so, and their heads.
@@ -133,7 +135,7 @@ class Retrieve:
         types = request.memory_types or tuple(MemoryType)
         task, most = request.task_descriptor, max(CANDIDATES, 2 * request.root_limit)
         words = (
-            await search_words(connection, caller, task, types=types, now=self._clock.now(), limit=most)
+            await search_words(connection, caller, task, types=types, now=now, limit=most)
             if at is None
             else await search_words_at(connection, caller, task, types=types, at=at, limit=most)
         )
@@ -143,7 +145,7 @@ class Retrieve:
             else []
         )
         recent = (
-            await search_recent(connection, types=types, now=self._clock.now(), limit=request.root_limit)
+            await search_recent(connection, types=types, now=now, limit=request.root_limit)
             if at is None
             else await search_recent_at(connection, caller, types=types, at=at, limit=request.root_limit)
         )

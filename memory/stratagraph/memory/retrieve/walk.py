@@ -36,13 +36,15 @@ from stratagraph.store.traversal.past import PastGraphReader
 class Walk:
     """The parameters of one expansion of `roots`, the same for either engine.
 
-    `scores` decide which of two records that are reached with equal weight comes first.
+    `scores` decide which of two records that are reached with equal weight comes first. `at` is the instant at which
+    facts must hold.
     """
 
     caller: Caller
     roots: Sequence[UUID]
     limits: Limits
     scores: Mapping[UUID, float]
+    at: datetime
 
     @property
     def expands(self) -> bool:
@@ -51,7 +53,7 @@ class Walk:
 
     async def by(self, engine: GraphReader) -> Neighbourhood:
         """Return the neighbourhood that `engine` finds, not yet confirmed by Postgres."""
-        return await neighbourhood(engine, self.caller, self.roots, self.limits, scores=self.scores)
+        return await neighbourhood(engine, self.caller, self.roots, self.limits, scores=self.scores, at=self.at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +73,12 @@ async def confirmed_walk(
     walk: Walk,
     *,
     at_least: str | None = None,
-    at: datetime | None = None,
+    past: bool = False,
 ) -> ConfirmedWalk:
     """Expand the roots with the chosen engine, and return what it found as Postgres has it for the caller.
 
-    `at_least` is a transaction id that the answer must reflect. `at` is a past instant to answer as of; the mirror has
-    only the present, so SQL answers then.
+    `at_least` is a transaction id that the answer must reflect. `past` is whether the walk is as of a past instant; the
+    mirror has only the present, so SQL answers then.
     """
 
     async def in_mirror(mirror: MirrorEngine, freshness: Freshness, by: AnsweredBy) -> ConfirmedWalk:
@@ -85,7 +87,7 @@ async def confirmed_walk(
         return await _confirm(connection, reader, walk, found, by)
 
     async def in_sql(by: AnsweredBy) -> ConfirmedWalk:
-        engine: GraphReader = SqlGraphReader(connection=connection) if at is None else PastGraphReader(connection, at)
+        engine: GraphReader = SqlGraphReader(connection=connection) if not past else PastGraphReader(connection)
         found = await walk.by(engine)
         return ConfirmedWalk(
             neighbourhood=found,
@@ -99,7 +101,7 @@ async def confirmed_walk(
         in_mirror=in_mirror,
         in_sql=in_sql,
         at_least=at_least,
-        past=at is not None,
+        past=past,
         expands=walk.expands,
     )
 
@@ -123,7 +125,7 @@ async def _confirm(
         if not any(edge.far in records and edge.id in relations for edge in witnesses):
             raise MirrorBehind
     if found.hubs and not set(found.hubs) <= await hubs_among(
-        SqlGraphReader(connection=connection), walk.caller, found.hubs
+        SqlGraphReader(connection=connection), walk.caller, found.hubs, at=walk.at
     ):
         raise MirrorBehind
     return ConfirmedWalk(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from stratagraph.memory.changes import Effect
 from stratagraph.memory.revise.request import Penalize, Pin, Reinforce, Revise
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, require_current, require_version
 from stratagraph.store.audit.events import AuditEvent
@@ -21,6 +22,7 @@ async def reinforce(work: UnitOfWork, request: Reinforce) -> UUID:
     """
     before = await _lifecycle(work, request)
     await _write(work, request.record_id, reinforced(before, work.at), AuditAction.REINFORCE)
+    work.note_change(request.record_id, Effect.REINFORCED)
     return request.record_id
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.classify import classify
 from stratagraph.memory.capture.interpret import interpret
-from stratagraph.memory.capture.naming import resolve_names
+from stratagraph.memory.capture.naming import link_names
 from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.revise.request import Contest
@@ -92,7 +92,7 @@ async def _capture_evidence(work: UnitOfWork, record: MemoryRecord, request: Con
     caption(draft)
     interpret(draft)
     writes = await work.writes(draft)
-    await resolve_names(writes)
+    await link_names(writes)
     writes.records.append((draft, new_record(writes, draft)))
     await work.write(writes)
     return draft.id

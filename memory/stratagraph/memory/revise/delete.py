@@ -5,6 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from stratagraph.memory import propagation
+from stratagraph.memory.changes import Effect
+from stratagraph.memory.revise.named_entities import refuse_named_entity
 from stratagraph.memory.revise.request import Delete
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_version
 from stratagraph.store.erasure.removal import remove_records
@@ -18,7 +20,7 @@ from stratagraph.store.records.tombstones import Cause
 async def delete(work: UnitOfWork, request: Delete) -> UUID:
     """Delete the record, contest the records that rested on it alone, and return its id.
 
-    Raises DeletionForbidden if the record's deletion policy is `never`.
+    Raises DeletionForbidden if the record's deletion policy is `never`, and for an entity that a current fact names.
     """
     record = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([record])
@@ -29,6 +31,7 @@ async def delete(work: UnitOfWork, request: Delete) -> UUID:
         )
     rows = await work.lock([record.id])
     require_version(rows[record.id], request.expected_version)
+    await refuse_named_entity(work.connection, work.caller.tenant, record, verb="deleted")
     budget, tenant = propagation.BUDGET, work.caller.tenant
     dependents = await direct_dependents(work.connection, tenant, [record.id], known=[], limit=budget + 1)
     if len(dependents) > budget:  # queued before the deletion, which deletes the relations that identify them
@@ -37,6 +40,7 @@ async def delete(work: UnitOfWork, request: Delete) -> UUID:
     await work.end_disputes([record.id])
     removed = await remove_records(
         work.connection,
+        work.directory,
         work.caller.tenant,
         [record.id],
         Cause.DELETED,
@@ -45,7 +49,9 @@ async def delete(work: UnitOfWork, request: Delete) -> UUID:
         at=work.at,
     )
     work.changes += removed.changes
-    work.touched.append(record.id)
+    work.touched += [record.id, *removed.restored]
+    for id_ in removed.restored:
+        work.note_change(id_, Effect.TRIMMED)
     work.doubtful |= set(dependents)
     work.doubtful -= {record.id}
     return record.id

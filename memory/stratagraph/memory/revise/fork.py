@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from stratagraph.memory.capture import facts as capture_facts
-from stratagraph.memory.capture.naming import resolve_names
+from stratagraph.memory.capture.naming import link_names
 from stratagraph.memory.capture.new_records import new_record
+from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.revise.in_place import CHANGED_IN_PLACE
 from stratagraph.memory.revise.request import Fork
-from stratagraph.memory.revise.slots import check_slot, lock_slot
+from stratagraph.memory.revise.slots import equal_fact, lock_slot, settle_slot
 from stratagraph.memory.revise.successor import successor
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_current, require_version
 from stratagraph.store.audit.events import AuditEvent
 from stratagraph.store.model.enums import AuditAction, MemoryType
 from stratagraph.store.model.errors import ConditionsOverlap, InvalidInput
+from stratagraph.store.model.predicates import fact_predicate
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.fact_keys import disjoint
-from stratagraph.store.records.facts import make_single_valued
 
 FORKED_FROM = "forked_from"
 
@@ -27,8 +26,8 @@ FORKED_FROM = "forked_from"
 async def fork(work: UnitOfWork, request: Fork) -> UUID:
     """Write a variant of the record as a new record, and return the variant's id. Both are then current.
 
-    Raises ConditionsOverlap unless its conditions exclude those of the record and, for a fact, of all other facts of
-    the slot.
+    Raises ConditionsOverlap unless its conditions exclude those of the record and, for a fact, of all other conditional
+    facts of the slot. An unconditional fact is specialised by the variant and need not be excluded.
     """
     old = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([old])
@@ -44,7 +43,13 @@ async def fork(work: UnitOfWork, request: Fork) -> UUID:
         )
     payload = _conditioned(old, request)
     draft = successor(
-        old, payload, request.evidence, actor=work.caller.trust.actor, rationale=request.rationale, now=work.at
+        old,
+        payload,
+        request.evidence,
+        actor=work.caller.trust.actor,
+        rationale=request.rationale,
+        now=work.at,
+        seals_from=sealing_level(work.directory.vault),
     )
     if old.type is not MemoryType.SEMANTIC and not _excludes(old.type, old.payload or {}, draft.payload):
         raise ConditionsOverlap(
@@ -52,25 +57,21 @@ async def fork(work: UnitOfWork, request: Fork) -> UUID:
             path=["conditions"],
         )
     writes = await work.writes(draft)
-    await resolve_names(writes)
-    if old.type is MemoryType.SEMANTIC:
-        slot, facts = await lock_slot(work, writes, draft, [old])
-        assert draft.fact is not None
-        draft.fact = replace(draft.fact, single_valued=True)
+    await link_names(writes)
+    held = await lock_slot(work, writes, [old]) if old.type is MemoryType.SEMANTIC else None
     rows = await work.lock([old.id], with_derived=False)
     require_version(rows[old.id], request.expected_version)
     require_current(rows)
     writes.at = work.at
-    if old.type is MemoryType.SEMANTIC:
-        same = await check_slot(work, draft, slot, facts, leaving=set())
+    if held is not None:
+        same = equal_fact(held, draft)
         if same is not None:
             raise ConditionsOverlap(
                 f"payload: fact {same.id} already says this, with the same conditions; change the object or the"
                 " conditions",
                 path=["payload"],
             )
-        capture_facts.require_one_value(facts, "payload")
-        await make_single_valued(work.connection, work.caller.tenant, slot)
+        await settle_slot(writes, draft, held)
     writes.records.append((draft, new_record(writes, draft)))
     writes.relate(draft, draft.id, old.id, FORKED_FROM, 0.8)
     await work.write(writes)
@@ -93,6 +94,8 @@ def _conditioned(old: MemoryRecord, request: Fork) -> dict[str, Any]:
             payload.setdefault("subject", known.get("subject"))
             payload.setdefault("predicate", known.get("predicate"))
             payload["revision_policy"] = "fork"
+            if isinstance(payload["predicate"], str) and payload["predicate"].strip():
+                payload["predicate"] = fact_predicate(payload["predicate"])
             if (payload["subject"], payload["predicate"]) != (known.get("subject"), known.get("predicate")):
                 raise InvalidInput(
                     "payload.subject: a fork must keep the subject and predicate of the forked fact; leave both out,"
@@ -125,4 +128,4 @@ def _excludes(memory_type: MemoryType, old: dict[str, Any], new: dict[str, Any])
 
 
 def _disjoint(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    return disjoint({"conditions": ours}, {"conditions": theirs})
+    return disjoint(ours, theirs)

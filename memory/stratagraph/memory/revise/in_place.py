@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 import orjson
 
+from stratagraph.memory.changes import Effect
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.audit.events import AuditEvent
 from stratagraph.store.model.enums import AuditAction, MemoryType
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.records.editing import Edit, update_records
@@ -18,13 +21,28 @@ from stratagraph.store.records.entities import Mention
 CHANGED_IN_PLACE = (MemoryType.ENTITY, MemoryType.WORKING)
 
 
+def edited_entity(old: MemoryRecord, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payload of an entity with `changes`: other fields are kept, and null removes an optional one.
+
+    Raises InvalidInput where the canonical name would be removed.
+    """
+    if "canonical_name" in changes and changes["canonical_name"] is None:
+        raise InvalidInput(
+            "payload.canonical_name: an entity needs a name; give another one, or leave the field out to keep it",
+            path=["payload", "canonical_name"],
+        )
+    return {name: value for name, value in {**(old.payload or {}), **changes}.items() if value is not None}
+
+
 async def entity_mention(work: UnitOfWork, record: MemoryRecord, payload: dict[str, Any]) -> Mention:
-    """Return the names and identifiers in `payload`, an entity's, as a mention in the scope of `record`."""
+    """Return the names, identifiers and types in `payload`, an entity's, as a mention in the scope of `record`."""
     scopes = await work.directory.scopes(work.caller.tenant, {record.scope}, create=False)
     return Mention(
         name=payload["canonical_name"],
         scope=scopes[record.scope],
         sensitivity=int(record.sensitivity),
+        type=payload.get("primary_type"),
+        types=tuple(payload.get("types") or ()),
         identifiers=tuple((entry["namespace"], entry["value"]) for entry in payload.get("identifiers") or ()),
         aliases=tuple(alias["value"] for alias in payload.get("aliases") or ()),
     )
@@ -45,3 +63,4 @@ async def rewrite_record(
     work.changes += await update_records(work.connection, work.directory, tenant, [edit], at=work.at)
     await work.audit([AuditEvent(record=id_, action=action, rationale=work.rationale)])
     work.touched.append(id_)
+    work.note_change(id_, Effect.REVISED)

@@ -5,39 +5,70 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 
+_NO_TYPE = "other"
 
-def merged_entity(records: Sequence[MemoryRecord]) -> dict[str, Any]:
+
+def merged_entity(payloads: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the first entity's payload with the names, types and identifiers of all.
 
-    The canonical names of the others become aliases.
+    The canonical names of the others become aliases. A summary, a type other than `Other`, and further fields are taken
+    from the first entity that has them.
     """
-    payloads = [record.payload or {} for record in records]
     united = dict(payloads[0])
-    names = {united["canonical_name"].casefold()}
+    names = {normalised_name(united["canonical_name"])}
     aliases = []
     for payload in payloads:
         for alias in [*(payload.get("aliases") or ()), {"value": payload["canonical_name"]}]:
-            if alias["value"].casefold() not in names:
-                names.add(alias["value"].casefold())
+            if normalised_name(alias["value"]) not in names:
+                names.add(normalised_name(alias["value"]))
                 aliases.append(alias)
+        for field, value in payload.items():
+            united.setdefault(field, value)
     identifiers = {
-        (entry["namespace"], entry["value"]): entry
-        for payload in payloads
-        for entry in payload.get("identifiers") or ()
+        (normalised_name(entry["namespace"]), entry["value"].strip()): entry
+        for payload in reversed(payloads)
+        for entry in reversed(payload.get("identifiers") or ())
     }
     types = [
-        name for payload in payloads for name in (payload.get("primary_type"), *(payload.get("types") or ())) if name
+        name
+        for payload in payloads
+        for name in (payload.get("primary_type"), *(payload.get("types") or ()))
+        if name and normalised_name(name) != _NO_TYPE
     ]
     if aliases:
         united["aliases"] = aliases
     if identifiers:
-        united["identifiers"] = list(identifiers.values())
+        united["identifiers"] = list(identifiers.values())[::-1]
+    if types:
+        united["primary_type"] = types[0]
     if len(set(types)) > 1:
         united["types"] = list(dict.fromkeys(types))
     return united
+
+
+def unmerged_entity(before: dict[str, Any], after: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
+    """Return the payload `current` without what a merge brought, whose payload was `before` and then `after`.
+
+    What the entity learned since stays. Of a list, the entries that the merge added are removed and those that it
+    removed are added again; another field gets its earlier value if it has not changed since.
+    """
+    fields = dict.fromkeys([*current, *before])
+    values = {field: _unmerged(before.get(field), after.get(field), current.get(field)) for field in fields}
+    return {field: value for field, value in values.items() if value not in (None, [])}
+
+
+def _unmerged(before: Any, after: Any, current: Any) -> Any:
+    if current == after:
+        return before
+    if not all(isinstance(value, list | None) for value in (before, after, current)):
+        return current
+    own, merged, present = before or [], after or [], current or []
+    kept = [entry for entry in present if entry in own or entry not in merged]
+    return kept + [entry for entry in own if entry not in merged and entry not in kept]
 
 
 def merged_payload(records: Sequence[MemoryRecord]) -> dict[str, Any]:

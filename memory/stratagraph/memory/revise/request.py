@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 from uuid import UUID
 
+from stratagraph.memory.evidence import check_evidence
+from stratagraph.memory.secret_forms import masked, masked_text
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
@@ -15,7 +17,6 @@ MAX_RATIONALE = 10_000  # characters
 MAX_LABEL = 256  # characters of an idempotency key
 MAX_EVIDENCE = 200  # entries of one request
 MAX_MERGED = 50  # records in one merge
-_EVIDENCE_KEYS = ("source_type", "source_id", "kind", "ref")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,13 +99,21 @@ class Retract(Revise):
 class Merge(Revise):
     """Merge the record and `others`, which state the same, into one.
 
-    Entities are merged into the most sensitive one, records of another type into a new record that supersedes them.
+    Entities, which must have one scope and sensitivity, are merged into the one with the most current facts; records of
+    another type into a new record that supersedes them.
     `payload` is that of the result; by default it is made from those of all.
     """
 
     kind: ClassVar[str] = "merge"
     others: tuple[UUID, ...]
     payload: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmerge(Revise):
+    """Undo the merge of the entity into another one: it gets back its names, its facts and its relations."""
+
+    kind: ClassVar[str] = "unmerge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +147,10 @@ class Pin(Revise):
 
 
 def check(request: Revise) -> None:
-    """Check the fields of a request. Raises InvalidInput naming the field that is wrong."""
+    """Check the fields of a request.
+
+    Raises InvalidInput naming the field that is wrong, EvidenceRequired for evidence that names no source.
+    """
     check_json(request.rationale, path=["rationale"])
     if not request.rationale.strip():
         raise InvalidInput("rationale: is empty; give a reason, which the audit log keeps", path=["rationale"])
@@ -148,10 +160,9 @@ def check(request: Revise) -> None:
             path=["rationale"],
         )
     key = request.idempotency_key
-    if key is not None and not 0 < len(key) <= MAX_LABEL:
-        raise InvalidInput(
-            f"idempotencyKey: must have 1 to {MAX_LABEL} characters, not {len(key)}", path=["idempotencyKey"]
-        )
+    if key is not None and not (key.strip() and len(key) <= MAX_LABEL):
+        given = f"not {len(key)}" if key.strip() else "and must not be blank"
+        raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} characters, {given}", path=["idempotencyKey"])
     if request.expected_version is not None and request.expected_version < 1:
         raise InvalidInput(
             f"expectedVersion: {request.expected_version} is not a version; versions start at 1",
@@ -169,18 +180,20 @@ def check(request: Revise) -> None:
         _check_merge(request)
 
 
+def without_secrets(request: Revise) -> Revise:
+    """Return the request with the secrets in its rationale and its evidence masked."""
+    evidence, found = masked(getattr(request, "evidence", ()))
+    if found:
+        request = replace(request, evidence=evidence)  # type: ignore[call-arg]  # of those that have evidence
+    return replace(request, rationale=masked_text(request.rationale)[0])
+
+
 def _check_evidence(evidence: tuple[Any, ...]) -> None:
     if len(evidence) > MAX_EVIDENCE:
         raise InvalidInput(
             f"evidence: {len(evidence)} entries; at most {MAX_EVIDENCE} are allowed, give fewer", path=["evidence"]
         )
-    for index, item in enumerate(evidence):
-        path = ["evidence", str(index)]
-        if not isinstance(item, dict) or not any(isinstance(item.get(key), str) for key in _EVIDENCE_KEYS):
-            raise InvalidInput(
-                f"evidence.{index}: names no source; give {{source_type, source_id}} or {{kind, ref}}", path=path
-            )
-        check_json(item, path=path)
+    check_evidence(evidence, path=["evidence"])
 
 
 def _check_merge(request: Merge) -> None:

@@ -6,42 +6,40 @@ from uuid import UUID
 
 import orjson
 
+from stratagraph.memory.capture.facts import MAX_PARTIES
 from stratagraph.memory.retrying import StaleRead
 from stratagraph.memory.revise.request import ResolveContest
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_version
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
-from stratagraph.store.model.errors import ConditionsOverlap, InvalidInput
+from stratagraph.store.model.errors import ConditionsOverlap, Forbidden, InvalidInput, LimitExceeded, RecordNotFound
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.postgres.database import elevated
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.facts import find_conflicting_fact
 from stratagraph.store.records.inserting import NewRelation
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.relations import disputes_of
+from stratagraph.store.records.relations import dispute_parties
 from stratagraph.store.records.support import fetch_support
 
 
 async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:
     """Make the winner active again and supersede the other parties by it; without a winner, retract all of them.
 
-    The parties are the contested record and the records that contest it or that it contests. Episodes among them, and
-    parties already superseded or retracted, keep their state. The winner stays contested while it has another open
-    dispute.
+    The parties are the records of the whole dispute: those that open disputes connect with the record, directly or
+    through other parties. Episodes among them, and parties already superseded or retracted, keep their state.
 
-    Returns the id of the winner, or of the record itself without one. Raises InvalidInput if the record is not
-    contested or the winner is not a party, and ConditionsOverlap if the validity of another active fact in the winner's
-    single-valued slot overlaps the winner's.
+    Returns the id of the winner, or of the record itself without one. Raises Forbidden if the caller may not read all
+    parties, InvalidInput if the record is not contested or the winner is not a party, LimitExceeded for a dispute of
+    more than MAX_PARTIES records, and ConditionsOverlap if another active fact contradicts the winner in its
+    single-valued slot.
     """
     record = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([record])
-    disputes = await disputes_of(work.connection, work.caller.tenant, [record.id])
-    others = {end for dispute in disputes for end in (dispute.contested, dispute.by)} - {record.id}
-    parties = await _parties(work, record, others, request)
+    connected = await _connected(work, record)
+    parties = await _parties(work, record, connected, request)
     rows = await work.lock([party.id for party in parties])
-    if {one.relation for one in await disputes_of(work.connection, work.caller.tenant, [record.id])} != {
-        dispute.relation for dispute in disputes
-    }:
+    if await _connected(work, record) != connected:
         raise StaleRead  # a new contest was added, by a party whose rights and state have not been checked
     require_version(rows[record.id], request.expected_version)
     if rows[record.id].state is not RecordState.CONTESTED:
@@ -50,7 +48,7 @@ async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:
             " resolve",
             path=["recordId"],
         )
-    await work.end_disputes([record.id])
+    await work.end_disputes([party.id for party in parties])
     winner = request.winner_id
     losers = [party.id for party in parties if party.id != winner and rows[party.id].state is RecordState.CONTESTED]
     if winner is None:
@@ -66,13 +64,18 @@ async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:
     return winner or record.id
 
 
-async def _reinstate(work: UnitOfWork, winner: UUID) -> None:
-    """Make the winner active, unless another dispute of it is still open.
+async def _connected(work: UnitOfWork, record: MemoryRecord) -> set[UUID]:
+    """Return the ids of the records in the dispute of `record`, its own included."""
+    found = await dispute_parties(work.connection, work.caller.tenant, [record.id], limit=MAX_PARTIES + 1)
+    if len(found) > MAX_PARTIES:
+        raise LimitExceeded(
+            f"recordId: this dispute has more than {MAX_PARTIES} parties; retract some of them first", path=["recordId"]
+        )
+    return set(found)
 
-    Raises ConditionsOverlap if the validity of another active fact in its single-valued slot overlaps its own.
-    """
-    if await disputes_of(work.connection, work.caller.tenant, [winner]):
-        return
+
+async def _reinstate(work: UnitOfWork, winner: UUID) -> None:
+    """Make the winner active. Raises ConditionsOverlap if another active fact contradicts it."""
     other = await find_conflicting_fact(work.connection, work.caller.tenant, winner)
     if other is not None:
         raise ConditionsOverlap(
@@ -103,20 +106,27 @@ async def _support_by_decision(work: UnitOfWork, winner: UUID) -> None:
 
 
 async def _parties(
-    work: UnitOfWork, record: MemoryRecord, others: set[UUID], request: ResolveContest
+    work: UnitOfWork, record: MemoryRecord, connected: set[UUID], request: ResolveContest
 ) -> list[MemoryRecord]:
     """Return the records whose state the contest decides, the record itself first; episodes are left out.
 
-    Raises RecordNotFound or Forbidden if one of them is not fully visible to the caller, and InvalidInput if the winner
+    Raises Forbidden if the caller may not read or write one of them, without naming it, and InvalidInput if the winner
     is none of them.
     """
-    if request.winner_id is not None and request.winner_id not in {record.id, *others}:
+    try:
+        found = await work.targets(sorted(connected - {record.id}), path=["recordId"])
+    except (RecordNotFound, Forbidden):
+        raise Forbidden(
+            f"recordId: the dispute of record {record.id} has parties that this credential may not read or write; use a"
+            " credential that may read and write all of them",
+            path=["recordId"],
+        ) from None
+    if request.winner_id is not None and request.winner_id not in connected:
         raise InvalidInput(
-            f"winnerId: {request.winner_id} is neither the record nor a record that contests it; give one of those, or"
-            " leave it out to retract them all",
+            f"winnerId: {request.winner_id} is not a party of this dispute; give one of its records, or leave it out to"
+            " retract them all",
             path=["winnerId"],
         )
-    found = await work.targets(sorted(others), path=["recordId"])
     if any(one.id == request.winner_id and one.type is MemoryType.EPISODIC for one in found):
         raise InvalidInput(
             "winnerId: an episode cannot win. Leave winnerId out to retract the record, or supersede it with a new one",

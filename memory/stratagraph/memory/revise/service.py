@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.capture.error_paths import set_request_path
+from stratagraph.memory.changes import RecordChange
 from stratagraph.memory.propagation import BUDGET
 from stratagraph.memory.retrying import retried
 from stratagraph.memory.revise.attention import penalize, pin, reinforce
@@ -28,12 +29,15 @@ from stratagraph.memory.revise.request import (
     Retract,
     Revise,
     Supersede,
+    Unmerge,
     check,
+    without_secrets,
 )
 from stratagraph.memory.revise.resolve_contest import resolve_contest
 from stratagraph.memory.revise.retract import retract
 from stratagraph.memory.revise.supersede import supersede
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
+from stratagraph.memory.revise.unmerge import unmerge
 from stratagraph.memory.revision_impact import RevisionImpact, preview_impact, visible_impacts
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences
@@ -64,6 +68,7 @@ _APPLY: dict[type[Revise], Callable[[UnitOfWork, Any], Awaitable[UUID]]] = {
     ResolveContest: resolve_contest,
     Retract: retract,
     Merge: merge,
+    Unmerge: unmerge,
     Delete: delete,
     Reinforce: reinforce,
     Penalize: penalize,
@@ -77,7 +82,8 @@ class Revised:
     """The result of a revision.
 
     `record` is the record that resulted: the new one, or the one that was changed; a deleted record is shown as it was.
-    `records` are all that the revision changed or created, `edges` the new relations. `candidate` is the id of its
+    `records` are all that the revision changed or created, `edges` the new relations, and `changes` what it did to
+    stored records. `candidate` is the id of its
     stored trace, `sequence` the token for reading one's own write. `queued` is the number of derived records still to
     be re-evaluated. With `replayed` it is the result of an earlier request with
     the same idempotency key, as the caller may see it now.
@@ -88,6 +94,7 @@ class Revised:
     edges: tuple[Relation, ...]
     candidate: UUID
     sequence: str
+    changes: tuple[RecordChange, ...] = ()
     queued: int = 0
     replayed: bool = False
 
@@ -110,6 +117,7 @@ class Revision:
         """
         trust.require(Access.WRITE)
         check(request)
+        request = without_secrets(request)
         caller = await self._directory.resolve(trust)
         try:
             return await retried(lambda: self._commit(caller, request))
@@ -134,7 +142,7 @@ class Revision:
             work = UnitOfWork(connection, self._directory, caller, self._clock.now(), request.rationale)
             current = await _APPLY[type(request)](work, request)
             await work.settle()
-            touched = list(dict.fromkeys([*work.touched, current]))
+            touched = list(dict.fromkeys([*work.touched, *(id_ for id_, _ in work.effects), current]))
             candidate = new_id()
             await insert_candidates(
                 connection,
@@ -166,6 +174,9 @@ class Revision:
             edges=tuple(edges),
             candidate=candidate,
             sequence=sequence,
+            changes=tuple(
+                RecordChange(record=records[id_], effect=effect) for id_, effect in work.effects if id_ in records
+            ),
             queued=work.queued,
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -12,13 +11,14 @@ from stratagraph.memory.capture.classify import classify
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.request import CaptureRequest, checked
-from stratagraph.store.model.enums import MemoryType, SourceKind
+from stratagraph.memory.capture.secrets import hide_secrets, keep_content
+from stratagraph.memory.capture.versions import next_version
+from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import EvidenceRequired, InvalidInput, StratagraphError
 from stratagraph.store.model.records import MemoryRecord
 
 _HANDLES = {MemoryType.COMPETENCE: "skill_name", MemoryType.PLAN_GRAPH: "plan_id"}
-_NUMBER = re.compile(r"(\d+)(?!.*\d)")
 
 
 def successor(
@@ -29,9 +29,12 @@ def successor(
     actor: str,
     rationale: str,
     now: datetime,
+    seals_from: Sensitivity | None,
 ) -> Draft:
     """Return a draft with `payload`, and with the scope, sensitivity, confidence and lifecycle of `old`.
 
+    A revision never lifts a record: secrets in the payload are masked unless `old` is sealed, as records from the
+    sensitivity `seals_from` are.
     Raises InvalidInput with paths that begin at `payload`, and EvidenceRequired for a fact without a source.
     """
     content = {key: value for key, value in payload.items() if key not in ("kind", "revision")}
@@ -45,12 +48,10 @@ def successor(
             content["revision_policy"] = (old.payload or {})["revision_policy"]
     elif old.type in _HANDLES:
         content = _next_version(old, content)
-    references = [item.get("source_id") or item.get("ref") for item in evidence] if evidence else []
     request = CaptureRequest(
         source=actor,
         source_kind=SourceKind.WORKING_STATE if old.type is MemoryType.WORKING else SourceKind.OBSERVATION,
         content=content,
-        context={"references": [{"ref": ref, "predicate": "derived_from"} for ref in references if ref]},
         proposed_type=None if old.type in (MemoryType.SEMANTIC, MemoryType.WORKING) else old.type,
         reason_to_remember=rationale,
         tags=old.tags,
@@ -58,12 +59,15 @@ def successor(
         sensitivity=old.sensitivity,
     )
     try:
-        draft = classify(checked(request), 0, now)
+        draft = classify(checked(request, now), 0, now)
     except StratagraphError as error:
         raise _about_payload(error) from error
     inherit(draft, old)
+    draft.evidence = tuple(dict(item) for item in evidence)
+    hidden = hide_secrets(draft)
     caption(draft)
     interpret(draft)
+    keep_content(draft, hidden, level=seals_from, ceiling=old.sensitivity)
     return draft
 
 
@@ -86,19 +90,8 @@ def _next_version(old: MemoryRecord, content: dict[str, Any]) -> dict[str, Any]:
         )
     version = str(known.get("version") or "1")
     if content.get("version", version) == version:
-        content["version"] = _next(version)
+        content["version"] = next_version(version)
     return content
-
-
-def _next(version: str) -> str:
-    """Return the next version: the last number in it incremented.
-
-    >>> _next("3"), _next("v1.9"), _next("draft")
-    ('4', 'v1.10', 'draft.2')
-    """
-    if _NUMBER.search(version) is None:
-        return f"{version}.2"
-    return _NUMBER.sub(lambda number: str(int(number[1]) + 1), version)
 
 
 def _about_payload(error: StratagraphError) -> StratagraphError:

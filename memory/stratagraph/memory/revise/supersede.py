@@ -5,33 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from stratagraph.memory.capture import facts as capture_facts
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.memory.capture.naming import resolve_names
+from stratagraph.memory.capture.naming import link_names
 from stratagraph.memory.capture.new_records import new_record
+from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.capture.write_set import WriteSet
-from stratagraph.memory.revise.in_place import CHANGED_IN_PLACE, entity_mention, rewrite_record
+from stratagraph.memory.revise.in_place import CHANGED_IN_PLACE, edited_entity, entity_mention, rewrite_record
 from stratagraph.memory.revise.request import Supersede
-from stratagraph.memory.revise.slots import check_slot, lock_slot
+from stratagraph.memory.revise.slots import equal_fact, lock_slot, settle_slot
 from stratagraph.memory.revise.successor import successor
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_current, require_version
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.entities import replace_terms
+from stratagraph.store.records.relations import disputes_of
 
 
 async def supersede(work: UnitOfWork, request: Supersede) -> UUID:
-    """Supersede the record, or change an entity or a working record in place; return the id of the current record."""
+    """Supersede the record, or change an entity or a working record in place; return the id of the current record.
+
+    The payload of an entity need only have the fields that change.
+    """
     old = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([old])
+    payload = edited_entity(old, request.payload) if old.type is MemoryType.ENTITY else request.payload
     draft = successor(
-        old, request.payload, request.evidence, actor=work.caller.trust.actor, rationale=request.rationale, now=work.at
+        old,
+        payload,
+        request.evidence,
+        actor=work.caller.trust.actor,
+        rationale=request.rationale,
+        now=work.at,
+        seals_from=sealing_level(work.directory.vault),
     )
     if old.type in CHANGED_IN_PLACE:
         return await _change_in_place(work, old, draft, request)
     writes = await work.writes(draft)
-    await resolve_names(writes)
+    await link_names(writes)
     current = await supersede_by_draft(work, writes, draft, [old], expected={old.id: request.expected_version})
     work.causes.add(old.id)
     return current
@@ -49,30 +60,37 @@ async def supersede_by_draft(
     """Write the draft, let it supersede `old`, and return its id.
 
     If an equal fact exists already, that fact supersedes `old` and gets the draft's evidence; its id is returned.
-    `expected` has the version that each record must have, or None for any. With `keep_disputes`, the open disputes of
-    `old` are not ended.
+    Other facts that the draft contradicts are superseded or trimmed as by a capture. `expected` has the version that
+    each record must have, or None for any. With `keep_disputes`, the open disputes of `old` are not ended, and the
+    draft leaves their parties as they are.
     """
-    same = None
+    held = same = None
+    ids = [record.id for record in old]
     if draft.type is MemoryType.SEMANTIC:
-        slot, facts = await lock_slot(work, writes, draft, old)
-    rows = await work.lock([record.id for record in old])
+        held = await lock_slot(work, writes, old, leaving={*ids, *(await _parties(work, ids) if keep_disputes else ())})
+        same = equal_fact(held, draft)
+    rows = await work.lock(ids, displaced=held.displaced(draft.position) if held is not None else ())
     for id_, version in expected.items():
         require_version(rows[id_], version)
     require_current(rows)
     if draft.type is MemoryType.SEMANTIC:
-        same = await check_slot(work, draft, slot, facts, leaving={record.id for record in old})
         draft.payload["revision"] = {"supersedes": str(old[0].id)}
     writes.at = work.at
     current = same.id if same is not None else draft.id
-    await work.replace([record.id for record in old], RecordState.SUPERSEDED, by=current, keep_disputes=keep_disputes)
-    if same is not None:
-        await capture_facts.add_evidence(writes, draft, same)
-    else:
+    await work.replace(ids, RecordState.SUPERSEDED, by=current, keep_disputes=keep_disputes)
+    if held is not None:
+        await settle_slot(writes, draft, held)
+    if same is None:
         writes.records.append((draft, new_record(writes, draft)))
     for record in old:
         writes.relate(draft, current, record.id, "supersedes", 1.0)
     await work.write(writes)
     return current
+
+
+async def _parties(work: UnitOfWork, ids: Sequence[UUID]) -> set[UUID]:
+    disputes = await disputes_of(work.connection, work.caller.tenant, ids)
+    return {end for dispute in disputes for end in (dispute.contested, dispute.by)}
 
 
 async def _change_in_place(work: UnitOfWork, old: MemoryRecord, draft: Draft, request: Supersede) -> UUID:

@@ -10,7 +10,9 @@ from uuid import UUID
 from stratagraph.memory.capture.attachments import attach
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.new_records import ids_with_record_sources, insert_write_set
+from stratagraph.memory.capture.teaching import finish_names
 from stratagraph.memory.capture.write_set import WriteSet
+from stratagraph.memory.changes import Effect
 from stratagraph.memory.propagation import derived_records, reevaluate
 from stratagraph.memory.retrying import StaleRead
 from stratagraph.memory.withdrawal import withdraw
@@ -25,10 +27,12 @@ from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.editing import Edit, update_records
+from stratagraph.store.records.facts import lock_slots_of
 from stratagraph.store.records.inserting import NewRelation, insert_relations, relation_changes
 from stratagraph.store.records.locking import LockedRecord, lock_records
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.relations import disputes_of, end_relations
+from stratagraph.store.records.trims import Restored, settle_trims, trimmed_by
 
 CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)  # the states of records that can be revised
 
@@ -53,6 +57,8 @@ class UnitOfWork:
     doubtful: set[UUID] = field(default_factory=set)  # records to re-evaluate at the end,
     causes: set[UUID] = field(default_factory=set)  # and records whose dependents to re-evaluate
     known: dict[UUID, MemoryRecord] = field(default_factory=dict)  # records as they were before this revision
+    successors: dict[UUID, UUID | None] = field(default_factory=dict)  # records withdrawn, and those that replace them
+    effects: dict[tuple[UUID, Effect], None] = field(default_factory=dict)  # on stored records, for the receipt
 
     async def targets(self, ids: Sequence[UUID], *, path: list[str]) -> list[MemoryRecord]:
         """Return the records to be revised, in the order of `ids`. `path` is the argument that an error names.
@@ -85,13 +91,22 @@ class UnitOfWork:
                 path=path,
             )
 
-    async def lock(self, ids: Collection[UUID], *, with_derived: bool = True) -> dict[UUID, LockedRecord]:
+    async def lock(
+        self, ids: Collection[UUID], *, with_derived: bool = True, displaced: Collection[UUID] = ()
+    ) -> dict[UUID, LockedRecord]:
         """Lock records and, with `with_derived`, the records derived from them; then set the instant of this revision.
 
-        Raises StaleRead if one of `ids` has been changed or deleted since `targets` read it.
+        With the records derived from facts, the slots of these facts are locked, before everything else, and the facts
+        that they trim. `displaced` are records that are locked already, whose derived records are locked too. Raises
+        StaleRead if one of `ids` has been changed or deleted since `targets` read it.
         """
-        derived = await derived_records(self.connection, self.caller, ids) if with_derived else []
-        rows = await lock_records(self.connection, self.caller.tenant, {*ids, *derived})
+        facts = [id_ for id_ in ids if with_derived and self.known[id_].type is MemoryType.SEMANTIC]
+        trimmed = set[UUID]()
+        if facts:
+            await lock_slots_of(self.connection, self.caller.tenant, facts)
+            trimmed = await trimmed_by(self.connection, self.caller.tenant, facts)
+        derived = await derived_records(self.connection, self.caller, {*ids, *displaced}) if with_derived else []
+        rows = await lock_records(self.connection, self.caller.tenant, {*ids, *derived, *trimmed})
         self.after(*(row.updated_at for row in rows.values()))
         if any(id_ not in rows or rows[id_].updated_at != self.known[id_].updated_at for id_ in ids):
             raise StaleRead
@@ -111,6 +126,12 @@ class UnitOfWork:
         self.changes += await update_records(self.connection, self.directory, self.caller.tenant, edits, at=self.at)
         await self.audit([AuditEvent(record=id_, action=action, rationale=self.rationale) for id_ in ordered])
         self.touched += ordered
+        for id_ in ordered:
+            self.note_change(id_, Effect.CONTESTED if state is RecordState.CONTESTED else Effect.REVISED)
+
+    def note_change(self, record: UUID, effect: Effect) -> None:
+        """Note for the receipt what this revision did to a stored record."""
+        self.effects[record, effect] = None
 
     async def replace(
         self, ids: Collection[UUID], state: RecordState, *, by: UUID | None = None, keep_disputes: bool = False
@@ -125,6 +146,9 @@ class UnitOfWork:
             self.connection, self.directory, self.caller, ids, state, rationale=self.rationale, at=self.at, by=by
         )
         self.touched += sorted(ids)
+        self.successors |= dict.fromkeys(ids, by)
+        for id_ in sorted(ids):
+            self.note_change(id_, Effect.SUPERSEDED if state is RecordState.SUPERSEDED else Effect.REVISED)
 
     async def end_disputes(self, ids: Collection[UUID]) -> None:
         """End the open disputes of `ids`, and mark both parties of each for re-evaluation at the end."""
@@ -145,7 +169,13 @@ class UnitOfWork:
         await write_audit(self.connection, self.caller.tenant, events, actor=self.caller.trust.actor, at=self.at)
 
     async def settle(self) -> None:
-        """Re-evaluate the doubtful records and those that rest on changed ones. Call it once, at the end."""
+        """Settle the trims by withdrawn facts; re-evaluate the doubtful records and those that rest on changed ones.
+
+        Call it once, at the end.
+        """
+        self.note_restored(
+            await settle_trims(self.connection, self.directory, self.caller.tenant, self.successors, at=self.at)
+        )
         if not self.doubtful and not self.causes:
             return
         done = await reevaluate(
@@ -160,6 +190,15 @@ class UnitOfWork:
         self.changes += done.changes
         self.touched += sorted(done.states)
         self.queued += done.queued
+        for id_, state in sorted(done.states.items()):
+            self.note_change(id_, Effect.CONTESTED if state is RecordState.CONTESTED else Effect.REVISED)
+
+    def note_restored(self, done: Restored) -> None:
+        """Add the facts whose validity was restored to the changes of this revision."""
+        self.changes += done.changes
+        self.touched += done.ids
+        for id_ in done.ids:
+            self.note_change(id_, Effect.TRIMMED)
 
     async def writes(self, draft: Draft) -> WriteSet:
         """Return a write set for the draft, as a capture would write it, in this transaction."""
@@ -170,11 +209,16 @@ class UnitOfWork:
     async def write(self, writes: WriteSet) -> None:
         """Write a write set, link the artifacts that its drafts name, and add its changes to this revision."""
         await insert_write_set(writes)
+        await finish_names(writes)
         if any(draft.artifacts for draft in writes.drafts):
             current = {draft.position: writes.primaries.get(draft.position, draft.id) for draft in writes.drafts}
             records = await Reader(self.connection, self.directory, self.caller, writes.at).records(current.values())
             await attach(writes, {position: records[id_] for position, id_ in current.items()})
         self.changes += writes.changes
+        self.causes |= writes.withdrawn
+        for effects in writes.effects.values():
+            self.effects |= effects
+            self.touched += [id_ for id_, _ in effects]
         self.doubtful |= writes.doubtful | ids_with_record_sources(writes.records)
         self.touched += [record.id for _, record in writes.records]
         self.edges += [relation for _, relation in writes.relations]

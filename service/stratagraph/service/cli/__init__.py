@@ -10,6 +10,7 @@ from stratagraph.service.cli import (
     artifact,
     ask,
     audit,
+    captures,
     erase,
     explore,
     imports,
@@ -17,6 +18,7 @@ from stratagraph.service.cli import (
     keys,
     neo4j,
     past,
+    predicates,
     revise,
     serve,
     sync,
@@ -49,11 +51,13 @@ app.add_typer(revise.app, name="revise")
 app.add_typer(erase.app, name="erase")
 app.add_typer(sync.app, name="sync")
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(captures.app, name="captures")
 app.add_typer(token.app, name="token")
 app.add_typer(keys.app, name="keys")
 app.add_typer(audit.app, name="audit")
 app.add_typer(neo4j.app, name="neo4j")
 app.add_typer(artifact.app, name="artifact")
+app.add_typer(predicates.app, name="predicates")
 
 
 def main() -> None:

@@ -10,11 +10,13 @@ from rich.markup import escape
 from rich.text import Text
 from rich.tree import Tree
 
+from stratagraph.memory.qualifiers import qualifiers
 from stratagraph.memory.retrieve.answer import Node, Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.past import instant
+from stratagraph.service.cli.show import validity_json
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType
@@ -94,6 +96,8 @@ def _as_tree(question: str, found: Retrieved) -> Tree:
 def _line(node: Node, *, score: bool) -> Text:
     record = node.record
     text = Text.assemble((f"{record.type.label} ", "cyan"), record.name or "(redacted)")
+    if found := qualifiers(record):
+        text.append(f" ({', '.join(found)})", style="yellow")
     text.append(f"  {record.occurred_at:%Y-%m-%d}", style="dim")
     if score:
         text.append(f"  {node.score:.2f}", style="dim")
@@ -108,8 +112,10 @@ def _as_json(found: Retrieved) -> dict[str, object]:
             {
                 "id": node.record.id,
                 "type": node.record.type.label,
+                "state": None if node.record.redacted else node.record.state.label,
                 "name": node.record.name,
                 "text": node.record.text,
+                **validity_json(node.record),
                 "hop": node.hop,
                 "score": node.score,
                 "salience": node.record.salience,

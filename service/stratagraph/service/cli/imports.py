@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -26,7 +27,8 @@ from stratagraph.store.model.trust import SINGLE_USER, Trust
 
 app = typer.Typer(
     help="Import a git history or agent conversations. After an interruption, run the same command again: it stores no"
-    " record twice. Imported records have a half-life of 30 days and are never pruned; the options change both."
+    " record twice. What was erased is not imported again. Imported records have a half-life of 30 days and are never"
+    " pruned; the options change both."
     "\n\nExample: stratagraph import git . --scope project:x",
     no_args_is_help=True,
 )
@@ -35,15 +37,19 @@ HalfLife = Annotated[float, typer.Option(help="Days in which the salience halves
 Prune = Annotated[
     bool, typer.Option("--auto-prune", help="Let the service prune the records once their salience has decayed.")
 ]
+RestoreErased = Annotated[
+    bool, typer.Option("--restore-erased", help="Import again what was erased; it counts as erased no longer.")
+]
 
 
 @app.command()
 def git(
-    path: Annotated[Path, typer.Argument(help="Directory of a git repository.")],
+    path: Annotated[Path, typer.Argument(help="Directory of a git repository, which may be bare or shallow.")],
     scope: Scope = None,
     tenant: Tenant = "default",
     half_life_days: HalfLife = 30,
     auto_prune: Prune = False,
+    restore_erased: RestoreErased = False,
     json: Json = False,
 ) -> None:
     """Import a git history: each commit becomes an episode, and its author, files and issues become entities."""
@@ -54,7 +60,13 @@ def git(
 
         async def run(advance: Advance) -> ImportSummary:
             return await import_history(
-                runtime.capture, _importer(tenant), repository, scope=scope, retention=retention, advance=advance
+                runtime.capture,
+                _importer(tenant),
+                repository,
+                scope=scope,
+                retention=retention,
+                restore_erased=restore_erased,
+                advance=advance,
             )
 
         return await _with_progress(f"commits of {repository.name}", repository.commits, run, quiet=json)
@@ -81,9 +93,13 @@ def traces(
     tenant: Tenant = "default",
     half_life_days: HalfLife = 30,
     auto_prune: Prune = False,
+    restore_erased: RestoreErased = False,
     json: Json = False,
 ) -> None:
-    """Import agent conversations (chat completions): each becomes a closed episode with its tool graph and outcome."""
+    """Import agent conversations (chat completions): each becomes a closed episode with its tool graph and outcome.
+
+    A line that cannot be imported is listed, the others are imported, and the exit status is 1.
+    """
     retention = _retention(half_life_days, auto_prune)
 
     async def work(runtime: Runtime) -> ImportSummary:
@@ -97,6 +113,7 @@ def traces(
                 outcome_field=outcome_field,
                 scope=scope,
                 retention=retention,
+                restore_erased=restore_erased,
                 advance=advance,
             )
 
@@ -131,15 +148,30 @@ async def _with_progress(
 
 
 def _show(summary: ImportSummary, items: str, json: bool) -> None:
+    """Print the summary. Exits with status 1 if an item was refused."""
     if json:
         print_json(asdict(summary))
-        return
+    else:
+        _print_table(summary, items)
+    if summary.refused:
+        raise typer.Exit(1)
+
+
+def _print_table(summary: ImportSummary, items: str) -> None:
     table = Table(show_header=False, box=None)
     table.add_row(items, str(summary.items))
-    table.add_row("captured", f"{summary.captured}; {summary.replayed} had been imported before")
+    before = f"{summary.replayed} had been imported before"
+    erased = f"; {summary.erased} had been erased before" if summary.erased else ""
+    table.add_row("captured", f"{summary.captured}; {before}{erased}")
     new = ", ".join(f"{count} {name}" for name, count in sorted(summary.records.items())) or "none"
     table.add_row("new records", new)
     table.add_row("relations", str(summary.edges))
+    if summary.continued:
+        table.add_row("continued", f"{summary.continued} known conversations have new turns")
+    if summary.edited:
+        table.add_row("edited", f"{', '.join(summary.edited)}: differ from the known ones, and are stored beside them")
     for reason, count in summary.skipped.items():
         table.add_row("skipped", f"{count} {reason}")
     people.print(table)
+    for refused in summary.refused:
+        errors.print(f"[bold red]not imported[/]: {escape(refused.item)}: {escape(refused.reason)}", highlight=False)

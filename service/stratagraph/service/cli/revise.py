@@ -22,6 +22,7 @@ from stratagraph.memory.revise.request import (
     Retract,
     Revise,
     Supersede,
+    Unmerge,
 )
 from stratagraph.memory.revise.service import Revised
 from stratagraph.memory.revision_impact import RevisionImpact
@@ -209,7 +210,9 @@ def merge(
     records: Annotated[
         list[str],
         typer.Argument(
-            metavar="RECORD_ID...", help="Ids of 2 to 50 records. The most sensitive one leads; of several, the first."
+            metavar="RECORD_ID...",
+            help="Ids of 2 to 50 records. Entities are merged into the one with the most facts; of other records the"
+            " most sensitive one leads. Of several, the first.",
         ),
     ],
     why: Why,
@@ -233,6 +236,14 @@ def merge(
         tenant,
         json,
     )
+
+
+@app.command()
+def unmerge(
+    record: RecordId, why: Why, expected_version: Version = None, tenant: Tenant = "default", json: Json = False
+) -> None:
+    """Undo the merge of an entity into another one: it gets back its names, its facts and its relations."""
+    _revise(Unmerge(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
 
 
 @app.command()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from rich.markup import escape
 from rich.text import Text
 
+from stratagraph.memory.qualifiers import validity_qualifiers
 from stratagraph.memory.revise.service import Revised
 from stratagraph.service.cli.output import people
 from stratagraph.store.model.clock import rfc3339
@@ -22,12 +23,14 @@ _COLOURS = {
 
 
 def line(record: MemoryRecord) -> Text:
-    """Format a record as one line: state, type, name, id, version, salience."""
+    """Format a record as one line: state, type, name, conditions and validity, id, version, salience."""
     text = Text.assemble(
         (f"{record.state.label:<10}", _COLOURS[record.state]),
         (f" {record.type.label} ", "cyan"),
         record.name or "(redacted)",
     )
+    if found := validity_qualifiers(record):
+        text.append(f" ({', '.join(found)})", style="yellow")
     text.append(f"  {record.id} v{record.version} salience {record.salience:.3f}", style="dim")
     return text
 
@@ -47,6 +50,16 @@ def as_json(record: MemoryRecord) -> Mapping[str, object]:
         "payload": record.payload,
         "occurred_at": rfc3339(record.occurred_at),
         "updated_at": rfc3339(record.updated_at),
+        **validity_json(record),
+    }
+
+
+def validity_json(record: MemoryRecord) -> dict[str, object]:
+    """Return the fields for the conditions and the effective validity of a fact, null where there is none."""
+    return {
+        "conditions": record.conditions,
+        "valid_from": rfc3339(record.valid_from) if record.valid_from is not None else None,
+        "valid_to": rfc3339(record.valid_to) if record.valid_to is not None else None,
     }
 
 

@@ -32,12 +32,12 @@ async def failed_captures(connection: AsyncConnection, tenant: Tenant) -> list[F
 
     Raises StratagraphError if a sealed input cannot be opened.
     """
-    table, credential = tables.candidate, tables.credential
+    table, scopes, credential = tables.candidate, tables.scope, tables.credential
     rows = (
         await connection.execute(
-            select(table.c.id, table.c.actor, table.c.input, table.c.sealed).where(
-                table.c.tenant == tenant.id, table.c.state == "failed"
-            )
+            select(table.c.id, table.c.actor, table.c.input, table.c.sealed, scopes.c.name.label("scope"))
+            .outerjoin(scopes, (scopes.c.tenant == table.c.tenant) & (scopes.c.id == table.c.scope))
+            .where(table.c.tenant == tenant.id, table.c.state == "failed")
         )
     ).all()
     if not rows:
@@ -53,9 +53,9 @@ async def failed_captures(connection: AsyncConnection, tenant: Tenant) -> list[F
     found = []
     for row in rows:
         sent = (row.input if row.sealed is None else orjson.loads(next(inputs))["input"]) or {}
-        # A capture without a scope is written to its credential's only scope, or else unscoped
-        # (docs/specification.md, Capture).
-        scope = sent.get("scope")
+        # Earlier releases kept no scope: a capture that names none is written to its credential's only scope, or else
+        # unscoped (docs/specification.md, Capture).
+        scope = row.scope if row.scope is not None else sent.get("scope")
         if scope is None:
             scope = only_scopes.get(row.actor, UNSCOPED)
         found.append(FailedCapture(id=row.id, input=sent, scope=scope))

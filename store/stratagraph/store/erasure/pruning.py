@@ -202,6 +202,7 @@ async def _delete(
 
     A record stays due if another transaction has locked one of its relations, or if it has too many.
     """
+    keys = await _restorable(connection, keys)
     if not keys:
         return 0, 0
     relations = await fetch(connection, "delete_relations_of", **_arrays(keys), limit=RELATIONS)
@@ -216,12 +217,35 @@ async def _delete(
     for number in sorted(ids_of_tenant):
         tenant = await directory.tenant_by_id(number)
         removed = await remove_records(
-            connection, tenant, ids_of_tenant[number], Cause.PRUNED, actor=ACTOR, rationale=RATIONALE, at=now
+            connection,
+            directory,
+            tenant,
+            ids_of_tenant[number],
+            Cause.PRUNED,
+            actor=ACTOR,
+            rationale=RATIONALE,
+            at=now,
         )
         changes[number] += removed.changes
     for number in sorted(changes):
         await append_changes(connection, await directory.tenant_by_id(number), changes[number])
     return len(records), len(relations)
+
+
+async def _restorable(connection: AsyncConnection, keys: Sequence[Key]) -> list[Key]:
+    """Return the records whose deletion changes nothing that another transaction has locked.
+
+    A fact that trims others is left out where its slot or a trimmed fact is locked elsewhere; it stays due.
+    """
+    if not keys:
+        return []
+    trims = {(row["tenant"], row["id"]): row["n"] for row in await fetch(connection, "count_trims_by", **_arrays(keys))}
+    if not trims:
+        return list(keys)
+    locked: dict[Key, int] = defaultdict(int)
+    for row in await fetch(connection, "lock_trimmed", **_arrays(sorted(trims))):
+        locked[row["tenant"], row["id"]] += 1
+    return [key for key in keys if locked[key] == trims.get(key, 0)]
 
 
 async def mark_learned(connection: AsyncConnection, tenant: int, episodes: Collection[UUID], *, at: datetime) -> int:

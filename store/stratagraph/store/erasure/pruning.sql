@@ -115,3 +115,20 @@ FROM record r
 JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id) ON r.tenant = a.tenant AND r.id = a.id
 WHERE NOT EXISTS (SELECT FROM relation e WHERE e.tenant = r.tenant AND e.source = r.id)
   AND NOT EXISTS (SELECT FROM relation e WHERE e.tenant = r.tenant AND e.target = r.id)
+
+-- count_trims_by --
+-- Count the trims by the given records; records without trims are left out.
+SELECT t.tenant, t.by_fact AS id, count(*) AS n
+FROM fact_trim t
+JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id) ON t.tenant = a.tenant AND t.by_fact = a.id
+GROUP BY t.tenant, t.by_fact
+
+-- lock_trimmed --
+-- Lock the facts that the given ones trim, and their slots, skipping what is locked elsewhere; one row per trim.
+SELECT t.tenant, t.by_fact AS id
+FROM fact_trim t
+JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id) ON t.tenant = a.tenant AND t.by_fact = a.id
+JOIN record r ON r.tenant = t.tenant AND r.id = t.fact
+JOIN fact_slot s ON s.tenant = r.tenant AND s.scope = r.scope AND s.sensitivity = r.sensitivity
+  AND s.slot_key = r.slot_key
+FOR UPDATE OF s, r SKIP LOCKED

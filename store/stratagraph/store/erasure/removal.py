@@ -20,26 +20,31 @@ from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.feed.changes import Change, Kind
 from stratagraph.store.jobs.set_aside import forget_set_aside
 from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import AuditAction
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.tombstones import Cause, insert_tombstones, prepare_tombstones
+from stratagraph.store.records.trims import restore, take_trims
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
     """The result of removing records: their ids, and the changes that the caller must append to the feed.
 
-    `orphans` are the hashes of artifacts that were deleted because no record refers to them any more.
+    `restored` are the facts whose validity they had trimmed, which is restored. `orphans` are the hashes of artifacts
+    that were deleted because no record refers to them any more.
     """
 
     ids: tuple[UUID, ...]
+    restored: tuple[UUID, ...]
     changes: tuple[Change, ...]
     orphans: tuple[bytes, ...]
 
 
 async def remove_records(
     connection: AsyncConnection,
+    directory: Directory,
     tenant: Tenant,
     ids: Collection[UUID],
     cause: Cause,
@@ -50,12 +55,14 @@ async def remove_records(
 ) -> Removed:
     """Delete locked records, and write a tombstone and an audit entry for each.
 
+    The validity of facts that they trimmed is restored.
+
     Needs a transaction of a role that may delete. The caller must append the returned changes to the feed in the same
     transaction.
     """
     ordered = sorted(ids)
     if not ordered:
-        return Removed(ids=(), changes=(), orphans=())
+        return Removed(ids=(), restored=(), changes=(), orphans=())
     await insert_tombstones(
         connection, tenant, await prepare_tombstones(connection, tenant, ordered), cause=cause, at=at
     )
@@ -65,10 +72,14 @@ async def remove_records(
     since = None if cause is Cause.ERASED else at - GRACE
     orphans = await release_artifacts(connection, tenant, ordered, since=since)
     await forget_set_aside(connection, tenant.id, ordered)
+    trims = await take_trims(connection, tenant, ordered)  # before the foreign keys delete them
     rows = await fetch(connection, "delete_records", tenant=tenant.id, ids=ordered)
+    restored = await restore(connection, directory, tenant, {trim.fact for trim in trims} - set(ordered), at=at)
+    deleted = [Change(kind=Kind.RECORD, id=row["id"], version=row["row_version"] + 1, op="D") for row in rows]
     return Removed(
         ids=tuple(row["id"] for row in rows),
-        changes=tuple(Change(kind=Kind.RECORD, id=row["id"], version=row["row_version"] + 1, op="D") for row in rows),
+        restored=tuple(restored.ids),
+        changes=(*deleted, *restored.changes),
         orphans=tuple(orphans),
     )
 

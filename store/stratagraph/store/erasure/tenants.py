@@ -14,13 +14,15 @@ from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch
 
 CHUNK = 20_000  # rows of one table deleted by one statement
-_BEFORE_SCOPES = (tables.tombstone, tables.fact_slot)
+_BEFORE_SCOPES = (tables.tombstone, tables.erased_source, tables.fact_slot)
 _AFTER_SCOPES = (
     tables.candidate,
     tables.retrieval,
     tables.audit_note,
     tables.predicate,
     tables.fact_predicate,
+    tables.free_predicate,
+    tables.rekeying,
     tables.lex_df,
     tables.lex_stat,
     tables.lex_scope,

@@ -15,12 +15,14 @@ from sqlalchemy.dialects.postgresql import insert
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.canonical import KEY_BYTES
+from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import LimitExceeded
-from stratagraph.store.model.predicates import INVERSES
+from stratagraph.store.model.predicates import INVERSES, LINEAGE, is_free
 from stratagraph.store.model.trust import UNSCOPED, Trust
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database
 
+MAX_FREE_PREDICATES = 200  # of one actor, by default
 MAX_PREDICATES = 1_000  # per tenant; the mirror makes a relationship type and a constraint for each
 DOC_CHUNK = 1_024  # document numbers that a process reserves at once; unused ones leave harmless gaps
 
@@ -29,10 +31,13 @@ class Directory:
     """Converts names of tenants, scopes and predicates to their numbers and back, and creates missing ones.
 
     Caches them in the process, with the tenants' keys in `vault`. Without a `vault`, a default one is used, which seals
-    from sensitivity `high` up but has no master key: sealing and making data keys raise Misconfigured.
+    from sensitivity `high` up but has no master key: sealing and making data keys raise Misconfigured. An actor may use
+    `max_free_predicates` predicates that are not in the registry.
     """
 
-    def __init__(self, database: Database, vault: Vault | None = None) -> None:
+    def __init__(
+        self, database: Database, vault: Vault | None = None, *, max_free_predicates: int = MAX_FREE_PREDICATES
+    ) -> None:
         self._database = database
         self.vault = vault or Vault(database)
         self._tenants: dict[str, Tenant] = {}
@@ -41,6 +46,8 @@ class Directory:
         self._predicates: dict[int, dict[str, int]] = {}
         self._predicate_names: dict[tuple[int, int], str] = {}
         self._docs: dict[int, list[int]] = {}
+        self._max_free_predicates = max_free_predicates
+        self._free_predicates: dict[tuple[int, str], set[str]] = {}
 
     async def tenant(self, name: str, *, create: bool = False) -> Tenant | None:
         """Return the tenant of this name; None if there is none and `create` is false.
@@ -177,6 +184,38 @@ class Directory:
                     cache[row.name] = row.id
                     self._predicate_names[tenant.id, row.id] = row.name
         return {name: cache[name] for name in wanted}
+
+    async def claim_predicates(self, caller: Caller, names: Iterable[str], *, path: list[str]) -> None:
+        """Count the predicates in `names` that are not in the registry as used by the caller's actor.
+
+        Raises LimitExceeded, naming `path`, if the actor would have used more than `max_free_predicates`. Predicates
+        that other actors use count too, so that the limit does not depend on what the caller may not see.
+        """
+        tenant, actor = caller.tenant.id, caller.trust.actor
+        known = self._free_predicates.setdefault((tenant, actor), set())
+        if known.issuperset(free := {name for name in names if is_free(name)}):
+            return
+        table = tables.free_predicate
+        async with self._database.autonomous() as connection:
+            # One transaction at a time counts for an actor, so that two at once cannot exceed the limit.
+            await connection.execute(
+                text("SELECT pg_advisory_xact_lock(hashtextextended(:actor, :tenant))"),
+                {"actor": f"free predicates of {actor}", "tenant": tenant},
+            )
+            used = select(table.c.name).where(table.c.tenant == tenant, table.c.actor == actor)
+            known.update((await connection.execute(used)).scalars())
+            new = sorted(free - known)
+            if new and len(known) + len(new) > self._max_free_predicates:
+                raise LimitExceeded(
+                    f"{'.'.join(path)}: {shown(new[0])} would be one more than the {self._max_free_predicates}"
+                    " predicates of its own that this credential may use; use one of them again, or one of the"
+                    f" registry ({', '.join(sorted(INVERSES.keys() - LINEAGE))})",
+                    path=path,
+                )
+            if new:
+                rows = [{"tenant": tenant, "actor": actor, "name": name} for name in new]
+                await connection.execute(insert(table).values(rows))
+        known.update(new)
 
     async def predicate_names(self, keys: Iterable[tuple[int, int]]) -> dict[tuple[int, int], str]:
         """Return the names of predicates, keyed by (tenant, number). Raises KeyError for an unknown pair."""

@@ -146,6 +146,8 @@ SELECT min(tenant) AS tenant FROM (
 -- `digest` covers all that the mirror shows, so that the stores can be compared by sums. It has 32 bits: a sum of
 -- greater numbers would overflow in Cypher.
 r.tenant, r.id, r.type, r.scope, r.sensitivity, r.state, r.name, r.row_version, r.created_at, r.occurred_at,
+(extract(epoch FROM lower(r.validity)) * 1000000)::bigint AS valid_from,
+(extract(epoch FROM upper(r.validity)) * 1000000)::bigint AS valid_to,
 CASE r.type
   WHEN 6 THEN coalesce(r.payload, '{"nodes": [], "edges": []}')
   WHEN 3 THEN jsonb_build_object('primary_type', r.payload -> 'primary_type', 'types', r.payload -> 'types')
@@ -154,10 +156,13 @@ END AS payload,
 
 -- node_digest --
 -- Fragment: a 32-bit digest of all that the mirror shows of a record `r`.
+-- A record that is no fact with a bound has the digest that it had before the mirror showed validity.
 ('x' || left(encode(sha256(convert_to(concat_ws('|', r.id, r.type, r.scope, r.sensitivity, r.state, r.row_version,
   extract(epoch FROM r.created_at), extract(epoch FROM r.occurred_at),
   CASE WHEN r.sensitivity <= :names_up_to THEN r.name END,
-  CASE WHEN r.sensitivity <= :names_up_to AND r.type IN (3, 6) THEN r.payload::text END
+  CASE WHEN r.sensitivity <= :names_up_to AND r.type IN (3, 6) THEN r.payload::text END,
+  CASE WHEN r.type = 4 AND NOT (lower_inf(r.validity) AND upper_inf(r.validity))
+    THEN concat('valid ', extract(epoch FROM lower(r.validity)), ' ', extract(epoch FROM upper(r.validity))) END
 ), 'UTF8')), 'hex'), 8))::bit(32)::bigint
 
 -- read_scrub --

@@ -48,13 +48,48 @@ def keyed_hash(key: bytes, kind: str, value: bytes) -> bytes:
     return hmac.digest(key, kind.encode() + b"\x00" + value, "sha256")
 
 
-def normalised_name(name: str) -> str:
-    """Return a name as names are compared: Unicode compatibility form, case-folded, single spaces between words.
+def folded_text(text: str) -> str:
+    """Return a text as literals are compared: Unicode compatibility form, case-folded, single spaces between words.
 
-    >>> normalised_name("  Auth  Middleware ")
-    'auth middleware'
+    >>> folded_text("  Dark  MODE ")
+    'dark mode'
     """
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def normalised_name(name: str) -> str:
+    """Return a name as names are compared: as `folded_text`, and without the accents of Latin and Greek letters.
+
+    Marks of other scripts are kept, because there they make another letter.
+
+    >>> normalised_name("  José  PÉREZ "), normalised_name("Йод")
+    ('jose perez', 'йод')
+    """
+    folded = folded_text(name)
+    if folded.isascii():
+        return folded
+    kept: list[str] = []
+    has_accents = False
+    for character in unicodedata.normalize("NFD", folded):
+        if unicodedata.combining(character):
+            if has_accents:
+                continue
+        else:
+            has_accents = unicodedata.name(character, "").startswith(("LATIN", "GREEK"))
+        kept.append(character)
+    return folded_text(unicodedata.normalize("NFC", "".join(kept)))
+
+
+def normalised_identifier(namespace: str, value: str) -> tuple[str, str]:
+    """Return an identifier as identifiers are compared: its namespace as a name, its value exactly.
+
+    E-mail addresses are compared without case.
+
+    >>> normalised_identifier("Email", " Sam@Example.org "), normalised_identifier("path", "src/A.py")
+    (('email', 'sam@example.org'), ('path', 'src/A.py'))
+    """
+    space, exact = normalised_name(namespace), unicodedata.normalize("NFKC", value).strip()
+    return space, exact.casefold() if space == "email" else exact
 
 
 def check_json(value: Any, *, path: list[str], depth: int = 0) -> None:

@@ -4,6 +4,7 @@ StratagraphError                      May the same call succeed later?
 ├── InvalidInput                      no: correct the input; `path` names the field
 ├── Unauthenticated                   no: send a valid credential
 ├── Forbidden                         no: the credential does not allow it
+│   └── SourceErased(positions)       no: an administrator may restore the source
 ├── RecordNotFound(record_id)         no; also raised for a record that the caller may not see
 ├── VersionConflict(current)          no: read the record again, then decide
 ├── EpisodicImmutable                 no: revise the records that were derived from the episodic one
@@ -63,6 +64,17 @@ class Forbidden(StratagraphError):
     """The credential does not allow this; use one with more access, scopes or a higher ceiling."""
 
     code = "FORBIDDEN"
+
+
+class SourceErased(Forbidden):
+    """What was captured from this source was erased, so it is not captured again.
+
+    `positions` are the places in the request of the captures that come from erased sources.
+    """
+
+    def __init__(self, positions: Sequence[int], message: str | None = None, *, path: Sequence[str] | None = None):
+        super().__init__(message, path=path)
+        self.positions = tuple(positions)
 
 
 class RecordNotFound(StratagraphError):

@@ -16,8 +16,9 @@ class MemoryRecord:
     """One memory. `confidence` and `salience` are in [0, 1]; `salience` is the value at the instant of reading.
 
     `payload` is the canonical JSON of its type's schema (`payloads/`). The payload of a thread's episode has no
-    timeline until `episodes.assemble` reads it for a caller. A redacted record keeps id, tenant, type, sensitivity,
-    confidence, salience, scope, tags and times, and nothing else.
+    timeline until `episodes.assemble` reads it for a caller. A fact holds from `valid_from` until before `valid_to`;
+    None is without bound. A redacted record keeps id, tenant, type, sensitivity, confidence, salience, scope, tags and
+    the instants of its writes and its content, and nothing else.
     """
 
     id: UUID
@@ -40,9 +41,22 @@ class MemoryRecord:
     lifecycle: Salience | None = None
     provenance: dict[str, Any] | None = None
     interpretation: dict[str, Any] | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+    @property
+    def conditions(self) -> dict[str, Any] | None:
+        """The conditions under which a fact holds; None without any, and for a record without content."""
+        if self.type is not MemoryType.SEMANTIC or self.payload is None:
+            return None
+        return self.payload["validity"].get("conditions") or None
+
+    def holds_at(self, at: datetime) -> bool:
+        """Return whether the validity includes the instant; True for every record that is no fact."""
+        return (self.valid_from is None or self.valid_from <= at) and (self.valid_to is None or at < self.valid_to)
 
     def as_redacted(self) -> MemoryRecord:
-        """Return a copy of the record without its content, state, version, lifecycle and provenance."""
+        """Return a copy of the record without its content, state, version, validity, lifecycle and provenance."""
         return replace(
             self,
             redacted=True,
@@ -54,6 +68,8 @@ class MemoryRecord:
             lifecycle=None,
             provenance=None,
             interpretation=None,
+            valid_from=None,
+            valid_to=None,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -13,13 +13,10 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
-from stratagraph.store.keys.sealing.contents import CANDIDATE
 from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.errors import IdempotencyMismatch
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
-
-RETRY_AFTER = timedelta(seconds=30)  # delay before the first retry of a failed capture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +144,13 @@ async def insert_candidates(
             for row in rows
         ],
     )
+    await insert_used_keys(connection, tenant, rows, actor=actor, at=at)
+
+
+async def insert_used_keys(
+    connection: AsyncConnection, tenant: Tenant, rows: Sequence[Mapping[str, Any]], *, actor: str, at: datetime
+) -> None:
+    """Insert the idempotency keys of committed candidates, given as for `insert_candidates`."""
     await insert_rows(
         connection,
         tables.idempotency,
@@ -161,52 +165,5 @@ async def insert_candidates(
             }
             for row in rows
             if row["key_hash"] is not None
-        ],
-    )
-
-
-async def insert_failed_candidates(
-    connection: AsyncConnection,
-    tenant: Tenant,
-    rows: Sequence[Mapping[str, Any]],
-    *,
-    actor: str,
-    stage: str,
-    error: str,
-    at: datetime,
-) -> None:
-    """Insert candidates of captures that failed through no fault of their input, with the input, for a retry.
-
-    Each row has id, source, source_kind, sensitivity and input. The content is sealed if the record would be.
-    """
-    to_seal = {row["id"] for row in rows if tenant.keyring.seals(row["sensitivity"])}
-    sealer = await tenant.keyring.sealer(connection) if to_seal else None
-    blobs = {}
-    for row in rows:
-        if sealer is not None and row["id"] in to_seal:
-            content = orjson.dumps({"source": row["source"], "input": row["input"]})
-            blobs[row["id"]] = sealer.seal(row["id"], CANDIDATE, content)
-    await insert_rows(
-        connection,
-        tables.candidate,
-        [
-            {
-                "tenant": tenant.id,
-                "id": row["id"],
-                "state": "failed",
-                "stage": stage,
-                "actor": actor,
-                "source": None if row["id"] in blobs else row["source"],
-                "source_kind": row["source_kind"],
-                "input": None if row["id"] in blobs else row["input"],
-                "sealed": blobs.get(row["id"]),
-                "error": error,
-                "attempts": 1,
-                "next_try_at": at + RETRY_AFTER,
-                "created_at": at,
-                "created_records": (),
-                "edges": (),
-            }
-            for row in rows
         ],
     )

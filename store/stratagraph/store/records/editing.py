@@ -38,6 +38,7 @@ class Edit:
     interpretation: str | None = None
     terms: Terms | None = None
     occurred_at: datetime | None = None
+    validity: str | None = None  # the effective interval of a fact, as a tstzrange in text form
     is_revision: bool = True
 
     def content(self) -> dict[str, Any]:
@@ -87,6 +88,7 @@ async def update_records(
             terms=edit.terms.numbers if edit.terms else None,
             impacts=edit.terms.as_sparsevec() if edit.terms else None,
             occurred_at=edit.occurred_at,
+            validity=edit.validity,
             step=1 if edit.is_revision else 0,
         )
         changes.extend(Change(kind=Kind.RECORD, id=edit.id, version=row["row_version"]) for row in rows)

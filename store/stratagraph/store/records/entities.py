@@ -1,24 +1,34 @@
-"""Resolve mentions to entities: find the entity of an identifier or name, or create exactly one under concurrency."""
+"""The terms by which entities are found: read for the mentions of a request, locked, and written."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller, Tenant
-from stratagraph.store.model.canonical import keyed_hash, normalised_name
+from stratagraph.store.model.canonical import keyed_hash, normalised_identifier, normalised_name
 from stratagraph.store.model.errors import InvalidInput
-from stratagraph.store.model.ids import new_id
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.records.name_index import (
+    ALIAS,
+    IDENTIFIER,
+    NAME,
+    TYPE,
+    KnownEntity,
+    MentionKeys,
+    NameIndex,
+    Term,
+)
 
-IDENTIFIER, NAME, ALIAS = 1, 2, 3
+NAMESAKES = 64  # entities read for one name, the oldest; more of them are as ambiguous
+_BUCKETS = 512  # locks of a tenant's names, so that a large request holds a bounded number of them
+_LOCK_SPACE = 0x5347 << 48  # keeps these advisory locks apart from others
+_NO_TYPE = "other"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,158 +43,125 @@ class Mention:
     scope: int
     sensitivity: int
     type: str | None = None
+    types: tuple[str, ...] = ()
     identifiers: tuple[tuple[str, str], ...] = ()
     aliases: tuple[str, ...] = ()
-    known_only: bool = field(default=False)
+    known_only: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A keyed hash by which an entity is found; `kind` is IDENTIFIER, NAME or ALIAS."""
-
-    key: bytes
-    kind: int
-
-
-@dataclass(slots=True)
-class Resolution:
-    """The result of resolving mentions: the entity of each, and the new entities with the mention that created each.
-
-    The caller must still insert the records of new entities. A mention that resolved to none is not in `entities`.
-    """
-
-    entities: dict[Mention, UUID]
-    new: dict[UUID, Mention]
+    def keys(self, tenant: Tenant, unscoped: int) -> MentionKeys:
+        """Return the mention as keyed hashes; `unscoped` is the number of the scope `""`."""
+        return MentionKeys(
+            scope=self.scope,
+            unscoped=unscoped,
+            sensitivity=self.sensitivity,
+            name=Term(name_key(tenant, self.name), NAME),
+            identifiers=tuple(identifier_term(tenant, *identifier) for identifier in self.identifiers),
+            aliases=tuple(Term(name_key(tenant, alias), ALIAS) for alias in self.aliases),
+            type=type_term(tenant, self.type),
+        )
 
 
 def name_key(tenant: Tenant, name: str) -> bytes:
-    """Return the keyed hash of a name or alias, normalised first, so that spellings that differ in case are equal."""
+    """Return the keyed hash of a name or alias, so that spellings that differ in case, accents or spaces are equal."""
     return keyed_hash(tenant.index_key, "name", normalised_name(name).encode())
 
 
-def identifier_key(tenant: Tenant, namespace: str, value: str) -> bytes:
-    """Return the keyed hash of an identifier in its namespace."""
-    return keyed_hash(tenant.index_key, "identifier", f"{namespace}\x00{value}".encode())
+def identifier_term(tenant: Tenant, namespace: str, value: str) -> Term:
+    """Return the term of an identifier. Namespaces, and the values of `email`, are compared without case."""
+    space, exact = normalised_identifier(namespace, value)
+    return Term(
+        keyed_hash(tenant.index_key, "identifier", f"{space}\x00{exact}".encode()),
+        IDENTIFIER,
+        keyed_hash(tenant.index_key, "namespace", space.encode()),
+    )
+
+
+def type_term(tenant: Tenant, name: str | None) -> Term | None:
+    """Return the term of an entity type; None for no type, and for `Other`, which says nothing."""
+    folded = normalised_name(name or "")
+    return None if folded in ("", _NO_TYPE) else Term(keyed_hash(tenant.index_key, "type", folded.encode()), TYPE)
 
 
 def terms_of(tenant: Tenant, mention: Mention) -> list[Term]:
-    """Return the distinct terms of a mention: identifiers, name, aliases. The first decides who claims an entity."""
-    found = [Term(identifier_key(tenant, *identifier), IDENTIFIER) for identifier in mention.identifiers]
-    found.append(Term(name_key(tenant, mention.name), NAME))
-    found.extend(Term(name_key(tenant, alias), ALIAS) for alias in mention.aliases)
-    return list({term.key: term for term in reversed(found)}.values())[::-1]
+    """Return the terms of an entity with the names, identifiers and types of a mention, each once."""
+    keys = mention.keys(tenant, mention.scope)
+    more = [term for name in mention.types if (term := type_term(tenant, name)) is not None]
+    return list(dict.fromkeys([*keys.terms, *more]))
 
 
-async def resolve(
-    connection: AsyncConnection, tenant: Tenant, mentions: Iterable[Mention], *, unscoped: int | None
-) -> Resolution:
-    """Find the entity of each mention, and claim the terms of a new entity for each mention that has none.
+async def read_names(connection: AsyncConnection, tenant: Tenant, mentions: Collection[MentionKeys]) -> NameIndex:
+    """Return the current entities that have a name or an identifier of one of the mentions, with all their terms.
 
-    An entity is found by identifier, then by name or alias, first in the mention's scope and then among unscoped
-    entities; `unscoped` is the number of the scope `""`, None if it has none yet. The record of a new entity must be
-    inserted in the same transaction. If two transactions claim the same term, the second waits for the first to commit
-    and then finds its entity.
+    Of the entities of one name, the oldest NAMESAKES are read. Runs one statement.
     """
-    wanted = {mention: terms_of(tenant, mention) for mention in mentions}
-    resolution = Resolution({}, {})
-    if not wanted:
-        return resolution
-    await _find(connection, tenant, wanted, resolution, unscoped)
-    missing = {m: t for m, t in wanted.items() if m not in resolution.entities and not m.known_only}
-    if missing:
-        await _claim(connection, tenant, missing, resolution)
-        await _find(connection, tenant, {m: t for m, t in missing.items() if m not in resolution.entities},
-                    resolution, unscoped)  # fmt: skip
-    return resolution
-
-
-async def _find(
-    connection: AsyncConnection,
-    tenant: Tenant,
-    wanted: dict[Mention, list[Term]],
-    resolution: Resolution,
-    unscoped: int | None,
-) -> None:
-    keys = list({term.key for terms in wanted.values() for term in terms})
+    keys = {term.key for mention in mentions for term in mention.terms if term.kind != TYPE}
+    scopes = {scope for mention in mentions for scope in (mention.scope, mention.unscoped)}
+    index = NameIndex()
     if not keys:
-        return
-    table = tables.entity_term
-    rows = await connection.execute(
-        select(
-            table.c.term_key, table.c.entity, table.c.scope, table.c.sensitivity, table.c.kind, table.c.claimed
-        ).where(table.c.tenant == tenant.id, table.c.term_key == text("ANY(:keys)").bindparams(keys=keys))
-    )
-    by_key: dict[bytes, list[Any]] = {}
-    for row in rows:
-        by_key.setdefault(bytes(row.term_key), []).append(row)
-    for mention, terms in wanted.items():
-        fit = [
-            (order, row.scope != mention.scope, -row.sensitivity, not row.claimed, row.entity)
-            for order, term in enumerate(terms)
-            for row in by_key.get(term.key, ())
-            if row.scope in (mention.scope, unscoped) and row.sensitivity <= mention.sensitivity
-        ]
-        if fit:
-            resolution.entities[mention] = min(fit)[-1]
-
-
-async def _claim(
-    connection: AsyncConnection, tenant: Tenant, missing: dict[Mention, list[Term]], resolution: Resolution
-) -> None:
-    """Claim all terms in one sorted statement. A new entity exists if the claim of its deciding term succeeded."""
-    candidates = {mention: new_id() for mention in missing}
-    rows: dict[tuple[int, int, bytes], dict[str, Any]] = {}
-    for mention, terms in missing.items():
-        for term in terms:
-            rows.setdefault(
-                (mention.scope, mention.sensitivity, term.key),
-                {
-                    "tenant": tenant.id,
-                    "term_key": term.key,
-                    "entity": candidates[mention],
-                    "scope": mention.scope,
-                    "sensitivity": mention.sensitivity,
-                    "kind": term.kind,
-                    "claimed": True,
-                },
-            )
-    claimed = await insert_rows(
+        return index
+    rows = await fetch(
         connection,
-        tables.entity_term,
-        [rows[key] for key in sorted(rows)],
-        suffix="ON CONFLICT (tenant, scope, sensitivity, term_key) WHERE claimed DO NOTHING"
-        " RETURNING term_key, scope, sensitivity, entity",
+        "find_named_entities",
+        tenant=tenant.id,
+        keys=list(keys),
+        scopes=list(scopes),
+        most=NAMESAKES,
     )
-    claimed_by = {(row.scope, row.sensitivity, bytes(row.term_key)): row.entity for row in claimed}
-    rejected: list[UUID] = []
-    unclaimed: list[dict[str, Any]] = []
-    for mention, terms in missing.items():
-        entity = candidates[mention]
-        is_claimed = [claimed_by.get((mention.scope, mention.sensitivity, term.key)) == entity for term in terms]
-        if not is_claimed[0]:
-            rejected.append(entity)
-            continue
-        resolution.entities[mention] = entity
-        resolution.new[entity] = mention
-        unclaimed.extend(
-            {
-                **rows[mention.scope, mention.sensitivity, term.key],
-                "entity": entity,
-                "kind": term.kind,
-                "claimed": False,
-            }
-            for term, claimed_here in zip(terms, is_claimed, strict=True)
-            if not claimed_here and term.kind != IDENTIFIER
+    found: dict[UUID, KnownEntity] = {}
+    for row in rows:
+        entity = found.setdefault(
+            row["entity"], KnownEntity(row["entity"], row["entity_scope"], row["entity_sensitivity"])
         )
-    if rejected:  # another mention or transaction has claimed the deciding term: delete the other terms claimed with it
-        await connection.execute(
-            tables.entity_term.delete().where(
-                tables.entity_term.c.tenant == tenant.id, tables.entity_term.c.entity.in_(rejected)
-            )
-        )
-    await insert_rows(
-        connection, tables.entity_term, unclaimed, suffix="ON CONFLICT (tenant, term_key, entity) DO NOTHING"
-    )
+        namespace = bytes(row["namespace_key"]) if row["namespace_key"] is not None else None
+        entity.terms[Term(bytes(row["term_key"]), row["kind"], namespace), row["scope"], row["sensitivity"]] = None
+    for entity in found.values():
+        index.add(entity)
+    return index
+
+
+async def lock_names(connection: AsyncConnection, tenant: Tenant, keys: Iterable[bytes]) -> None:
+    """Lock names and identifiers for the rest of the transaction, so that no other one creates their entity as well.
+
+    The locks are shared out by hash among _BUCKETS per tenant, and are taken in order.
+    """
+    buckets = sorted({int.from_bytes(key[:8], "big") % _BUCKETS for key in keys})
+    if buckets:
+        space = _LOCK_SPACE | (tenant.id & 0xFFFFFFFF) << 16
+        await run(connection, "lock_names", locks=[space | bucket for bucket in buckets])
+
+
+async def hold_entities(
+    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, taught: Collection[UUID]
+) -> bool:
+    """Lock entities against being merged or withdrawn until the transaction ends; those in `taught` also for changes.
+
+    Returns False if one of them is no longer current.
+    """
+    if not ids:
+        return True
+    held = await fetch(connection, "hold_entities", tenant=tenant.id, ids=sorted(set(ids) - set(taught)))
+    changing = await fetch(connection, "lock_taught_entities", tenant=tenant.id, ids=sorted(taught)) if taught else []
+    return len(held) + len(changing) == len({*ids, *taught})
+
+
+async def insert_terms(
+    connection: AsyncConnection, tenant: Tenant, terms: Iterable[tuple[UUID, Term, int, int]]
+) -> None:
+    """Insert terms as (entity, term, scope, sensitivity); existing ones, and taken identifiers, are skipped."""
+    rows = [
+        {
+            "tenant": tenant.id,
+            "term_key": term.key,
+            "entity": entity,
+            "scope": scope,
+            "sensitivity": sensitivity,
+            "kind": term.kind,
+            "namespace_key": term.namespace,
+        }
+        for entity, term, scope, sensitivity in terms
+    ]
+    rows.sort(key=lambda row: (row["scope"], row["sensitivity"], row["term_key"], row["entity"]))
+    await insert_rows(connection, tables.entity_term, rows, suffix="ON CONFLICT DO NOTHING")
 
 
 async def lock_terms(connection: AsyncConnection, tenant: Tenant, entities: Collection[UUID]) -> None:
@@ -192,44 +169,42 @@ async def lock_terms(connection: AsyncConnection, tenant: Tenant, entities: Coll
     await fetch(connection, "lock_entity_terms", tenant=tenant.id, entities=list(entities))
 
 
-async def replace_terms(
-    connection: AsyncConnection, tenant: Tenant, mention: Mention, entity: UUID, *, absorbed: Iterable[UUID] = ()
-) -> None:
-    """Replace all terms of `entity` by those of `mention`, and delete the terms of the entities it absorbed.
+async def delete_terms(connection: AsyncConnection, tenant: Tenant, entities: Collection[UUID]) -> None:
+    """Delete all terms of `entities`, which are no longer current, so that their names and identifiers are free."""
+    await run(connection, "delete_entity_terms", tenant=tenant.id, entities=list(entities))
 
-    Raises InvalidInput if one of the identifiers belongs to another entity; the two must be merged. If another entity
-    has claimed a name already, both have it: a search by name finds both, while a mention resolves to the other one.
+
+async def replace_terms(connection: AsyncConnection, tenant: Tenant, mention: Mention, entity: UUID) -> None:
+    """Replace the terms that `entity` has at its own scope and sensitivity, those of `mention`, by the mention's.
+
+    Terms that captures of other scopes or sensitivities taught are kept. Raises InvalidInput if one of the identifiers
+    belongs to another entity.
     """
-    former = [entity, *absorbed]
-    await lock_terms(connection, tenant, former)
-    table = tables.entity_term
-    await connection.execute(table.delete().where(table.c.tenant == tenant.id, table.c.entity.in_(former)))
-    rows = [
-        {
-            "tenant": tenant.id,
-            "term_key": term.key,
-            "entity": entity,
-            "scope": mention.scope,
-            "sensitivity": mention.sensitivity,
-            "kind": term.kind,
-            "claimed": True,
-        }
-        for term in sorted(terms_of(tenant, mention), key=lambda term: term.key)
-    ]
-    claimed = await insert_rows(
+    await lock_terms(connection, tenant, [entity])
+    terms = terms_of(tenant, mention)
+    taken = await fetch(
         connection,
-        table,
-        rows,
-        suffix="ON CONFLICT (tenant, scope, sensitivity, term_key) WHERE claimed DO NOTHING RETURNING term_key",
+        "find_taken_identifiers",
+        tenant=tenant.id,
+        entity=entity,
+        scope=mention.scope,
+        sensitivity=mention.sensitivity,
+        keys=[term.key for term in terms if term.kind == IDENTIFIER],
     )
-    claimed_keys = {bytes(row.term_key) for row in claimed}
-    shared = [row for row in rows if row["term_key"] not in claimed_keys]
-    if any(row["kind"] == IDENTIFIER for row in shared):
+    if taken:
         raise InvalidInput(
             "payload.identifiers: one of them belongs to another entity; remove it, or merge the two entities",
             path=["payload", "identifiers"],
         )
-    await insert_rows(connection, table, [{**row, "claimed": False} for row in shared])
+    await run(
+        connection,
+        "delete_own_terms",
+        tenant=tenant.id,
+        entity=entity,
+        scope=mention.scope,
+        sensitivity=mention.sensitivity,
+    )
+    await insert_terms(connection, tenant, [(entity, term, mention.scope, mention.sensitivity) for term in terms])
 
 
 async def find_entities_by_name(
@@ -237,10 +212,10 @@ async def find_entities_by_name(
 ) -> list[tuple[UUID, str]]:
     """Return at most `limit` entities whose name or alias is in `names`, each with the name that matched.
 
-    Only current entities that the caller may read in full are returned.
+    Only current entities that the caller may read in full are returned, found by terms that the caller may read.
     """
     if not names:
         return []
-    by_key = {name_key(caller.tenant, name): name for name in names}
+    by_key = {name_key(caller.tenant, name): name for name in reversed(names)}
     rows = await fetch(connection, "find_entities", **caller.parameters(), keys=list(by_key), limit=limit)
     return [(row["entity"], by_key[bytes(row["term_key"])]) for row in rows]

@@ -35,9 +35,11 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedEpisode:
-    """An episode that accepts no more events, with its first CLOSING_EVENTS members."""
+    """An episode that accepts no more events, with its first CLOSING_EVENTS members. `name` and `text` are present."""
 
     id: UUID
+    name: str
+    text: str
     payload: Mapping[str, Any]
     outcome: Outcome | None
     events: int
@@ -119,6 +121,8 @@ async def mark_episodes_closed(
     return [
         ClosedEpisode(
             id=row["id"],
+            name=row["name"],
+            text=row["text"],
             payload=row["payload"],
             outcome=Outcome(row["outcome"]) if row["outcome"] is not None else None,
             events=row["events"],

@@ -17,7 +17,7 @@ UPDATE episode e
 SET closed_at = coalesce(e.closed_at, :at)
 FROM record r
 WHERE e.tenant = :tenant AND e.id = ANY(CAST(:ids AS uuid[])) AND r.tenant = e.tenant AND r.id = e.id
-RETURNING e.id, e.events, e.outcome, r.payload, r.sealed
+RETURNING e.id, e.events, e.outcome, r.name, r.text, r.payload, r.sealed
 
 -- episode_members --
 -- Fetch the first members of each episode, in order of arrival.

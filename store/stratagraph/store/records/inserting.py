@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -19,7 +19,7 @@ from stratagraph.store.keys.sealing.vault import Sealer
 from stratagraph.store.model.enums import AuditAction, DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.records import MemoryRecord, Relation
-from stratagraph.store.model.salience import Decay, Salience
+from stratagraph.store.model.salience import Decay, Salience, withdrawn
 from stratagraph.store.model.words import Terms
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
@@ -30,7 +30,7 @@ from stratagraph.store.records.salience_rows import salience_row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRecord:
-    """A record that is to be inserted. Its salience starts at 1.0."""
+    """A record that is to be inserted. Its salience starts at 1.0, or at 0 for one that is superseded already."""
 
     id: UUID
     type: MemoryType
@@ -53,9 +53,10 @@ class NewRecord:
     rationale: str | None = None
 
     def salience(self, at: datetime) -> Salience:
-        return Salience(
+        new = Salience(
             s=1.0, t0=at, created_at=at, decay=self.decay, deletion_policy=self.deletion_policy, last_reinforced_at=at
         )
+        return withdrawn(new, at) if self.state is RecordState.SUPERSEDED else new
 
     def as_record(self, tenant: Tenant, at: datetime) -> MemoryRecord:
         """Return the record as a reader gets it right after the commit."""
@@ -67,7 +68,7 @@ class NewRecord:
             sensitivity=self.sensitivity,
             state=self.state,
             confidence=self.confidence,
-            salience=1.0,
+            salience=self.salience(at).at(at),
             tags=self.tags,
             created_at=at,
             occurred_at=self.occurred_at,
@@ -79,6 +80,8 @@ class NewRecord:
             lifecycle=self.salience(at),
             provenance=self.provenance,
             interpretation=self.interpretation,
+            valid_from=self.fact.validity.start if self.fact else None,
+            valid_to=self.fact.validity.end if self.fact else None,
         )
 
 
@@ -124,6 +127,7 @@ async def insert_records(
         for record, doc in zip(records, docs, strict=True)
     ]
     await insert_rows(connection, tables.record, rows)
+    await insert_rows(connection, tables.fact, [_fact_row(tenant, one, one.fact) for one in records if one.fact])
     await insert_rows(
         connection, tables.salience, [salience_row(tenant, record.id, record.salience(at)) for record in records]
     )
@@ -131,7 +135,12 @@ async def insert_records(
         connection,
         tenant,
         [
-            AuditEvent(record=record.id, action=AuditAction.CREATE, rationale=record.rationale, salience=1.0)
+            AuditEvent(
+                record=record.id,
+                action=AuditAction.CREATE,
+                rationale=record.rationale,
+                salience=record.salience(at).at(at),
+            )
             for record in records
         ],
         actor=actor,
@@ -168,10 +177,33 @@ def _record_row(
         "slot_key": fact.slot if fact else None,
         "condition_key": fact.condition if fact else None,
         "single_valued": fact.single_valued if fact else None,
-        "validity": fact.validity if fact else None,
+        "validity": str(fact.validity) if fact else None,
         "terms": record.terms.numbers,
         "impacts": record.terms.as_sparsevec(),
     }
+
+
+def _fact_row(tenant: Tenant, record: NewRecord, keys: FactKeys) -> dict[str, Any]:
+    identity = keys.identity
+    return {
+        "tenant": tenant.id,
+        "id": record.id,
+        "subject_entity": identity.subject_entity,
+        "subject_key": identity.subject_key,
+        "subject_is_ambiguous": identity.subject_is_ambiguous,
+        "predicate_key": identity.predicate_key,
+        "object_entity": identity.object_entity,
+        "value_key": identity.value_key,
+        "stated_key": identity.stated_key,
+        "stated": str(keys.stated),
+        "evidence_at": latest_evidence(record.provenance, record.occurred_at),
+    }
+
+
+def latest_evidence(provenance: Mapping[str, Any], occurred_at: datetime) -> datetime:
+    """Return the latest of `occurred_at` and the times of the sources in `provenance`."""
+    times = [source["timestamp"] for source in provenance.get("sources", ()) if source.get("timestamp")]
+    return max([occurred_at, *(datetime.fromisoformat(time) for time in times)])
 
 
 async def insert_relations(

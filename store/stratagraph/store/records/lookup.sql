@@ -14,15 +14,67 @@ SELECT kind, substring(sealed FROM 2 FOR 4) AS mark, count(*) AS sealed FROM (
 ) q
 GROUP BY kind, mark
 
+-- delete_entity_terms --
+-- Delete all terms of the given entities.
+DELETE FROM entity_term WHERE tenant = :tenant AND entity = ANY(CAST(:entities AS uuid[]))
+
+-- delete_link_requests --
+-- Delete the queued link requests of the given entities.
+DELETE FROM link_request WHERE tenant = :tenant AND entity = ANY(CAST(:entities AS uuid[]))
+
+-- delete_own_terms --
+-- Delete the terms that an entity has at one scope and sensitivity.
+DELETE FROM entity_term
+WHERE tenant = :tenant AND entity = :entity AND scope = :scope AND sensitivity = :sensitivity
+
 -- find_entities --
 -- Find current entities with one of the given names or aliases that the caller may read in full.
-SELECT t.entity, t.term_key
+SELECT t.entity, (array_agg(t.term_key ORDER BY t.kind, t.term_key))[1] AS term_key
 FROM entity_term t JOIN record r ON r.tenant = t.tenant AND r.id = t.entity
 WHERE t.tenant = :tenant AND t.term_key = ANY(CAST(:keys AS bytea[])) AND t.kind IN (2, 3)
-  AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
-  AND r.state IN (1, 2)
-ORDER BY t.claimed DESC, t.entity
+  AND (:all_scopes OR (r.scope = ANY(CAST(:scopes AS integer[])) AND t.scope = ANY(CAST(:scopes AS integer[]))))
+  AND greatest(r.sensitivity, t.sensitivity) <= :ceiling AND r.state IN (1, 2)
+GROUP BY t.entity
+ORDER BY min(t.kind), t.entity
 LIMIT :limit
+
+-- find_named_entities --
+-- Find the current entities with one of the given names or identifiers, with all their terms.
+WITH named AS (
+  SELECT DISTINCT t.entity
+  FROM unnest(CAST(:keys AS bytea[])) AS asked(key)
+  CROSS JOIN LATERAL (
+    SELECT entity FROM entity_term
+    WHERE tenant = :tenant AND term_key = asked.key AND kind <= 3 AND scope = ANY(CAST(:scopes AS integer[]))
+    ORDER BY entity LIMIT :most
+  ) t
+)
+SELECT t.entity, t.term_key, t.kind, t.namespace_key, t.scope, t.sensitivity, r.scope AS entity_scope,
+  r.sensitivity AS entity_sensitivity
+FROM named n
+JOIN record r ON r.tenant = :tenant AND r.id = n.entity AND r.state <= 2
+JOIN entity_term t ON t.tenant = :tenant AND t.entity = n.entity
+ORDER BY t.entity
+
+-- find_taken_identifiers --
+-- Find those of the given identifiers that belong to another entity of the same scope and sensitivity.
+SELECT term_key FROM entity_term
+WHERE tenant = :tenant AND term_key = ANY(CAST(:keys AS bytea[])) AND kind = 1 AND scope = :scope
+  AND sensitivity = :sensitivity AND entity <> :entity
+
+-- find_records_with_terms --
+-- Find current records, other than entities, that have all of the given terms and no relation to :besides, newest first.
+SELECT r.id FROM (
+  SELECT id, tenant, scope, sensitivity, type, state FROM record
+  WHERE terms @> CAST(:terms AS integer[]) AND tenant = :tenant LIMIT :scanned
+) r
+WHERE r.type <> 3 AND r.state <= 2 AND (CAST(:scope AS integer) IS NULL OR r.scope = CAST(:scope AS integer))
+  AND r.sensitivity >= :least_sensitivity
+  AND NOT EXISTS (
+    SELECT FROM relation e
+    WHERE e.tenant = :tenant AND e.source = r.id AND e.target = CAST(:besides AS uuid) AND e.ended_at IS NULL
+  )
+ORDER BY r.id DESC LIMIT :limit
 
 -- find_references --
 -- Find records that the caller may read in full by id, and by the keyed hash of a ref, newest first.
@@ -35,8 +87,31 @@ WHERE tenant = :tenant AND handle_key = ANY(CAST(:keys AS bytea[]))
   AND (:all_scopes OR scope = ANY(CAST(:scopes AS integer[]))) AND sensitivity <= :ceiling
 ORDER BY created_at DESC, id DESC
 
+-- hold_entities --
+-- Lock current entities against being merged, withdrawn or deleted, in id order.
+SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state <= 2
+ORDER BY id FOR KEY SHARE
+
 -- lock_entity_terms --
--- Lock the terms of the given entities, in the order in which terms are claimed.
-SELECT term_key, entity, scope, sensitivity, kind, claimed FROM entity_term
+-- Lock the terms of the given entities, in the order in which terms are written.
+SELECT term_key, entity, scope, sensitivity, kind FROM entity_term
 WHERE tenant = :tenant AND entity = ANY(CAST(:entities AS uuid[]))
-ORDER BY scope, sensitivity, term_key FOR UPDATE
+ORDER BY scope, sensitivity, term_key, entity FOR UPDATE
+
+-- lock_link_requests --
+-- Lock queued link requests that are due, skipping those that another worker holds.
+SELECT tenant, entity FROM link_request
+WHERE next_try_at <= :now ORDER BY next_try_at, entity LIMIT :limit FOR UPDATE SKIP LOCKED
+
+-- lock_names --
+-- Take advisory locks until the end of the transaction, in the given order.
+SELECT pg_advisory_xact_lock(asked.number) FROM unnest(CAST(:locks AS bigint[])) AS asked(number)
+
+-- lock_taught_entities --
+-- Lock current entities that captures teach, in id order; writers that only name them need not wait.
+SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state <= 2
+ORDER BY id FOR NO KEY UPDATE
+
+-- postpone_link_request --
+-- Set the time of the next attempt of a link request.
+UPDATE link_request SET next_try_at = :next_try_at WHERE tenant = :tenant AND entity = :entity

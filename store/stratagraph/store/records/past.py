@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION
-from stratagraph.store.model.enums import MemoryType, RecordState
+from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.episode_timelines import assembled_payload, is_thread_episode
@@ -162,30 +162,25 @@ class PastReader:
         self._at = at
 
     async def heads(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
-        """Return the records among `ids` that were current then; a fact only if its validity includes the instant.
-
-        They include their content, unlike those of `Reader.heads`, since a fact's validity is in its payload.
-        """
-        found = await self.records(ids, current=True)
-        return {id_: record for id_, record in found.items() if _held(record, self._at)}
+        """Return the records among `ids` that were current then, with their content, unlike those of `Reader.heads`."""
+        return await self.records(ids, current=True)
 
     async def records(self, ids: Collection[UUID], *, current: bool = False) -> dict[UUID, MemoryRecord]:
-        """Return the records among `ids` that existed for the caller; with `current`, only active and contested."""
+        """Return the records among `ids` that existed for the caller.
+
+        With `current`, only those that were active or contested, of facts only those whose validity includes the
+        instant.
+        """
         found = await self._past.records([Moment(id_, self._at) for id_ in ids])
-        return {record.id: record for record in found.values() if not current or record.state <= RecordState.CONTESTED}
+        return {record.id: record for record in found.values() if not current or self._was_current(record)}
 
     async def relations(self, ids: Collection[UUID]) -> list[Relation]:
         """Return the relations among `ids` that existed between records that the caller may read in full."""
         return await self._past.relations(ids, at=self._at)
 
+    def _was_current(self, record: MemoryRecord) -> bool:
+        return record.state <= RecordState.CONTESTED and record.holds_at(self._at)
+
 
 def _arrays(moments: Collection[Moment]) -> dict[str, Any]:
     return {"ids": [moment.id for moment in moments], "instants": [moment.at for moment in moments]}
-
-
-def _held(record: MemoryRecord, at: datetime) -> bool:
-    if record.type is not MemoryType.SEMANTIC:
-        return True
-    validity = (record.payload or {}).get("validity") or {}
-    start, end = validity.get("start"), validity.get("end")
-    return (start is None or datetime.fromisoformat(start) <= at) and (end is None or at < datetime.fromisoformat(end))

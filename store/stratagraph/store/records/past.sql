@@ -11,18 +11,20 @@ ORDER BY v.episode, v.position
 -- fetch_records_at --
 -- Fetch records as of their instants; the caller must be able to read them in full then and now.
 -- :ids and :instants are parallel arrays. Salience is computed from the last event before the instant and from the
--- lifecycle that applied at it.
+-- lifecycle that applied at it. A version that an earlier release wrote has no validity: the present one applies.
 SELECT asked.at AS instant, r.*, s.*
 FROM unnest(CAST(:ids AS uuid[]), CAST(:instants AS timestamptz[])) AS asked(id, at)
 JOIN record n ON n.tenant = :tenant AND n.id = asked.id AND n.created_at <= asked.at
   AND (:all_scopes OR n.scope = ANY(CAST(:scopes AS integer[]))) AND n.sensitivity <= :ceiling
 CROSS JOIN LATERAL (
   SELECT n.id, n.type, n.scope, n.sensitivity, n.state, n.confidence, n.tags, n.name, n.text,
-    n.payload, n.provenance, n.interpretation, n.sealed, n.created_at, n.occurred_at, n.updated_at, n.version
+    n.payload, n.provenance, n.interpretation, n.sealed, n.created_at, n.occurred_at, n.updated_at, n.version,
+    lower(n.validity) AS valid_from, upper(n.validity) AS valid_to
   WHERE n.updated_at <= asked.at
   UNION ALL
   (SELECT h.id, h.type, h.scope, h.sensitivity, h.state, h.confidence, h.tags, h.name, h.text,
-    h.payload, h.provenance, h.interpretation, h.sealed, n.created_at, h.occurred_at, h.from_at, h.version
+    h.payload, h.provenance, h.interpretation, h.sealed, n.created_at, h.occurred_at, h.from_at, h.version,
+    lower(coalesce(h.validity, n.validity)), upper(coalesce(h.validity, n.validity))
    FROM record_history h
    WHERE n.updated_at > asked.at AND h.tenant = n.tenant AND h.id = n.id AND h.from_at <= asked.at AND asked.at < h.to_at
    ORDER BY h.row_version DESC LIMIT 1)

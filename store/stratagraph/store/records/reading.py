@@ -22,7 +22,7 @@ from stratagraph.store.postgres.queries import fetch
 class Reader:
     """Reads records and relations for one caller on one connection.
 
-    `now` is the instant at which the salience of the records is computed.
+    `now` is the instant at which salience is computed, and at which a record must hold to be current.
     """
 
     def __init__(self, connection: AsyncConnection, directory: Directory, caller: Caller, now: datetime) -> None:
@@ -35,13 +35,13 @@ class Reader:
         """Return the records among `ids` that are visible to the caller, keyed by id.
 
         A record one level above the caller's ceiling is redacted. With `current`, superseded and retracted records are
-        left out.
+        left out, and facts whose validity does not include `now`.
         """
         if not ids:
             return {}
-        rows = await fetch(self.connection, "fetch_records", **self.caller.parameters(), ids=list(ids))
-        if current:  # checked on the row, because a redacted record always shows the state ACTIVE
-            rows = [row for row in rows if row["is_current"]]
+        rows = await fetch(self.connection, "fetch_records", **self.caller.parameters(), ids=list(ids), at=self.now)
+        if current:  # checked on the rows, because a redacted record shows neither its state nor its validity
+            rows = [row for row in rows if row["is_current"] and row["holds"]]
         return {record.id: record for record in await self._records(rows)}
 
     async def heads(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
@@ -131,6 +131,8 @@ class Reader:
             lifecycle=lifecycle,
             provenance=row["provenance"],
             interpretation=row["interpretation"],
+            valid_from=row["valid_from"],
+            valid_to=row["valid_to"],
         )
         return record.as_redacted() if redacted else record
 

@@ -16,7 +16,8 @@ WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes O
 
 -- fetch_records --
 -- Fetch records by id: in full up to the ceiling, redacted one level above it, none beyond.
-SELECT {record_columns}
+-- `holds` is whether the validity includes the instant :at.
+SELECT {record_columns}, coalesce(h.validity @> CAST(:at AS timestamptz), true) AS holds
 FROM record_head h LEFT JOIN record r ON r.tenant = h.tenant AND r.id = h.id AND r.sensitivity <= :ceiling
 WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[])))
   AND h.sensitivity <= :ceiling + 1
@@ -59,7 +60,8 @@ ORDER BY asked.id, e.weight DESC, e.id
 -- They are what ranks a record, and all that a caller sees of a redacted one.
 h.id, h.type, h.scope, h.sensitivity, h.is_current, h.state, h.confidence, h.tags, h.created_at, h.occurred_at,
   h.updated_at, h.version, h.s, h.t0, h.curve, h.half_life_s, h.min_salience, h.max_age_s, h.reinforcement_gain,
-  h.params, h.pinned, h.deletion_policy, h.last_reinforced_at
+  h.params, h.pinned, h.deletion_policy, h.last_reinforced_at, lower(h.validity) AS valid_from,
+  upper(h.validity) AS valid_to
 
 -- list_records --
 -- Fetch a page of records, newest first.

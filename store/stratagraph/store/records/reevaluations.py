@@ -19,6 +19,8 @@ from stratagraph.store.postgres.queries import fetch, run
 class Reevaluation:
     """A queued re-evaluation of the record `record` because its source `cause` changed.
 
+    `cause` is the record itself where its sources were too many to be read in the transaction of the change.
+
     `attempts` counts the failed attempts; `error` is the class name of the last error, None if there was none.
     """
 
@@ -46,6 +48,13 @@ async def queue_dependents(
         at=at,
     )
     return len(rows)
+
+
+async def queue_records(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, at: datetime) -> int:
+    """Queue the records `ids` for re-evaluation on their own account; return the number of entries added."""
+    if not ids:
+        return 0
+    return len(await fetch(connection, "enqueue_records", tenant=tenant.id, ids=sorted(ids), at=at))
 
 
 async def lock_due_reevaluations(

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.changes import Change, Kind
 from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.postgres.queries import fetch
 
 
@@ -51,6 +52,20 @@ async def disputes_of(connection: AsyncConnection, tenant: Tenant, ids: Collecti
     """Return the open disputes in which one of `ids` is either party."""
     rows = await fetch(connection, "disputes_of", tenant=tenant.id, ids=list(ids))
     return [Dispute(relation=row["id"], contested=row["source"], by=row["target"]) for row in rows]
+
+
+async def dispute_parties(
+    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, limit: int
+) -> dict[UUID, MemoryType]:
+    """Return at most `limit` records of the disputes of `ids`, and the types of all, `ids` included.
+
+    Two records are parties of one dispute if open disputes connect them, directly or through further current records.
+    An episode is a party, but connects no others.
+    """
+    if not ids:
+        return {}
+    rows = await fetch(connection, "dispute_parties", tenant=tenant.id, ids=list(ids), limit=limit)
+    return {row["id"]: MemoryType(row["type"]) for row in rows}
 
 
 async def open_relations_of(

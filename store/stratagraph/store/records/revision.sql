@@ -28,6 +28,28 @@ FROM relation e JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate A
 WHERE e.tenant = :tenant AND e.ended_at IS NULL
   AND (e.source = ANY(CAST(:ids AS uuid[])) OR e.target = ANY(CAST(:ids AS uuid[])))
 
+-- dispute_parties --
+-- Fetch the records that open disputes connect with the given ones, and the given ones, with the disputes.
+-- Episodes and records that are no longer current are parties, but connect no further ones.
+WITH RECURSIVE contested AS MATERIALIZED (
+  SELECT id FROM predicate WHERE tenant = :tenant AND name = 'contested_by'
+), party(id, type, state) AS (
+  SELECT id, type, state FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+  UNION
+  SELECT r.id, r.type, r.state
+  FROM party p
+  CROSS JOIN LATERAL (
+    SELECT e.target AS id FROM relation e
+    WHERE e.tenant = :tenant AND e.source = p.id AND e.ended_at IS NULL AND e.predicate IN (SELECT id FROM contested)
+    UNION ALL
+    SELECT e.source FROM relation e
+    WHERE e.tenant = :tenant AND e.target = p.id AND e.ended_at IS NULL AND e.predicate IN (SELECT id FROM contested)
+  ) near
+  JOIN record r ON r.tenant = :tenant AND r.id = near.id
+  WHERE p.type <> 1 AND p.state <= 2
+)
+SELECT id, type, state FROM party LIMIT :limit
+
 -- end_relations --
 -- End the given open relations. Relations are never updated otherwise.
 UPDATE relation SET ended_at = :at, row_version = row_version + 1
@@ -44,6 +66,13 @@ JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
 WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
   AND e.target <> ALL(CAST(:known AS uuid[]))
 ORDER BY e.target
+ON CONFLICT (tenant, id) DO NOTHING
+RETURNING id
+
+-- enqueue_records --
+-- Queue the given records themselves for re-evaluation.
+INSERT INTO reevaluation (tenant, id, cause, queued_at, next_try_at, attempts)
+SELECT :tenant, id, id, CAST(:at AS timestamptz), CAST(:at AS timestamptz), 0 FROM unnest(CAST(:ids AS uuid[])) AS a(id)
 ON CONFLICT (tenant, id) DO NOTHING
 RETURNING id
 
@@ -89,7 +118,7 @@ SELECT id, array_agg(source) AS sources FROM (SELECT id, source FROM down LIMIT 
 SELECT r.tenant, r.id, r.type, r.scope, r.sensitivity,
   CASE r.type
     WHEN 3 THEN (SELECT t.term_key FROM entity_term t
-                 WHERE t.tenant = r.tenant AND t.entity = r.id AND t.kind = 2 ORDER BY t.claimed DESC LIMIT 1)
+                 WHERE t.tenant = r.tenant AND t.entity = r.id AND t.kind = 2 ORDER BY t.term_key LIMIT 1)
     WHEN 4 THEN r.fact_key
     WHEN 5 THEN r.handle_key
     WHEN 6 THEN r.handle_key
@@ -126,14 +155,6 @@ SELECT id, type, scope, sensitivity, state, version, updated_at
 FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 ORDER BY id FOR UPDATE
 
--- lock_slot_of --
--- Lock the slot of a fact.
-SELECT s.scope, s.sensitivity, s.slot_key, s.single_valued
-FROM record r JOIN fact_slot s ON s.tenant = r.tenant AND s.scope = r.scope AND s.sensitivity = r.sensitivity
-  AND s.slot_key = r.slot_key
-WHERE r.tenant = :tenant AND r.id = :id
-FOR UPDATE OF s
-
 -- postpone_reevaluation --
 -- Record a failed re-evaluation and the time of its next attempt.
 UPDATE reevaluation SET attempts = attempts + 1, error = :error, next_try_at = :next_try_at
@@ -160,9 +181,9 @@ GROUP BY e.target
 -- A version written at the same instant, by this transaction, is not copied, because no reader has seen it.
 WITH kept AS (
   INSERT INTO record_history (tenant, id, row_version, from_at, to_at, type, scope, sensitivity, state, confidence,
-    tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts)
+    tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts, validity)
   SELECT tenant, id, row_version, updated_at, CAST(:at AS timestamptz), type, scope, sensitivity, state, confidence,
-    tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts
+    tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts, validity
   FROM record WHERE tenant = :tenant AND id = :id AND updated_at < :at
 )
 UPDATE record SET
@@ -182,6 +203,7 @@ UPDATE record SET
   terms = coalesce(CAST(:terms AS integer[]), terms),
   impacts = coalesce(CAST(CAST(:impacts AS text) AS sparsevec), impacts),
   occurred_at = coalesce(CAST(:occurred_at AS timestamptz), occurred_at),
+  validity = coalesce(CAST(CAST(:validity AS text) AS tstzrange), validity),
   updated_at = :at,
   version = version + :step,
   row_version = row_version + 1

@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.postgres import tables
 from stratagraph.store.records.episodes import Thread
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingRecord:
+    """The locked working record of a thread: its id, the time of its last update, and its decrypted payload."""
+
+    id: UUID
+    updated_at: datetime
+    payload: Mapping[str, Any]
+
+
 async def lock_working(
     connection: AsyncConnection, tenant: Tenant, threads: Collection[Thread]
-) -> dict[Thread, tuple[UUID, datetime]]:
-    """Lock the current working record of each thread; return its id and the time of its last update.
+) -> dict[Thread, WorkingRecord]:
+    """Lock and return the current working record of each thread.
 
     The `key` of each thread is the handle key here. Threads without a working record are missing from the result.
     """
     if not threads:
         return {}
     table = tables.record
-    rows = await connection.execute(
-        select(table.c.id, table.c.scope, table.c.sensitivity, table.c.handle_key, table.c.updated_at)
+    found = await connection.execute(
+        select(
+            table.c.id,
+            table.c.scope,
+            table.c.sensitivity,
+            table.c.handle_key,
+            table.c.updated_at,
+            table.c.payload,
+            table.c.sealed,
+        )
         .where(
             table.c.tenant == tenant.id,
             table.c.handle_key.in_([thread.key for thread in threads]),
@@ -36,5 +56,16 @@ async def lock_working(
         .order_by(table.c.handle_key, table.c.id)
         .with_for_update()
     )
-    found = {Thread(row.scope, row.sensitivity, bytes(row.handle_key)): (row.id, row.updated_at) for row in rows}
-    return {thread: found[thread] for thread in threads if thread in found}
+    rows = [
+        row
+        for row in found.mappings()
+        if Thread(row["scope"], row["sensitivity"], bytes(row["handle_key"])) in set(threads)
+    ]
+    return {
+        Thread(row["scope"], row["sensitivity"], bytes(row["handle_key"])): WorkingRecord(
+            id=row["id"],
+            updated_at=row["updated_at"],
+            payload=row["payload"] if content is None else content["payload"],
+        )
+        for row, content in zip(rows, await open_contents(tenant.keyring, rows), strict=True)
+    }

@@ -59,7 +59,7 @@ class WordCounter:
             new = [
                 (change.tenant, change.id)
                 for change in page.changes
-                if change.kind is Kind.RECORD and change.version == 1
+                if change.kind is Kind.RECORD and change.version == 1 and change.op == "U"
             ]
             async with self._database.background(Role.FEED) as connection:
                 failed = await self._count(connection, new, now)

@@ -43,18 +43,26 @@ class Explorer(Protocol):
     plans_up_to: Sensitivity  # the highest sensitivity of plans whose steps the engine knows
 
     async def links(
-        self, caller: Caller, frontier: Sequence[UUID], *, most: int, dependents: bool, besides: Collection[UUID]
+        self,
+        caller: Caller,
+        frontier: Sequence[UUID],
+        *,
+        at: datetime,
+        most: int,
+        dependents: bool,
+        besides: Collection[UUID],
     ) -> list[Link]:
         """Return, per frontier record and direction, the `most` heaviest links (then by id) to other current records.
 
-        Only records that the caller may read in full are linked, and none of `besides`. With `dependents`, only records
-        that refer to the frontier record or rest on it: a relation is then followed from its target to its source, and
-        a derivation from its source to its target, since it leads from a source to the record that rests on it.
+        Only records that the caller may read in full are linked, facts only if they hold at `at`, and none of
+        `besides`. With `dependents`, only records that refer to the frontier record or rest on it: a relation is then
+        followed from its target to its source, and a derivation from its source to its target, since it leads from a
+        source to the record that rests on it.
         """
         ...
 
-    async def plans(self, caller: Caller, ops: Sequence[str], *, most: int) -> list[UUID]:
-        """Return the ids of at most `most` current plans that may have steps of these ops in this order.
+    async def plans(self, caller: Caller, ops: Sequence[str], *, at: datetime, most: int) -> list[UUID]:
+        """Return the ids of at most `most` plans, current at `at`, that may have steps of these ops in this order.
 
         The caller of this method must check the order (`steps_in_order`). Only plans that `caller` may read in full are
         returned.
@@ -68,18 +76,25 @@ class SqlExplorer:
     name = "sql"
     plans_up_to = Sensitivity.HYPER
 
-    def __init__(self, connection: AsyncConnection, now: datetime) -> None:
+    def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
-        self._now = now
 
     async def links(
-        self, caller: Caller, frontier: Sequence[UUID], *, most: int, dependents: bool, besides: Collection[UUID]
+        self,
+        caller: Caller,
+        frontier: Sequence[UUID],
+        *,
+        at: datetime,
+        most: int,
+        dependents: bool,
+        besides: Collection[UUID],
     ) -> list[Link]:
         rows = await fetch(
             self._connection,
             "fetch_links",
             **caller.parameters(),
             frontier=list(frontier),
+            at=at,
             most=most,
             dependents=dependents,
             derivations=sorted(DERIVATIONS),
@@ -87,30 +102,38 @@ class SqlExplorer:
         )
         return [Link(row["id"], row["near"], row["far"], row["weight"], row["outgoing"]) for row in rows]
 
-    async def plans(self, caller: Caller, ops: Sequence[str], *, most: int) -> list[UUID]:
+    async def plans(self, caller: Caller, ops: Sequence[str], *, at: datetime, most: int) -> list[UUID]:
         """Return the ids of at most `most` plans whose text has all words of `ops`, the best matches first.
 
         The text of a plan lists the ops of its steps; their order is not checked.
         """
         return await search_all_words(
-            self._connection, caller, " ".join(ops), types=[MemoryType.PLAN_GRAPH], now=self._now, limit=most
+            self._connection, caller, " ".join(ops), types=[MemoryType.PLAN_GRAPH], now=at, limit=most
         )
 
 
-async def degrees(connection: AsyncConnection, caller: Caller, ids: Collection[UUID]) -> dict[UUID, int]:
-    """Return the number of relations that the caller could follow from each of `ids`, keyed by id, up to DEGREE_CAP."""
+async def degrees(
+    connection: AsyncConnection, caller: Caller, ids: Collection[UUID], *, at: datetime
+) -> dict[UUID, int]:
+    """Return the number of relations that the caller could follow at `at` from each of `ids`, up to DEGREE_CAP."""
     if not ids:
         return {}
-    rows = await fetch(connection, "count_degrees", **caller.parameters(), ids=list(ids), most=DEGREE_CAP)
+    rows = await fetch(connection, "count_degrees", **caller.parameters(), ids=list(ids), at=at, most=DEGREE_CAP)
     return {row["id"]: row["degree"] for row in rows}
 
 
 async def relations_between(
-    connection: AsyncConnection, caller: Caller, ids: Collection[UUID], others: Collection[UUID], *, most: int
+    connection: AsyncConnection,
+    caller: Caller,
+    ids: Collection[UUID],
+    others: Collection[UUID],
+    *,
+    at: datetime,
+    most: int,
 ) -> list[UUID]:
     """Return the ids of at most `most` open relations with one end in `ids` and the other in `ids` or `others`.
 
-    They are ordered by descending weight. Both ends are current, and the caller may read them in full.
+    They are ordered by descending weight. Both ends are current at `at`, and the caller may read them in full.
     """
     if not ids:
         return []
@@ -120,6 +143,7 @@ async def relations_between(
         **caller.parameters(),
         ids=list(ids),
         others=list({*ids, *others}),
+        at=at,
         most=most,
     )
     return [row["id"] for row in rows]

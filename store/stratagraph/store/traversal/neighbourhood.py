@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -47,11 +48,13 @@ class GraphReader(Protocol):
 
     name: str
 
-    async def edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
+    async def edges_of(
+        self, caller: Caller, frontier: Sequence[UUID], *, at: datetime, fan_out: int, history: bool
+    ) -> list[Edge]:
         """Return, per frontier record and direction, the `fan_out` heaviest open edges (then by id).
 
-        Their far ends are visible to the caller, at least redacted. With `history`, superseded and retracted records
-        are far ends too.
+        Their far ends are visible to the caller, at least redacted, and facts among them hold at `at`. With `history`,
+        superseded and retracted records and facts that do not hold are far ends too.
         """
         ...
 
@@ -87,10 +90,12 @@ async def neighbourhood(
     limits: Limits,
     *,
     scores: Mapping[UUID, float],
+    at: datetime,
     history: bool = False,
 ) -> Neighbourhood:
     """Expand `roots` in both directions, taking edges by weight, then by the score of the far record, then by id.
 
+    Only facts that hold at `at` are reached, unless `history` is asked for.
     The search ends after the level in which a limit excluded an edge, since every further edge would be excluded too.
     """
     found = Neighbourhood(hops=dict.fromkeys(roots, 0))
@@ -98,7 +103,7 @@ async def neighbourhood(
     for hop in range(1, limits.hops + 1):
         if not frontier:
             break
-        level = await _level(engine, caller, frontier, history)
+        level = await _level(engine, caller, frontier, at, history)
         found.hubs.extend(_hubs(level))
         level.sort(key=lambda edge: (-edge.weight, -scores.get(edge.far, 0.0), edge.far.int, edge.id.int))
         frontier = []
@@ -130,16 +135,17 @@ def _excluding_limit(limits: Limits, found: Neighbourhood, edge: Edge) -> str | 
     return "edges" if len(found.edges) >= limits.edges else None
 
 
-async def _level(engine: GraphReader, caller: Caller, frontier: list[UUID], history: bool) -> list[Edge]:
+async def _level(engine: GraphReader, caller: Caller, frontier: list[UUID], at: datetime, history: bool) -> list[Edge]:
     edges: list[Edge] = []
     for start in range(0, len(frontier), FRONTIER):
-        edges += await engine.edges_of(caller, frontier[start : start + FRONTIER], fan_out=FAN_OUT, history=history)
+        part = frontier[start : start + FRONTIER]
+        edges += await engine.edges_of(caller, part, at=at, fan_out=FAN_OUT, history=history)
     return edges
 
 
-async def hubs_among(engine: GraphReader, caller: Caller, ids: Sequence[UUID]) -> set[UUID]:
-    """Return the ids among `ids` that are hubs now, by the edges that `engine` returns: FAN_OUT or more."""
-    return set(_hubs(await _level(engine, caller, list(ids), history=False)))
+async def hubs_among(engine: GraphReader, caller: Caller, ids: Sequence[UUID], *, at: datetime) -> set[UUID]:
+    """Return the ids among `ids` that are hubs at `at`, by the edges that `engine` returns: FAN_OUT or more."""
+    return set(_hubs(await _level(engine, caller, list(ids), at, history=False)))
 
 
 def _hubs(level: Sequence[Edge]) -> list[UUID]:
@@ -163,22 +169,30 @@ class SqlGraphReader:
         self._database = database
         self._connection = connection
 
-    async def edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
+    async def edges_of(
+        self, caller: Caller, frontier: Sequence[UUID], *, at: datetime, fan_out: int, history: bool
+    ) -> list[Edge]:
         if self._connection is not None:
-            return await self._edges_of(self._connection, caller, frontier, fan_out, history)
+            return await self._edges_of(self._connection, caller, frontier, at, fan_out, history)
         assert self._database is not None
         async with self._database.reading(caller.bounds) as connection:
-            return await self._edges_of(connection, caller, frontier, fan_out, history)
+            return await self._edges_of(connection, caller, frontier, at, fan_out, history)
 
     @staticmethod
     async def _edges_of(
-        connection: AsyncConnection, caller: Caller, frontier: Sequence[UUID], fan_out: int, history: bool
+        connection: AsyncConnection,
+        caller: Caller,
+        frontier: Sequence[UUID],
+        at: datetime,
+        fan_out: int,
+        history: bool,
     ) -> list[Edge]:
         rows = await fetch(
             connection,
             "edges_of",
             **caller.parameters(),
             frontier=list(frontier),
+            at=at,
             fan_out=fan_out,
             history=history,
         )

@@ -15,22 +15,24 @@ from stratagraph.store.traversal.neighbourhood import Edge
 
 
 class PastGraphReader:
-    """Follows relations as of one past instant, in Postgres, to records the caller may read in full then and now."""
+    """Follows relations as of a past instant, in Postgres, to records the caller may read in full then and now."""
 
     name = "sql"
 
-    def __init__(self, connection: AsyncConnection, at: datetime) -> None:
+    def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
-        self._at = at
 
-    async def edges_of(self, caller: Caller, frontier: Sequence[UUID], *, fan_out: int, history: bool) -> list[Edge]:
+    async def edges_of(
+        self, caller: Caller, frontier: Sequence[UUID], *, at: datetime, fan_out: int, history: bool
+    ) -> list[Edge]:
         rows = await fetch(
             self._connection,
             "edges_of_at",
             **caller.parameters(),
             frontier=list(frontier),
+            at=at,
             fan_out=fan_out,
             newest_state=int(RecordState.RETRACTED if history else RecordState.CONTESTED),
-            at=self._at,
+            history=history,
         )
         return [Edge(row["id"], row["near"], row["far"], row["weight"], row["acl"]) for row in rows]

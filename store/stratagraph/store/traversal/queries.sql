@@ -1,16 +1,19 @@
 -- count_degrees --
 -- Count for each record its relations to other current records that the caller may read in full, up to :most.
+-- A fact is current while its validity includes the instant :at; so in every statement of this file.
 SELECT near.id, (
   SELECT count(*) FROM (
     (SELECT e.id FROM relation_in_sight e
      WHERE e.tenant = :tenant AND e.source = near.id AND e.target <> near.id AND e.ended_at IS NULL
        AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
-       AND e.target_is_current LIMIT :most)
+       AND e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true)
+     LIMIT :most)
     UNION ALL
     (SELECT e.id FROM relation_in_sight e
      WHERE e.tenant = :tenant AND e.target = near.id AND e.source <> near.id AND e.ended_at IS NULL
        AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
-       AND e.source_is_current LIMIT :most)
+       AND e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true)
+     LIMIT :most)
     LIMIT :most
   ) e
 ) AS degree
@@ -18,6 +21,7 @@ FROM unnest(CAST(:ids AS uuid[])) AS near(id)
 
 -- edges_of --
 -- Fetch the heaviest edges of each frontier record, per direction, whose far end is visible (in full or redacted).
+-- With :history, far ends that are not current are included.
 SELECT near.id AS near, e.id, e.far, e.weight, e.acl
 FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
 CROSS JOIN LATERAL (
@@ -25,21 +29,21 @@ CROSS JOIN LATERAL (
    FROM relation_in_sight e
    WHERE e.tenant = :tenant AND e.source = near.id AND e.ended_at IS NULL
      AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling + 1
-     AND (:history OR e.target_is_current)
+     AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true))
    ORDER BY e.weight DESC, e.id LIMIT :fan_out)
   UNION ALL
   (SELECT e.id, e.source AS far, e.weight, e.source_scope * 8 + e.source_sensitivity AS acl
    FROM relation_in_sight e
    WHERE e.tenant = :tenant AND e.target = near.id AND e.ended_at IS NULL
      AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling + 1
-     AND (:history OR e.source_is_current)
+     AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true))
    ORDER BY e.weight DESC, e.id LIMIT :fan_out)
 ) e
 
 -- edges_of_at --
 -- Fetch the heaviest edges of each frontier record as of an instant, per direction.
--- The relation must have existed then. The far end must have been in a state up to :newest_state then, and the caller
--- must be able to read it in full then and now.
+-- The relation must have existed then. The far end must have been in a state up to :newest_state then, and have held
+-- at the instant unless :history; the caller must be able to read it in full then and now.
 WITH ended AS MATERIALIZED (
   SELECT id, source, target, weight, created_at FROM relation_in_sight
   WHERE tenant = :tenant AND source = ANY(CAST(:frontier AS uuid[])) AND ended_at > :at
@@ -60,9 +64,11 @@ CROSS JOIN LATERAL (
    JOIN record r ON r.tenant = :tenant AND r.id = e.far
    WHERE e.created_at <= :at AND r.created_at <= :at
      AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
-     AND (r.updated_at <= :at AND r.state <= :newest_state OR r.updated_at > :at AND EXISTS (
+     AND (r.updated_at <= :at AND r.state <= :newest_state AND (:history OR coalesce(r.validity @> CAST(:at AS timestamptz), true))
+       OR r.updated_at > :at AND EXISTS (
        SELECT FROM record_history h
        WHERE h.tenant = r.tenant AND h.id = r.id AND h.from_at <= :at AND h.to_at > :at AND h.state <= :newest_state
+         AND (:history OR coalesce(coalesce(h.validity, r.validity) @> CAST(:at AS timestamptz), true))
          AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling))
    ORDER BY e.weight DESC, e.id LIMIT :fan_out)
   UNION ALL
@@ -76,9 +82,11 @@ CROSS JOIN LATERAL (
    JOIN record r ON r.tenant = :tenant AND r.id = e.far
    WHERE e.created_at <= :at AND r.created_at <= :at
      AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
-     AND (r.updated_at <= :at AND r.state <= :newest_state OR r.updated_at > :at AND EXISTS (
+     AND (r.updated_at <= :at AND r.state <= :newest_state AND (:history OR coalesce(r.validity @> CAST(:at AS timestamptz), true))
+       OR r.updated_at > :at AND EXISTS (
        SELECT FROM record_history h
        WHERE h.tenant = r.tenant AND h.id = r.id AND h.from_at <= :at AND h.to_at > :at AND h.state <= :newest_state
+         AND (:history OR coalesce(coalesce(h.validity, r.validity) @> CAST(:at AS timestamptz), true))
          AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling))
    ORDER BY e.weight DESC, e.id LIMIT :fan_out)
 ) e
@@ -100,7 +108,7 @@ CROSS JOIN LATERAL (
      AND (NOT :dependents OR e.predicate = ANY(CAST((SELECT ids FROM derivation) AS integer[])))
      AND e.target <> ALL(CAST(:besides AS uuid[]))
      AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
-     AND e.target_is_current
+     AND e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true)
    ORDER BY e.weight DESC, e.id LIMIT :most)
   UNION ALL
   (SELECT e.id, e.source AS far, e.weight, false AS outgoing
@@ -109,7 +117,7 @@ CROSS JOIN LATERAL (
      AND (NOT :dependents OR e.predicate <> ALL(coalesce(CAST((SELECT ids FROM derivation) AS integer[]), CAST(ARRAY[] AS integer[]))))
      AND e.source <> ALL(CAST(:besides AS uuid[]))
      AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
-     AND e.source_is_current
+     AND e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true)
    ORDER BY e.weight DESC, e.id LIMIT :most)
 ) e
 
@@ -127,5 +135,7 @@ SELECT e.id FROM (
 ) e
 WHERE (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
   AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling AND e.source_is_current AND e.target_is_current
+  AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true)
+  AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true)
   AND e.source <> e.target
 ORDER BY e.weight DESC, e.id LIMIT :most

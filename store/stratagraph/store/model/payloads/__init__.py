@@ -20,7 +20,7 @@ from stratagraph.store.model.payloads.entity import EntityPayload
 from stratagraph.store.model.payloads.episodic import EpisodicPayload
 from stratagraph.store.model.payloads.plan_graph import PlanGraphPayload
 from stratagraph.store.model.payloads.semantic import SemanticPayload
-from stratagraph.store.model.payloads.working import WorkingPayload
+from stratagraph.store.model.payloads.working import WorkingPayload, WorkingUpdate
 
 PAYLOADS: dict[MemoryType, type[Payload]] = {
     MemoryType.EPISODIC: EpisodicPayload,
@@ -35,16 +35,29 @@ PAYLOADS: dict[MemoryType, type[Payload]] = {
 def parse_payload(memory_type: MemoryType, value: Any, *, path: list[str] | None = None) -> dict[str, Any]:
     """Return the payload in canonical form: checked against its schema, times in UTC, without null fields.
 
+    A null is kept where it is a value of its own: the args and the result of a tool call, the value of a constraint.
+
     Raises InvalidInput. Its `path` names the first invalid field; its message names up to 10.
     """
-    path = path or ["payload"]
+    return _parse(PAYLOADS[memory_type], memory_type, value, path or ["payload"])
+
+
+def parse_working_update(value: Any, *, path: list[str]) -> dict[str, Any]:
+    """Return the fields that an update of a working record sets, in canonical form; only `thread_id` is required.
+
+    Raises InvalidInput as `parse_payload` does.
+    """
+    return _parse(WorkingUpdate, MemoryType.WORKING, value, path)
+
+
+def _parse(schema: type[Payload], memory_type: MemoryType, value: Any, path: list[str]) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInput(
             f"{'.'.join(path)}: a {memory_type.label} payload must be a JSON object, not {json_type(value)}", path=path
         )
     check_json(value, path=path)
     try:
-        return dump(PAYLOADS[memory_type].model_validate({"kind": memory_type.label, **value}))
+        return dump(schema.model_validate({"kind": memory_type.label, **value}))
     except ValidationError as error:
         raise invalid(error, path) from error
 

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 
 def _as_text(value: object) -> object:
@@ -22,17 +31,35 @@ def _in_utc(value: datetime) -> datetime:
         raise ValueError("must be within the years 1 to 9999 in UTC") from None
 
 
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be blank")
+    return value
+
+
 Instant = Annotated[AwareDatetime, BeforeValidator(_as_text), AfterValidator(_in_utc)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=0)]
-Name = Annotated[str, Field(min_length=1, max_length=2_000)]
+Name = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_not_blank)]
 
 
 class Part(BaseModel):
     """Base class of the objects within a payload. Keys that its schema does not know are kept."""
 
     model_config = ConfigDict(extra="allow", validate_by_name=True, validate_by_alias=True, frozen=True)
+
+
+class PartWithNulls(Part):
+    """A part in which null is a value: the fields `NULLABLE` keep a null that was given, apart from being absent."""
+
+    NULLABLE: ClassVar[tuple[str, ...]] = ()
+
+    @model_serializer(mode="wrap")
+    def _with_given_nulls(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = serialize(self)
+        nulls = {name: None for name in self.NULLABLE if name in self.model_fields_set and getattr(self, name) is None}
+        return written | nulls
 
 
 class Payload(Part):
@@ -42,5 +69,8 @@ class Payload(Part):
 
 
 def dump(part: Part) -> dict[str, Any]:
-    """Return the object as plain JSON, with the field names of the schema and without null fields."""
+    """Return the object as plain JSON, with the field names of the schema.
+
+    Null fields are left out, except those of a PartWithNulls where null is a value.
+    """
     return part.model_dump(mode="json", by_alias=True, exclude_none=True)

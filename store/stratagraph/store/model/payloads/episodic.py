@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import field_validator, model_validator
 
-from stratagraph.store.model.payloads.base import Instant, Name, Part, Payload
+from stratagraph.store.model.payloads.base import Instant, Name, Part, PartWithNulls, Payload
 
 
 class TimelineEvent(Part):
@@ -17,7 +17,8 @@ class TimelineEvent(Part):
     content: dict[str, Any] | None = None  # captured fields other than those above
 
 
-class ToolNode(Part):
+class ToolNode(PartWithNulls):
+    NULLABLE: ClassVar[tuple[str, ...]] = ("args", "result")
     id: Name
     tool: Name
     args: Any = None
@@ -40,6 +41,7 @@ class EpisodicPayload(Payload):
     tool_graph: list[ToolNode] | None = None
     environment: EnvironmentSnapshot | None = None
     outcome: Literal["success", "failure", "partial"] | None = None
+    outcome_reason: str | None = None
     artifacts: list[str] | None = None
     tool_graph_ref: str | None = None
 

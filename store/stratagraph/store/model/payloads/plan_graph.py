@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.payloads.base import Count, Instant, Name, Number, Part, Payload, Share
@@ -41,6 +41,13 @@ class PlanGraphPayload(Payload):
     inputs_schema: dict[str, Any] | None = None
     outputs_schema: dict[str, Any] | None = None
     metrics: PlanMetrics | None = None
+
+    @field_validator("nodes")
+    @classmethod
+    def not_empty(cls, nodes: list[PlanNode]) -> list[PlanNode]:
+        if not nodes:
+            raise ValueError("must list at least one step, as {id, op}; a plan without steps cannot be carried out")
+        return nodes
 
     @model_validator(mode="after")
     def edges_form_a_dag(self) -> Self:

@@ -8,6 +8,7 @@ from pydantic import JsonValue, field_validator, model_validator
 
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.payloads.base import Instant, Name, Part, Payload
+from stratagraph.store.model.predicates import fact_predicate
 
 
 class Validity(Part):
@@ -22,6 +23,8 @@ class Validity(Part):
             raise ValueError(
                 "mode is conditional, so conditions must name at least one key; add one, or use the mode global"
             )
+        if self.mode == "global" and self.conditions:
+            raise ValueError("mode is global, so it takes no conditions; leave them out, or use the mode conditional")
         if self.mode == "timeboxed" and self.start is None and self.end is None:
             raise ValueError("mode is timeboxed, so start or end must be given; add one, or use the mode global")
         if self.start is not None and self.end is not None and self.end <= self.start:
@@ -46,6 +49,11 @@ class SemanticPayload(Payload):
     evidence: list[dict[str, Any]] | None = None
     revision_policy: Literal["replace", "fork", "contest"] | None = None
     revision: Revision | None = None
+
+    @field_validator("predicate")
+    @classmethod
+    def one_spelling(cls, value: str) -> str:
+        return fact_predicate(value)
 
     @field_validator("object")
     @classmethod

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import StrictBool
 
-from stratagraph.store.model.payloads.base import Name, Part, Payload
+from stratagraph.store.model.payloads.base import Name, PartWithNulls, Payload
+
+State = Literal["planning", "executing", "blocked", "waiting", "done"]
 
 
-class Constraint(Part):
+class Constraint(PartWithNulls):
+    NULLABLE: ClassVar[tuple[str, ...]] = ("value",)
     type: Name
     key: Name
     value: Any = None
     required: StrictBool = False
 
 
-class WorkingPayload(Payload):
+class _WorkingFields(Payload):
     kind: Literal["working"]
     thread_id: Name
-    state: Literal["planning", "executing", "blocked", "waiting", "done"]
     active_constraints: list[Constraint] | None = None
     next_actions: list[str] | None = None
     open_questions: list[str] | None = None
     context_summary: str | None = None
+
+
+class WorkingPayload(_WorkingFields):
+    state: State
+
+
+class WorkingUpdate(_WorkingFields):
+    """The fields of a working payload that an update sets; those that it leaves out stay as they are."""
+
+    state: State | None = None

@@ -12,12 +12,13 @@ from stratagraph.store.postgres.tables.content import (
     artifact_reference,
     artifact_removal,
     artifact_upload,
+    erased_source,
     tombstone,
 )
-from stratagraph.store.postgres.tables.entities import entity_term
+from stratagraph.store.postgres.tables.entities import entity_term, link_request, rekeying
 from stratagraph.store.postgres.tables.episodes import episode, episode_event
 from stratagraph.store.postgres.tables.erasure import erasure
-from stratagraph.store.postgres.tables.facts import fact_predicate, fact_slot
+from stratagraph.store.postgres.tables.facts import fact, fact_predicate, fact_slot, fact_trim
 from stratagraph.store.postgres.tables.feed import (
     mirror_generation,
     mirror_leader,
@@ -29,10 +30,17 @@ from stratagraph.store.postgres.tables.feed import (
     sync_worker,
 )
 from stratagraph.store.postgres.tables.jobs import job, job_set_aside
+from stratagraph.store.postgres.tables.merges import (
+    entity_merge,
+    entity_merge_record,
+    entity_merge_relation,
+    entity_merge_slot,
+    entity_merge_term,
+)
 from stratagraph.store.postgres.tables.propagation import reevaluation
 from stratagraph.store.postgres.tables.records import lifecycle_history, record, record_history, relation, salience
 from stratagraph.store.postgres.tables.search import doc_counter, lex_df, lex_scope, lex_stat
-from stratagraph.store.postgres.tables.tenancy import credential, data_key, predicate, scope, tenant
+from stratagraph.store.postgres.tables.tenancy import credential, data_key, free_predicate, predicate, scope, tenant
 
 __all__ = [
     "artifact",
@@ -46,12 +54,21 @@ __all__ = [
     "credential",
     "data_key",
     "doc_counter",
+    "entity_merge",
+    "entity_merge_record",
+    "entity_merge_relation",
+    "entity_merge_slot",
+    "entity_merge_term",
     "entity_term",
     "episode",
     "episode_event",
+    "erased_source",
     "erasure",
+    "fact",
     "fact_predicate",
     "fact_slot",
+    "fact_trim",
+    "free_predicate",
     "idempotency",
     "job",
     "job_set_aside",
@@ -59,6 +76,7 @@ __all__ = [
     "lex_scope",
     "lex_stat",
     "lifecycle_history",
+    "link_request",
     "metadata",
     "mirror_generation",
     "mirror_leader",
@@ -66,6 +84,7 @@ __all__ = [
     "record",
     "record_history",
     "reevaluation",
+    "rekeying",
     "relation",
     "retrieval",
     "salience",

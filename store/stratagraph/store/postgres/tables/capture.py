@@ -10,6 +10,7 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
+    SmallInteger,
     Table,
     Text,
     Uuid,
@@ -40,10 +41,20 @@ candidate = Table(
     Column("created_records", ARRAY(Uuid), nullable=False),
     Column("edges", ARRAY(Uuid), nullable=False),
     Column("sequence", Xid8, nullable=False, server_default=func.pg_current_xact_id()),
+    Column("batch", Uuid, comment="failed captures of one request, which are retried together"),
+    Column("position", Integer, comment="in the batch, from 0"),
+    Column("scope", Integer, comment="of the record that a failed capture would become"),
+    Column("sensitivity", SmallInteger, comment="of the record that a failed capture would become"),
+    Column("caller_scopes", ARRAY(Text), comment="scopes of the caller of a failed capture; none: all of the tenant"),
+    Column(
+        "caller_ceiling", SmallInteger, comment="ceiling of the caller of a failed capture; none: unknown, not retried"
+    ),
     CheckConstraint("state IN ('committed', 'failed')", name="state"),
     CheckConstraint("(state = 'committed') = (record IS NOT NULL)", name="record"),
+    CheckConstraint("state <> 'failed' OR num_nonnulls(batch, position, sensitivity) = 3", name="failed"),
     ForeignKeyConstraint(["tenant"], ["tenant.id"]),
     Index("candidate_record_ix", "tenant", "record", postgresql_where=text("record IS NOT NULL")),
+    Index("candidate_batch_ix", "tenant", "batch", "position", postgresql_where=text("state = 'failed'")),
     Index("candidate_retry_ix", "next_try_at", postgresql_where=text("state = 'failed'")),
 )
 
@@ -57,6 +68,7 @@ idempotency = Table(
     Column("candidate", Uuid, nullable=False),
     Column("created_at", Instant, nullable=False),
     ForeignKeyConstraint(["tenant", "candidate"], ["candidate.tenant", "candidate.id"], ondelete="CASCADE"),
+    Index("idempotency_candidate_ix", "tenant", "candidate"),
 )
 
 retrieval = Table(

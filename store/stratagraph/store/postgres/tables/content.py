@@ -1,4 +1,4 @@
-"""Artifacts and their references, and the tombstones of deleted records."""
+"""Artifacts and their references, the tombstones of deleted records, and the sources of erased ones."""
 
 from __future__ import annotations
 
@@ -88,4 +88,18 @@ tombstone = Table(
     CheckConstraint("cause BETWEEN 1 AND 3", name="cause"),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
     Index("tombstone_key_hash_ix", "tenant", "key_hash"),
+)
+
+# What a capture is compared with, so that an erased source is not captured again.
+erased_source = Table(
+    "erased_source",
+    metadata,
+    tenant_key(),
+    Column(
+        "key_hash", LargeBinary, primary_key=True, comment="of an idempotency key, of an event's ref, or of a thread"
+    ),
+    Column("scope", Integer, primary_key=True, autoincrement=False),
+    Column("sensitivity", SmallInteger, primary_key=True, autoincrement=False),
+    Column("at", Instant, nullable=False),
+    ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
 )

@@ -1,9 +1,8 @@
-"""The terms by which entities are found: identifiers, names and aliases, each as a keyed hash."""
+"""The terms by which entities are found, and the entities whose names earlier records may hold."""
 
 from __future__ import annotations
 
 from sqlalchemy import (
-    Boolean,
     CheckConstraint,
     Column,
     ForeignKeyConstraint,
@@ -16,31 +15,52 @@ from sqlalchemy import (
     text,
 )
 
-from stratagraph.store.postgres.tables.base import metadata, tenant_key, to_record
+from stratagraph.store.postgres.tables.base import Instant, metadata, tenant_key, to_record
 
+# A term has the scope and sensitivity of the capture that taught it, which may differ from those of the entity.
 entity_term = Table(
     "entity_term",
     metadata,
     tenant_key(),
     Column("term_key", LargeBinary, primary_key=True),
     Column("entity", Uuid, primary_key=True),
-    Column("scope", Integer, nullable=False),
-    Column("sensitivity", SmallInteger, nullable=False),
-    Column("kind", SmallInteger, nullable=False, comment="1 identifier, 2 name, 3 alias"),
-    Column("claimed", Boolean, nullable=False, comment="the one entity this term resolves to"),
-    # Deferred: terms are claimed before the entity's row is written, in one sorted statement to avoid deadlocks.
+    Column("scope", Integer, primary_key=True, autoincrement=False),
+    Column("sensitivity", SmallInteger, primary_key=True, autoincrement=False),
+    Column("kind", SmallInteger, nullable=False, comment="1 identifier, 2 name, 3 alias, 4 type"),
+    Column("namespace_key", LargeBinary, comment="keyed hash of an identifier's namespace"),
+    # Deferred: the terms of a new entity are written before the entity's row.
     to_record("entity", deferrable=True, initially="DEFERRED"),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
-    CheckConstraint("kind BETWEEN 1 AND 3", name="kind"),
-    CheckConstraint("claimed OR kind <> 1", name="identifiers_are_claimed"),
+    CheckConstraint("kind BETWEEN 1 AND 4", name="kind"),
+    CheckConstraint("kind = 1 OR namespace_key IS NULL", name="namespace"),
     Index(
-        "entity_term_claim_uq",
+        "entity_term_identifier_uq",
         "tenant",
         "scope",
         "sensitivity",
         "term_key",
         unique=True,
-        postgresql_where=text("claimed"),
+        postgresql_where=text("kind = 1"),
     ),
     Index("entity_term_entity_ix", "tenant", "entity"),
+)
+
+link_request = Table(
+    "link_request",
+    metadata,
+    tenant_key(),
+    Column("entity", Uuid, primary_key=True),
+    Column("queued_at", Instant, nullable=False),
+    Column("next_try_at", Instant, nullable=False),
+    to_record("entity"),
+    Index("link_request_next_try_at_ix", "next_try_at"),
+)
+
+# Tenants whose names and facts still have the keys of an earlier release.
+rekeying = Table(
+    "rekeying",
+    metadata,
+    tenant_key(),
+    Column("after", Uuid, comment="the last record that has its new keys; none: no record has"),
+    ForeignKeyConstraint(["tenant"], ["tenant.id"]),
 )

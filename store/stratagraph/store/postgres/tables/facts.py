@@ -1,20 +1,28 @@
-"""Fact predicates and slots, which detect contradicting facts. See docs/data-model.md, Facts."""
+"""Facts: their predicates, the slots that detect contradictions, what identifies a fact, and trims of its validity.
+
+See docs/data-model.md, Facts.
+"""
 
 from __future__ import annotations
 
 from sqlalchemy import (
     Boolean,
+    CheckConstraint,
     Column,
     ForeignKeyConstraint,
+    Index,
     Integer,
     LargeBinary,
     SmallInteger,
     Table,
     Text,
     UniqueConstraint,
+    Uuid,
+    text,
 )
+from sqlalchemy.dialects.postgresql import TSTZRANGE
 
-from stratagraph.store.postgres.tables.base import metadata, tenant_key
+from stratagraph.store.postgres.tables.base import Instant, metadata, tenant_key, to_record
 
 fact_predicate = Table(
     "fact_predicate",
@@ -22,6 +30,8 @@ fact_predicate = Table(
     tenant_key(),
     Column("predicate", Text, primary_key=True),
     Column("single_valued", Boolean, nullable=False),
+    Column("object_kind", Text),
+    CheckConstraint("object_kind IN ('entity', 'literal')", name="object_kind"),
 )
 
 fact_slot = Table(
@@ -35,4 +45,40 @@ fact_slot = Table(
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
     # Facts copy the flag through a foreign key on all five columns, so that all facts of a slot agree on it.
     UniqueConstraint("tenant", "scope", "sensitivity", "slot_key", "single_valued"),
+)
+
+# From these columns a merge computes the keys of a fact again, without reading its content.
+fact = Table(
+    "fact",
+    metadata,
+    tenant_key(),
+    Column("id", Uuid, primary_key=True),
+    Column("subject_entity", Uuid),
+    Column("subject_key", LargeBinary, comment="keyed hash of a subject that is no entity"),
+    Column("subject_is_ambiguous", Boolean, nullable=False),
+    Column("predicate_key", LargeBinary, nullable=False),
+    Column("object_entity", Uuid),
+    Column("value_key", LargeBinary, comment="keyed hash of an object that is no entity"),
+    Column("stated_key", LargeBinary, nullable=False),
+    Column("stated", TSTZRANGE, nullable=False, comment="validity as stated; record.validity is the effective one"),
+    Column("evidence_at", Instant, nullable=False, comment="time of its latest evidence"),
+    to_record(),
+    CheckConstraint("num_nonnulls(subject_entity, subject_key) = 1", name="subject"),
+    CheckConstraint("num_nonnulls(object_entity, value_key) = 1", name="object"),
+    Index("fact_subject_ix", "tenant", "subject_entity", postgresql_where=text("subject_entity IS NOT NULL")),
+    Index("fact_object_ix", "tenant", "object_entity", postgresql_where=text("object_entity IS NOT NULL")),
+)
+
+fact_trim = Table(
+    "fact_trim",
+    metadata,
+    tenant_key(),
+    Column("fact", Uuid, primary_key=True),
+    Column("by_fact", Uuid, primary_key=True),
+    Column("side", SmallInteger, primary_key=True, autoincrement=False, comment="1 where it begins, 2 where it ends"),
+    Column("at", Instant, nullable=False),
+    to_record("fact"),
+    to_record("by_fact"),
+    CheckConstraint("side BETWEEN 1 AND 2", name="side"),
+    Index("fact_trim_by_ix", "tenant", "by_fact"),
 )

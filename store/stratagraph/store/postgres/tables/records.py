@@ -121,6 +121,16 @@ record = Table(
         where=text("state = 1 AND single_valued"),
         name="record_single_value_excl",
     ),
+    # A new fact is compared with the contested facts of its slot, which are few beside all of the slot's history.
+    Index(
+        "record_contested_fact_ix",
+        "tenant",
+        "scope",
+        "sensitivity",
+        "slot_key",
+        "fact_key",
+        postgresql_where=text("type = 4 AND state = 2"),
+    ),
     Index("record_slot_ix", "tenant", "scope", "sensitivity", "slot_key", postgresql_where=text("type = 4")),
     Index("record_handle_ix", "tenant", "handle_key", postgresql_where=text("handle_key IS NOT NULL")),
     # One working record per thread, scope and sensitivity, so that callers with less trust neither see nor block it.
@@ -134,7 +144,13 @@ record = Table(
         postgresql_where=text("type = 2 AND state = 1"),
     ),
     Index("record_recent_ix", "tenant", text("occurred_at DESC"), text("id DESC")),
-    Index("record_listed_ix", "tenant", text("id DESC"), postgresql_include=["scope", "sensitivity", "type"]),
+    # The included columns are also what traversal must know of a record, so that a hop reads no heap pages.
+    Index(
+        "record_listed_ix",
+        "tenant",
+        text("id DESC"),
+        postgresql_include=["scope", "sensitivity", "type", "state", "validity"],
+    ),
     Index("record_scope_ix", "tenant", "scope", "sensitivity"),
     Index(
         "record_terms_ix",
@@ -163,6 +179,7 @@ record_history = Table(
     Column("version", Integer, nullable=False),
     Column("terms", ARRAY(Integer), nullable=False),
     Column("impacts", SparseVec, nullable=False),
+    Column("validity", TSTZRANGE, comment="null for a fact that an earlier release wrote"),
     to_record(),
     CheckConstraint("from_at < to_at", name="span"),
     Index(

@@ -55,6 +55,19 @@ predicate = Table(
     CheckConstraint(f"name ~ '^{FORM}$'", name="name"),
 )
 
+free_predicate = Table(
+    "free_predicate",
+    metadata,
+    Column("tenant", BigInteger, ForeignKey("tenant.id"), primary_key=True),
+    Column("actor", Text, primary_key=True),
+    Column(
+        "name",
+        Text,
+        primary_key=True,
+        comment="of a relation, not in the registry; counted for the actor, whoever used it before",
+    ),
+)
+
 credential = Table(
     "credential",
     metadata,

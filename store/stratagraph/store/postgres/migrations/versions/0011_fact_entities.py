@@ -1,10 +1,14 @@
-"""Key facts by the entities they name."""
+"""Key facts by the entities they name, trim valid time, and register what the objects of a predicate are."""
 
-from __future__ import annotations
+from alembic import op
+
+from stratagraph.store.postgres.migrations.scripts import run_script
+from stratagraph.store.postgres.roles import make_roles
 
 revision = "0011"
 down_revision = "0010"
 
 
 def upgrade() -> None:
-    pass
+    _, names = make_roles(op.get_bind(), ("erase", "jobs", "read", "write"))
+    run_script("0011_fact_entities.sql", **names)

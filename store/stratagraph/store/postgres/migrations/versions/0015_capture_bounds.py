@@ -1,10 +1,14 @@
-"""Bound what one credential may add to the vocabulary."""
+"""Bound the free predicates that one credential may introduce."""
 
-from __future__ import annotations
+from alembic import op
+
+from stratagraph.store.postgres.migrations.scripts import run_script
+from stratagraph.store.postgres.roles import make_roles
 
 revision = "0015"
 down_revision = "0014"
 
 
 def upgrade() -> None:
-    pass
+    _, names = make_roles(op.get_bind(), ("erase", "keys"))
+    run_script("0015_capture_bounds.sql", **names)

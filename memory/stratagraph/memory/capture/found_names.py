@@ -1,0 +1,121 @@
+"""Names found in the text of a capture: URLs, e-mail addresses, paths, and words that may be names. No I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stratagraph.memory.capture.draft import Named
+from stratagraph.store.model.canonical import normalised_name
+
+MAX_FOUND = 12  # names of each kind found in a text
+GUESSES = 3 * MAX_FOUND
+NAME_WORDS = 4  # in the longest run of capitalised words that is looked up
+UNSPACED = 4  # characters of the longest name looked up in a script that does not separate words
+
+_URL = re.compile(r"\bhttps?://[^\s<>\"')\]}]{3,200}")
+_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)  # in which an @ or a path is no name
+# The last label of a domain has no digits: `kit@2.5.0` is a package.
+_EMAIL = re.compile(r"(?<![\w.+/@-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b(?![\w@:/-]|\.\w)")
+_VERSIONED = re.compile(r"@v?\d")
+_PATH = re.compile(r"(?<![\w/:.@])(?:\.{0,2}/)?(?:[\w.-]+/)+[\w-]+\.[A-Za-z]\w{0,7}\b(?!@)")
+_SCRIPTS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u0e00-\u0e7f"  # that do not separate words
+_UNSPACED = re.compile(f"[{_SCRIPTS}]+")
+_WORD = re.compile(rf"(?![{_SCRIPTS}])[^\W_](?:(?![{_SCRIPTS}])[\w'’&-])*")
+_LINKING = frozenset({"of", "the", "and", "de", "la", "van", "von", "der", "den", "da", "di"})
+_ROLES = frozenset({"user", "assistant", "system", "tool", "agent", "human", "ai", "developer", "function"})
+
+
+def names_in_text(text: str, *, role: str | None = None) -> list[Named]:
+    """Return the names in a text: first those that make entities, then words that are only looked up.
+
+    `role` is the speaker of a turn, who is a person unless it is the name of a role, such as `assistant`.
+    """
+    named = []
+    if role is not None and role.strip() and role.casefold() not in _ROLES:
+        named.append(Named(name=role.strip(), predicate="mentions_entity", weight=0.6, type="Person"))
+    plain = _ADDRESS.sub(" ", text)
+    for pattern, entity_type, namespace, searched in (
+        (_URL, "URL", "url", text),
+        (_EMAIL, "Person", "email", plain),
+        (_PATH, "File", "path", plain),
+    ):
+        found = dict.fromkeys(value.rstrip(".,;:!?") for value in pattern.findall(searched))
+        named += [
+            Named(
+                name=value,
+                predicate="mentions_entity",
+                weight=0.7,
+                type=entity_type,
+                identifiers=((namespace, value),),
+                is_pattern=True,
+            )
+            for value in [value for value in found if not _is_excluded(value, namespace)][:MAX_FOUND]
+        ]
+    known = {normalised_name(one.name) for one in named}
+    named += [
+        Named(name=guess, predicate="mentions_entity", weight=0.7, known_only=True)
+        for guess in guessed_names(text)
+        if normalised_name(guess) not in known
+    ]
+    return named
+
+
+def guessed_names(text: str) -> list[str]:
+    """Return runs of capitalised words, and parts of them, that may be names; at most GUESSES, in order.
+
+    Of scripts that do not separate words, all short runs of characters are returned.
+    """
+    found: dict[str, None] = {}
+    for guess in _runs(text):
+        if len(guess) > 2 or _UNSPACED.fullmatch(guess):
+            found.setdefault(guess)
+        if len(found) >= GUESSES:
+            break
+    return list(found)
+
+
+def _is_excluded(value: str, namespace: str) -> bool:
+    """Return whether a text that looks like an e-mail address or a URL is a package reference, or holds a password."""
+    if namespace == "email":
+        return _VERSIONED.search(value) is not None
+    return namespace == "url" and "@" in value.split("/")[2]
+
+
+def _runs(text: str) -> Iterator[str]:
+    run: list[str] = []
+    end = 0
+    for match in _WORD.finditer(text):
+        word = match.group().removesuffix("'s").removesuffix("’s")
+        is_joined = bool(run) and text[end : match.start()].isspace()
+        if word[0].isupper():
+            if not is_joined:
+                yield from _parts(run)
+                run = []
+            run.append(word)
+        elif not (is_joined and word in _LINKING):
+            yield from _parts(run)
+            run = []
+        else:
+            run.append(word)
+        end = match.end()
+        if len(run) >= NAME_WORDS:
+            yield from _parts(run)
+            run = []
+    yield from _parts(run)
+    for match in _UNSPACED.finditer(text):
+        piece = match.group()
+        for length in range(min(UNSPACED, len(piece)), 1, -1):
+            for start in range(len(piece) - length + 1):
+                yield piece[start : start + length]
+
+
+def _parts(run: list[str]) -> Iterator[str]:
+    """Return a run of words, and each of its capitalised words, without linking words at its end."""
+    while run and run[-1] in _LINKING:
+        run = run[:-1]
+    if not run:
+        return
+    yield " ".join(run)
+    if len(run) > 1:
+        yield from (word for word in run if word[0].isupper())

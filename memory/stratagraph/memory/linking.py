@@ -1,0 +1,293 @@
+"""Background linking: records that named an entity before it existed, or before its name was unambiguous.
+
+A record is found again by the words of the entity's names, and each of its names is resolved as a capture would resolve
+it now. See docs/specification.md, Entities.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from stratagraph.memory.capture.found_names import guessed_names
+from stratagraph.memory.capture.interpret import SCANNED_CHARACTERS
+from stratagraph.memory.capture.literals import is_sentence, is_value
+from stratagraph.memory.reevaluating import everything_of
+from stratagraph.memory.retrying import StaleRead
+from stratagraph.memory.revise.rekeyed_facts import rekey_facts
+from stratagraph.memory.revise.unit_of_work import UnitOfWork
+from stratagraph.store.feed.changes import append_changes
+from stratagraph.store.jobs.isolation import process_or_set_aside
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.canonical import normalised_name
+from stratagraph.store.model.enums import MemoryType, RecordState
+from stratagraph.store.model.fact_predicates import LITERAL
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.trust import UNSCOPED
+from stratagraph.store.model.words import query_terms
+from stratagraph.store.postgres.database import Connection, Database, Role, elevated
+from stratagraph.store.records.editing import Edit, update_records
+from stratagraph.store.records.entities import Mention, hold_entities, read_names
+from stratagraph.store.records.fact_keys import FactIdentity, Slot
+from stratagraph.store.records.facts import lock_slots
+from stratagraph.store.records.inserting import NewRelation
+from stratagraph.store.records.link_requests import (
+    delete_link_requests,
+    find_records_with_terms,
+    lock_link_requests,
+    postpone_link_request,
+)
+from stratagraph.store.records.locking import lock_records
+from stratagraph.store.records.predicates import registered
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.rekeying import KeyedFact, fetch_keyed_facts
+
+JOB = "link_names"
+ACTOR = "linking"
+RATIONALE = "an entity of this name is known now"
+MAX_NAMES = 32  # names of one entity that are looked for
+MAX_RECORDS = 1_000  # records read for one name, the newest
+_CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkBatch:
+    """How many queued entities were due in one batch, and how many of them were set aside."""
+
+    due: int
+    set_aside: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unlinked:
+    """A name in a record that is linked to no entity, and the relation that would link it."""
+
+    record: MemoryRecord
+    name: str
+    predicate: str
+    weight: float
+    type: str | None = None
+
+
+async def link_due(database: Database, directory: Directory, *, now: datetime, batch: int) -> LinkBatch:
+    """Link earlier records to one batch of at most `batch` queued entities.
+
+    An entity that cannot be processed is set aside and stays in the queue. Any number of servers may call this at once.
+    """
+    set_aside = 0
+    async with database.background(Role.JOBS) as connection:
+        due = await lock_link_requests(connection, now=now, limit=batch)
+        by_tenant: dict[int, list[UUID]] = defaultdict(list)
+        for number, entity in due:
+            by_tenant[number].append(entity)
+        for number, entities in sorted(by_tenant.items()):
+            set_aside += await _link(connection, directory, number, entities, now)
+    return LinkBatch(due=len(due), set_aside=set_aside)
+
+
+async def _link(
+    connection: Connection, directory: Directory, number: int, entities: Sequence[UUID], now: datetime
+) -> int:
+    """Link records to queued entities of one tenant; return how many entities were set aside."""
+    caller = everything_of(await directory.tenant_by_id(number), ACTOR)
+
+    async def process(part: Sequence[UUID]) -> None:
+        async with elevated(connection, caller.bounds):
+            for entity in part:
+                work = UnitOfWork(connection, directory, caller, now, RATIONALE)
+                await _link_records(work, entity)
+                await append_changes(connection, caller.tenant, work.changes)
+            await delete_link_requests(connection, caller.tenant, part)
+
+    _, failures = await process_or_set_aside(connection, JOB, entities, process, key=lambda id_: (number, id_), at=now)
+    for id_, failure in failures.items():
+        await postpone_link_request(connection, caller.tenant, id_, next_try_at=failure.retry_at)
+    return len(failures)
+
+
+async def _link_records(work: UnitOfWork, id_: UUID) -> None:
+    """Link the records that hold a name of the entity `id_` to the entities that these names mean now."""
+    reader = Reader(work.connection, work.directory, work.caller, work.at)
+    entity = (await reader.records([id_])).get(id_)
+    if entity is None or entity.type is not MemoryType.ENTITY or entity.state not in _CURRENT:
+        return
+    names = _names_of(entity)
+    records = await reader.records(await _find_records(work, entity, names))
+    folded = {normalised_name(name) for name in names}
+    facts = await fetch_keyed_facts(
+        work.connection,
+        work.caller.tenant,
+        [record.id for record in records.values() if record.type is MemoryType.SEMANTIC],
+    )
+    found = [
+        one
+        for record in records.values()
+        for one in _unlinked_names(record, facts.get(record.id))
+        if normalised_name(one.name) in folded
+    ]
+    found = await _without_literals(work, found)
+    linked = await _resolve(work, found)
+    if linked:
+        await _write(work, linked, facts)
+
+
+def _names_of(entity: MemoryRecord) -> list[str]:
+    payload = entity.payload or {}
+    listed = [payload.get("canonical_name", ""), *(alias["value"] for alias in payload.get("aliases") or ())]
+    return list(dict.fromkeys(name for name in listed if name.strip()))[:MAX_NAMES]
+
+
+async def _find_records(work: UnitOfWork, entity: MemoryRecord, names: Sequence[str]) -> list[UUID]:
+    """Return the records that have all words of one of the names and may link to the entity, but do not yet."""
+    scopes = await work.directory.scopes(work.caller.tenant, {entity.scope}, create=False)
+    found: dict[UUID, None] = {}
+    for name in names:
+        terms = query_terms(work.caller.tenant.index_key, name)
+        if not terms:  # only words that are not searched, such as "The"
+            continue
+        found |= dict.fromkeys(
+            await find_records_with_terms(
+                work.connection,
+                work.caller.tenant,
+                terms,
+                scope=None if entity.scope == UNSCOPED else scopes[entity.scope],
+                least_sensitivity=int(entity.sensitivity),
+                besides=entity.id,
+                limit=MAX_RECORDS,
+            )
+        )
+    return list(found)
+
+
+def _unlinked_names(record: MemoryRecord, fact: KeyedFact | None) -> list[_Unlinked]:
+    """Return the names in a record that are linked to no entity: of a fact, listed as ambiguous, and in the text."""
+    found = []
+    payload = record.payload or {}
+    if fact is not None:
+        if fact.identity.subject_entity is None:
+            found.append(_Unlinked(record=record, name=payload["subject"], predicate="subject_entity", weight=1.0))
+        if fact.identity.object_entity is None and isinstance(payload["object"], str):
+            kind = payload.get("object_type")
+            found.append(
+                _Unlinked(record=record, name=payload["object"], predicate="object_entity", weight=0.9, type=kind)
+            )
+        found = [one for one in found if not (is_value(one.name) or is_sentence(one.name))]
+    listed = (record.interpretation or {}).get("mentions") or ()
+    linked = {normalised_name(one["surface"]) for one in listed if "entity_id" in one}
+    for one in listed:
+        if one.get("status") == "ambiguous" and not one["predicate"].startswith(("subject_", "object_")):
+            found.append(
+                _Unlinked(
+                    record=record, name=one["surface"], predicate=one["predicate"], weight=0.9, type=one.get("type")
+                )
+            )
+    known = linked | {normalised_name(one.name) for one in found}
+    text = (record.text or "")[:SCANNED_CHARACTERS]
+    found += [
+        _Unlinked(record=record, name=name, predicate="mentions_entity", weight=0.7)
+        for name in guessed_names(text)
+        if normalised_name(name) not in known
+    ]
+    return found
+
+
+async def _without_literals(work: UnitOfWork, found: Sequence[_Unlinked]) -> list[_Unlinked]:
+    """Return the names without objects of predicates whose objects are never entities."""
+    objects = {(one.record.payload or {})["predicate"] for one in found if one.predicate == "object_entity"}
+    predicates = await registered(work.connection, work.caller.tenant, objects)
+    return [
+        one
+        for one in found
+        if one.predicate != "object_entity"
+        or one.type is not None
+        or predicates[(one.record.payload or {})["predicate"]].object_kind != LITERAL
+    ]
+
+
+async def _resolve(work: UnitOfWork, found: Sequence[_Unlinked]) -> dict[UUID, dict[UUID, _Unlinked]]:
+    """Return the entity that each name means now, by record; names that mean none, or several, are left out."""
+    tenant = work.caller.tenant
+    scopes = await work.directory.scopes(tenant, {UNSCOPED, *(one.record.scope for one in found)}, create=True)
+    keys = [
+        Mention(
+            name=one.name, scope=scopes[one.record.scope], sensitivity=int(one.record.sensitivity), type=one.type
+        ).keys(tenant, scopes[UNSCOPED])
+        for one in found
+    ]
+    index = await read_names(work.connection, tenant, keys)
+    linked: dict[UUID, dict[UUID, _Unlinked]] = {}
+    for one, mention in zip(found, keys, strict=True):
+        entity = index.match(mention).entity
+        if entity is not None:
+            linked.setdefault(one.record.id, {}).setdefault(entity, one)
+    entities = {entity for of_record in linked.values() for entity in of_record}
+    if not await hold_entities(work.connection, tenant, entities, taught=()):
+        raise StaleRead
+    return linked
+
+
+async def _write(
+    work: UnitOfWork, linked: Mapping[UUID, Mapping[UUID, _Unlinked]], facts: Mapping[UUID, KeyedFact]
+) -> None:
+    """Give the facts their keys, and write the relations and what the interpretations say of these names."""
+    identities: dict[UUID, FactIdentity] = {}
+    predicates: dict[UUID, str] = {}
+    for id_, entities in linked.items():
+        for entity, one in entities.items():
+            if one.predicate not in ("subject_entity", "object_entity"):
+                continue
+            known = identities.get(id_, facts[id_].identity)
+            identities[id_] = (
+                replace(known, subject_entity=entity, subject_key=None, subject_is_ambiguous=False)
+                if one.predicate == "subject_entity"
+                else replace(known, object_entity=entity, value_key=None)
+            )
+            predicates[id_] = (one.record.payload or {})["predicate"]
+    if identities:
+        tenant = work.caller.tenant
+        slots = {
+            Slot(facts[id_].slot.scope, facts[id_].slot.sensitivity, identity.slot_key(tenant)): predicates[id_]
+            for id_, identity in identities.items()
+        }
+        # A new slot gets the cardinality of its predicate, as if the fact were captured now.
+        await lock_slots(work.connection, tenant, slots)
+        await rekey_facts(work, identities, lambda fact: identities[fact.id], path=["recordIds"])
+    await work.relate(
+        [
+            NewRelation(source=id_, target=entity, predicate=one.predicate, weight=one.weight)
+            for id_, entities in linked.items()
+            for entity, one in entities.items()
+            if id_ != entity
+        ]
+    )
+    await _rewrite_interpretations(work, linked)
+    await work.settle()
+
+
+async def _rewrite_interpretations(work: UnitOfWork, linked: Mapping[UUID, Mapping[UUID, _Unlinked]]) -> None:
+    """Replace `ambiguous` by the entity in the interpretations of records whose names are clear now."""
+    edits = []
+    for id_, entities in linked.items():
+        record = next(iter(entities.values())).record
+        entity_of = {(normalised_name(one.name), one.predicate): str(entity) for entity, one in entities.items()}
+        interpretation = record.interpretation or {}
+        mentions = [_clear(mention, entity_of) for mention in interpretation.get("mentions") or ()]
+        if mentions != interpretation.get("mentions", []):
+            text = orjson.dumps({**interpretation, "mentions": mentions}).decode()
+            edits.append(Edit(id=id_, interpretation=text, is_revision=False))
+    rows = await lock_records(work.connection, work.caller.tenant, [edit.id for edit in edits])
+    work.after(*(row.updated_at for row in rows.values()))
+    work.changes += await update_records(work.connection, work.directory, work.caller.tenant, edits, at=work.at)
+
+
+def _clear(mention: dict[str, Any], entity_of: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+    entity = entity_of.get((normalised_name(mention["surface"]), mention["predicate"]))
+    if entity is None or "entity_id" in mention:
+        return mention
+    return {"surface": mention["surface"], "predicate": mention["predicate"], "entity_id": entity}

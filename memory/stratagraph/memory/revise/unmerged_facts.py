@@ -1,0 +1,267 @@
+"""Facts after a merge of entities is undone: facts that had become one come apart, and disputes of the merge end.
+
+The facts already have their own keys again. What was captured since the merge stays with the surviving entity: it
+neither supersedes, contests nor trims the facts of the other one any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from stratagraph.memory.revise.repointing import relate
+from stratagraph.memory.revise.unit_of_work import CURRENT, UnitOfWork
+from stratagraph.store.audit.events import AuditEvent
+from stratagraph.store.model.enums import AuditAction, RecordState
+from stratagraph.store.postgres.database import elevated
+from stratagraph.store.records.editing import Edit, update_records
+from stratagraph.store.records.inserting import NewRelation, latest_evidence
+from stratagraph.store.records.merges import (
+    Content,
+    Crossing,
+    MergedRecord,
+    delete_crossing_trims,
+    fetch_versions,
+    row_versions,
+)
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.rekeying import set_evidence_times
+from stratagraph.store.records.relations import end_relations
+from stratagraph.store.records.salience_rows import write_salience
+from stratagraph.store.records.trims import restore
+
+
+@dataclass(slots=True)
+class _Fact:
+    """A fact that the merge or a capture since has changed: its contents before and after the merge, and now."""
+
+    entry: MergedRecord
+    before: Content
+    after: Content
+    current: Content
+
+    @property
+    def superseded_by(self) -> UUID | None:
+        """The equal fact that the merge kept instead of this one."""
+        if self.before.state not in CURRENT or self.after.state is not RecordState.SUPERSEDED:
+            return None
+        return UUID(self.after.payload["revision"]["superseded_by"])
+
+    @property
+    def later_sources(self) -> list[dict[str, Any]]:
+        """The sources that were added since the merge."""
+        known = {source["ref"] for source in self.after.provenance.get("sources", ())}
+        return [source for source in self.current.provenance.get("sources", ()) if source["ref"] not in known]
+
+
+async def restore_facts(work: UnitOfWork, entries: Sequence[MergedRecord], crossings: Sequence[Crossing]) -> None:
+    """Undo what the merge changed in the contents and states of facts, and what has crossed between the two since.
+
+    `entries` are the facts of the merge; those that are not `is_own` belong to the survivor. All are locked.
+    """
+    facts = await _read(work, entries, crossings)
+    duplicates = {id_: fact.superseded_by for id_, fact in facts.items() if fact.superseded_by is not None}
+    await _separate_sources(work, facts, duplicates)
+    revived = [id_ for id_, kept in duplicates.items() if await _is_revived(work, facts, id_, kept, crossings)]
+    revived += await _end_crossings(work, facts, crossings)
+    await _revive(work, facts, list(dict.fromkeys(revived)))
+    work.doubtful |= {id_ for id_, fact in facts.items() if fact.current.state in CURRENT}
+    own = [entry.id for entry in entries if entry.is_subject]
+    trimmed = await delete_crossing_trims(work.connection, work.caller.tenant, own)
+    work.note_restored(await restore(work.connection, work.directory, work.caller.tenant, trimmed, at=work.at))
+
+
+async def restore_salience(work: UnitOfWork, entries: Sequence[MergedRecord]) -> None:
+    """Give records the salience that they had before the merge."""
+    unrestricted = work.caller.unrestricted()
+    async with elevated(work.connection, unrestricted.bounds):
+        records = await Reader(work.connection, work.directory, unrestricted, work.at).records(
+            [entry.id for entry in entries]
+        )
+    events = []
+    for entry in entries:
+        lifecycle = records[entry.id].lifecycle
+        if lifecycle is not None:
+            events.append(
+                (
+                    entry.id,
+                    replace(
+                        lifecycle,
+                        s=entry.s,
+                        t0=entry.t0,
+                        last_reinforced_at=entry.last_reinforced_at,
+                        is_withdrawn=False,
+                    ),
+                )
+            )
+    await write_salience(work.connection, work.caller.tenant, events)
+
+
+async def _read(work: UnitOfWork, entries: Sequence[MergedRecord], crossings: Sequence[Crossing]) -> dict[UUID, _Fact]:
+    """Return the facts that the merge changed, and those that something crosses, with their contents."""
+    crossed = {crossing.own for crossing in crossings}
+    wanted = {entry.id: entry for entry in entries if entry.after != entry.before or entry.id in crossed}
+    connection, tenant = work.connection, work.caller.tenant
+    versions = {id_: found.row_version for id_, found in (await row_versions(connection, tenant, wanted)).items()}
+    before = await fetch_versions(connection, tenant, {id_: entry.before for id_, entry in wanted.items()})
+    after = await fetch_versions(connection, tenant, {id_: entry.after for id_, entry in wanted.items()})
+    current = await fetch_versions(connection, tenant, versions)
+    return {
+        id_: _Fact(entry, before[id_], after[id_], current[id_])
+        for id_, entry in wanted.items()
+        if id_ in before and id_ in after and id_ in current
+    }
+
+
+async def _separate_sources(work: UnitOfWork, facts: Mapping[UUID, _Fact], duplicates: Mapping[UUID, UUID]) -> None:
+    """Take from each kept fact the sources of its duplicates; evidence captured since goes to the survivor's fact."""
+    heirs = {
+        kept: id_
+        for id_, kept in duplicates.items()
+        if kept in facts and facts[kept].entry.is_own and not facts[id_].entry.is_own
+    }
+    for kept in set(duplicates.values()) & facts.keys():
+        fact = facts[kept]
+        sources = list(fact.before.provenance.get("sources", ()))
+        later = fact.later_sources
+        if kept not in heirs:
+            sources += later
+        await _write_sources(work, kept, fact, sources)
+        if kept in heirs and later:
+            heir = facts[heirs[kept]]
+            await _write_sources(work, heirs[kept], heir, [*heir.current.provenance.get("sources", ()), *later])
+
+
+async def _write_sources(work: UnitOfWork, id_: UUID, fact: _Fact, sources: Sequence[dict[str, Any]]) -> None:
+    provenance = {**fact.current.provenance, "sources": list(sources)}
+    edit = Edit(id=id_, provenance=orjson.dumps(provenance).decode(), is_revision=False)
+    work.changes += await update_records(work.connection, work.directory, work.caller.tenant, [edit], at=work.at)
+    latest = latest_evidence(provenance, fact.current.occurred_at)
+    await set_evidence_times(work.connection, work.caller.tenant, {id_: latest})
+    work.touched.append(id_)
+
+
+async def _is_revived(
+    work: UnitOfWork, facts: Mapping[UUID, _Fact], id_: UUID, kept: UUID, crossings: Sequence[Crossing]
+) -> bool:
+    """Return whether a duplicate becomes current again; False if it shares the fate of the fact that was kept.
+
+    A survivor's duplicate was represented by the other entity's fact: what superseded, retracted or contested that fact
+    since the merge did so to the duplicate.
+    """
+    fact, keeper = facts[id_], facts.get(kept)
+    if fact.current.state is not RecordState.SUPERSEDED:
+        return False
+    if keeper is None or not keeper.entry.is_own or fact.entry.is_own:
+        return True
+    theirs = [crossing for crossing in crossings if crossing.own == kept]
+    if keeper.current.state in CURRENT:
+        disputes = [crossing for crossing in theirs if crossing.predicate == "contested_by"]
+        await relate(
+            work,
+            [
+                NewRelation(
+                    source=id_ if crossing.is_from_own else crossing.other,
+                    target=crossing.other if crossing.is_from_own else id_,
+                    predicate="contested_by",
+                    weight=1.0,
+                )
+                for crossing in disputes
+            ],
+        )
+        return True
+    by = [crossing.other for crossing in theirs if crossing.predicate == "supersedes" and not crossing.is_from_own]
+    if by:
+        revision = {**_revision(fact.before), "superseded_by": str(by[0])}
+        await _edit(work, id_, fact, revision, state=None)
+        await relate(work, [NewRelation(source=one, target=id_, predicate="supersedes", weight=1.0) for one in by])
+    else:
+        await _edit(work, id_, fact, _revision(fact.before), state=keeper.current.state)
+    return False
+
+
+async def _end_crossings(work: UnitOfWork, facts: Mapping[UUID, _Fact], crossings: Sequence[Crossing]) -> list[UUID]:
+    """End the disputes and supersessions between the two entities' facts since the merge.
+
+    Returns the facts among `facts` that become current again; superseded facts of the survivor are written here.
+    """
+    ended = [crossing.id for crossing in crossings]
+    work.changes += await end_relations(work.connection, work.caller.tenant, ended, at=work.at)
+    revived, others = [], []
+    for crossing in crossings:
+        work.doubtful |= {crossing.own, crossing.other}
+        if crossing.predicate != "supersedes":
+            continue
+        if crossing.is_from_own:
+            others.append(crossing.other)
+        elif crossing.own in facts and facts[crossing.own].current.state is RecordState.SUPERSEDED:
+            revived.append(crossing.own)
+    await _revive_late_news(work, others)
+    return revived
+
+
+async def _revive(work: UnitOfWork, facts: Mapping[UUID, _Fact], ids: Sequence[UUID]) -> None:
+    """Make superseded facts current again: contested, which the re-evaluation at the end makes active where it may."""
+    for id_ in ids:
+        fact = facts[id_]
+        was_current = fact.before.state in CURRENT
+        await _edit(
+            work,
+            id_,
+            fact,
+            _revision(fact.before if was_current else fact.after),
+            state=RecordState.CONTESTED if was_current else fact.before.state,
+        )
+    await restore_salience(work, [facts[id_].entry for id_ in ids])
+    work.doubtful |= set(ids)
+
+
+async def _revive_late_news(work: UnitOfWork, ids: Collection[UUID]) -> None:
+    """Make facts current that were stored as superseded by a fact that is another entity's after all."""
+    if not ids:
+        return
+    connection, tenant = work.connection, work.caller.tenant
+    found = await row_versions(connection, tenant, ids)
+    contents = await fetch_versions(connection, tenant, {id_: one.row_version for id_, one in found.items()})
+    entries = []
+    for id_, content in contents.items():
+        if content.state is not RecordState.SUPERSEDED:
+            continue
+        one = found[id_]
+        entry = MergedRecord(
+            id=id_,
+            is_subject=False,
+            is_object=False,
+            before=one.row_version,
+            after=one.row_version,
+            s=1.0,
+            t0=one.t0,
+            last_reinforced_at=one.last_reinforced_at,
+        )
+        fact = _Fact(entry, content, content, content)
+        await _edit(work, id_, fact, _revision(content), state=RecordState.CONTESTED)
+        entries.append(entry)
+    await restore_salience(work, entries)
+    work.doubtful |= {entry.id for entry in entries}
+
+
+def _revision(content: Content) -> dict[str, Any]:
+    """Return what a fact's payload says of its revisions, without the fact that superseded it."""
+    revision = content.payload.get("revision") or {}
+    return {name: value for name, value in revision.items() if name not in ("superseded_by", "status")}
+
+
+async def _edit(
+    work: UnitOfWork, id_: UUID, fact: _Fact, revision: Mapping[str, Any], *, state: RecordState | None
+) -> None:
+    payload = {name: value for name, value in fact.current.payload.items() if name != "revision"}
+    if revision:
+        payload["revision"] = dict(revision)
+    edit = Edit(id=id_, state=None if state is None else int(state), payload=orjson.dumps(payload).decode())
+    work.changes += await update_records(work.connection, work.directory, work.caller.tenant, [edit], at=work.at)
+    await work.audit([AuditEvent(record=id_, action=AuditAction.REVISE, rationale=work.rationale)])
+    work.touched.append(id_)

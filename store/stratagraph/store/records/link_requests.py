@@ -1,0 +1,78 @@
+"""The queue of entities whose names earlier records may hold: a job links these records to the entity."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.postgres.queries import fetch, run
+
+SCANNED = 20_000  # records read from the index of terms for one name
+
+
+async def insert_link_requests(
+    connection: AsyncConnection, tenant: Tenant, entities: Collection[UUID], *, at: datetime
+) -> None:
+    """Queue entities that have new names. Their records must have been inserted; those queued already are skipped."""
+    await insert_rows(
+        connection,
+        tables.link_request,
+        [{"tenant": tenant.id, "entity": id_, "queued_at": at, "next_try_at": at} for id_ in sorted(entities)],
+        suffix="ON CONFLICT DO NOTHING",
+    )
+
+
+async def lock_link_requests(connection: AsyncConnection, *, now: datetime, limit: int) -> list[tuple[int, UUID]]:
+    """Lock at most `limit` queued entities that are due, the oldest first; return them as (tenant, entity).
+
+    Entries that another transaction has locked are skipped.
+    """
+    rows = await fetch(connection, "lock_link_requests", now=now, limit=limit)
+    return [(row["tenant"], row["entity"]) for row in rows]
+
+
+async def delete_link_requests(connection: AsyncConnection, tenant: Tenant, entities: Sequence[UUID]) -> None:
+    """Delete the queue's entries of entities whose names have been looked for."""
+    await run(connection, "delete_link_requests", tenant=tenant.id, entities=list(entities))
+
+
+async def postpone_link_request(
+    connection: AsyncConnection, tenant: Tenant, entity: UUID, *, next_try_at: datetime
+) -> None:
+    """Set the instant of the next attempt to link records to an entity, after one that failed."""
+    await run(connection, "postpone_link_request", tenant=tenant.id, entity=entity, next_try_at=next_try_at)
+
+
+async def find_records_with_terms(
+    connection: AsyncConnection,
+    tenant: Tenant,
+    terms: Sequence[int],
+    *,
+    scope: int | None,
+    least_sensitivity: int,
+    besides: UUID,
+    limit: int,
+) -> list[UUID]:
+    """Return at most `limit` current records, other than entities, that have all of the terms; newest first.
+
+    They are in `scope`, or in any scope for None, and have at least `least_sensitivity`. Records related to `besides`
+    are left out. Of a common word only SCANNED records are read.
+    """
+    rows = await fetch(
+        connection,
+        "find_records_with_terms",
+        tenant=tenant.id,
+        terms=list(terms),
+        scope=scope,
+        least_sensitivity=least_sensitivity,
+        besides=besides,
+        scanned=SCANNED,
+        limit=limit,
+    )
+    return [row["id"] for row in rows]

@@ -1,0 +1,221 @@
+"""Two weeks of an agent's memory over HTTP, on both engines: see README.md beside this file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from acceptance.scenarios.checks import ask, check_identity, check_records, digest, secrets_shown
+from acceptance.scenarios.memory_over_http import Memory
+from acceptance.scenarios.week import WEEKS, Week, load
+from fix_memory import fresh_database
+from fix_neo4j import wipe
+from fix_service import Service, run_command, running
+
+MODES = {"one-by-one": None, "batches-of-seed-7": 7}
+KEYS = {"agent": "medium", "owner": "hyper"}  # name of the credential: its ceiling
+JOB_RUNS = 2  # of each job: the second run does what another job's first run made necessary
+
+pytestmark = pytest.mark.xdist_group("scenarios")  # one process plays the weeks, once
+
+
+def command(service: Service, *arguments: str) -> str:
+    status, out, err = asyncio.run(run_command(*arguments, env=service.environment))
+    assert status == 0, out + err
+    return out
+
+
+def run_jobs(service: Service) -> None:
+    """Run every background job as often as JOB_RUNS says, all of them at the same time."""
+    names = [job["name"] for job in json.loads(command(service, "jobs", "list", "--json"))]
+    with ThreadPoolExecutor() as threads:
+        for _ in range(JOB_RUNS):
+            for out in threads.map(lambda name: command(service, "jobs", "run", name, "--json"), names):
+                assert json.loads(out)["error"] is None, out
+
+
+@dataclass
+class Store:
+    """One database with both weeks, each in a tenant of its own, and a service that answers from it in SQL."""
+
+    service: Service
+    settings: dict[str, str]
+    memories: dict[str, Memory]
+
+
+class Stores:
+    """The stores of all modes, each played at its first use, and the mirror of the mode that was used last."""
+
+    def __init__(self, postgres_url: str, template: str, directory: Path) -> None:
+        self._postgres_url = postgres_url
+        self._template = template
+        self._directory = directory
+        self._open = ExitStack()
+        self._mirror = ExitStack()
+        self._mirrored: tuple[str, str] | None = None
+        self._stores: dict[str, Store] = {}
+
+    def __enter__(self) -> Stores:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._mirror.close()
+        self._open.close()
+
+    def of(self, mode: str) -> Store:
+        if mode not in self._stores:
+            self._stores[mode] = self._play(mode)
+        return self._stores[mode]
+
+    def mirrored_at(self, mode: str, bolt: str) -> str:
+        """Return the URL of a service that answers from the mirror of this mode's store."""
+        if self._mirrored is None or self._mirrored[0] != mode:
+            self._mirror.close()
+            wipe(bolt)
+            settings = self.of(mode).settings | {"neo4j_uri": bolt, "traversal": "neo4j"}
+            service = self._mirror.enter_context(running(**settings))
+            command(service, "sync", "verify")  # waits until the worker has applied every change
+            assert service.url is not None
+            self._mirrored = mode, service.url
+        return self._mirrored[1]
+
+    def _play(self, mode: str) -> Store:
+        database = self._open.enter_context(fresh_database(self._postgres_url, self._template))
+        settings = {"database_url": database, "data_dir": str(self._directory / mode), "single_user": "off"}
+        service = self._open.enter_context(running("--only", "api", **settings))
+        assert service.url is not None
+        memories = {name: self._memory(load(name), service, service.url) for name in WEEKS}
+        with ThreadPoolExecutor() as clients:  # both agents work at the same time
+            for played in [clients.submit(memory.play, MODES[mode]) for memory in memories.values()]:
+                played.result()
+        run_jobs(service)
+        return Store(service, settings, memories)
+
+    def _memory(self, week: Week, service: Service, url: str) -> Memory:
+        tokens = {}
+        for name, ceiling in KEYS.items():
+            options = ("--tenant", week.name, "--access", "write", "--max-sensitivity", ceiling, "--scope", "*")
+            tokens[name] = json.loads(command(service, "token", "create", f"{week.name}-{name}", "--json", *options))[
+                "token"
+            ]
+        return Memory(week, url, tokens, self._open.enter_context(httpx.Client(timeout=60)))
+
+
+@pytest.fixture(scope="session")
+def stores(postgres_url: str, template_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
+    with Stores(postgres_url, template_database, tmp_path_factory.mktemp("scenarios")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def report(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Record a row. At the end the rows are written to scenarios.json, and a summary is printed."""
+    rows: list[dict[str, Any]] = []
+    yield rows.append
+    directory = Path(os.environ.get("STRATAGRAPH_TEST_REPORTS") or tmp_path_factory.getbasetemp())
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "scenarios.json").write_text(json.dumps(rows, indent=1))
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print("", *_summary(rows), sep="\n")
+
+
+def _summary(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line per run: how many needed records came, how high, and how many unknown things got empty answers."""
+    yield f"{'week':<9}{'mode':<20}{'engine':<8}{'asked':>6}{'first':>7}{'in place':>10}{'missing':>9}{'empty':>8}"
+    for run in dict.fromkeys((row["week"], row["mode"], row["engine"]) for row in rows):
+        mine = [row for row in rows if (row["week"], row["mode"], row["engine"]) == run]
+        known = [row for row in mine if "empty" not in row]
+        unknown = [row for row in mine if "empty" in row]
+        placed = [row for row in known if row["place"] is not None]
+        first = sum(row["place"] == 1 for row in placed)
+        accepted = sum(row["place"] <= row["accepted"] for row in placed)
+        empty = f"{sum(row['empty'] for row in unknown)}/{len(unknown)}"
+        week, mode, engine = run
+        yield (
+            f"{week:<9}{mode:<20}{engine:<8}{len(mine):>6}{first:>7}{f'{accepted}/{len(known)}':>10}"
+            f"{len(known) - len(placed):>9}{empty:>8}"
+        )
+
+
+@pytest.fixture(params=MODES, scope="session")  # the scope groups the tests by mode, so that each is mirrored once
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=WEEKS)
+def week(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def assert_nothing(wrong: list[str]) -> None:
+    assert not wrong, "\n".join([f"{len(wrong)} differences", *wrong])
+
+
+def test_a_week_has_the_promised_size(week: str) -> None:
+    data = load(week)
+    assert len(data.steps) >= 100
+    assert len({step.label for step in data.steps}) == len(data.steps)
+    assert sum(not question.unknown for question in data.questions) >= 30
+    assert sum(question.unknown for question in data.questions) >= 5
+    kinds = {step.kind for step in data.steps} | {step.proposed for step in data.steps}
+    assert kinds >= {"EVENT", "TOOL_OUTPUT", "OBSERVATION", "OUTCOME", "WORKING_STATE", "AGENT_TURN", "EPISODE"}
+    assert kinds >= {"ENTITY", "COMPETENCE", "PLAN_GRAPH"}
+
+
+def test_every_capture_is_stored_and_its_receipt_says_what_it_did(stores: Stores, week: str, mode: str) -> None:
+    assert_nothing(stores.of(mode).memories[week].failures)
+
+
+def test_entities_keep_their_identity(stores: Stores, week: str, mode: str) -> None:
+    assert_nothing(check_identity(stores.of(mode).memories[week]))
+
+
+def test_records_have_the_states_times_and_links_of_the_week(stores: Stores, week: str, mode: str) -> None:
+    assert_nothing(check_records(stores.of(mode).memories[week]))
+
+
+def test_no_secret_is_readable_in_any_record(stores: Stores, week: str, mode: str) -> None:
+    assert_nothing(secrets_shown(stores.of(mode).memories[week]))
+
+
+def test_batches_leave_the_same_records_as_single_captures(stores: Stores, week: str) -> None:
+    one_by_one, batched = (digest(stores.of(mode).memories[week]) for mode in MODES)
+    assert_nothing(
+        [
+            f"{label}: {one_by_one.get(label)} one by one, {batched.get(label)} in batches"
+            for label in one_by_one | batched
+            if one_by_one.get(label) != batched.get(label)
+        ]
+    )
+
+
+@pytest.mark.parametrize("engine", ["SQL", pytest.param("NEO4J", marks=pytest.mark.neo4j)])
+def test_every_question_gets_what_it_needs_and_nothing_that_no_longer_holds(
+    request: pytest.FixtureRequest,
+    stores: Stores,
+    report: Callable[[dict[str, Any]], None],
+    week: str,
+    mode: str,
+    engine: str,
+) -> None:
+    memory = stores.of(mode).memories[week]
+    url = memory.url
+    if engine == "NEO4J":
+        url = stores.mirrored_at(mode, request.getfixturevalue("neo4j_server").bolt)
+    wrong = []
+    for question in memory.week.questions:
+        found, row = ask(memory, question, url, engine)
+        wrong += found
+        report({"week": week, "mode": mode, "engine": engine} | row)
+    assert_nothing(wrong)

@@ -1,0 +1,212 @@
+"""Merging entities and undoing it: one entity has the names, facts and relations of both, and then again its own."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from fix_memory import Memory, trust_of
+from psycopg.rows import dict_row
+
+from stratagraph.memory.revise.request import Merge, Unmerge
+from stratagraph.memory.revise.service import Revised
+from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.errors import InvalidInput
+
+STATEMENTS = {
+    "records": "SELECT id, type, state, sensitivity, confidence, name, payload, provenance, fact_key, slot_key,"
+    " condition_key, single_valued, validity::text FROM record",
+    "facts": "SELECT * FROM fact",
+    "trims": "SELECT fact, by_fact, side, at FROM fact_trim",
+    "terms": "SELECT term_key, entity, scope, sensitivity, kind, namespace_key FROM entity_term",
+    "slots": "SELECT s.scope, s.sensitivity, s.slot_key, s.single_valued FROM fact_slot s"
+    " WHERE EXISTS (SELECT FROM record r WHERE r.slot_key = s.slot_key)",
+    "salience": "SELECT id, s, t0, curve, half_life_s, pinned, deletion_policy, due_at, last_reinforced_at FROM salience",
+    "relations": "SELECT e.source, p.name, e.target, e.weight FROM relation e JOIN predicate p ON p.id = e.predicate"
+    " AND p.tenant = e.tenant WHERE e.ended_at IS NULL",
+    "merges": "SELECT entity, survivor FROM entity_merge",
+}
+
+
+def at_rest(url: str) -> dict[str, set[str]]:
+    """Return what the store holds, without the ids of relations, the versions, the instants of writes and the audit."""
+    with psycopg.connect(url, row_factory=dict_row) as connection:
+        return {
+            name: {repr(sorted(row.items())) for row in connection.execute(statement)}
+            for name, statement in STATEMENTS.items()
+        }
+
+
+async def entity(memory: Memory, name: str, **more: Any) -> UUID:
+    content = {"canonical_name": name, **more}
+    kept = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY)
+    return kept.primary.id
+
+
+async def merge(memory: Memory, *ids: UUID, **more: Any) -> Revised:
+    return await memory.revision.revise(
+        memory.trust, Merge(record_id=ids[0], others=tuple(ids[1:]), rationale="the same", **more)
+    )
+
+
+async def unmerge(memory: Memory, id_: UUID) -> Revised:
+    return await memory.revision.revise(memory.trust, Unmerge(record_id=id_, rationale="not the same after all"))
+
+
+async def record(memory: Memory, id_: UUID) -> Any:
+    found = await memory.lookup.record(memory.trust, id_)
+    assert found is not None
+    return found
+
+
+async def test_a_merge_that_is_undone_leaves_the_store_as_it_was(memory: Memory, database_url: str) -> None:
+    one = await entity(memory, "Acme", aliases=[{"value": "ACME Inc"}], identifiers=[{"namespace": "w", "value": "1"}])
+    two = await entity(memory, "Acme Corp", primary_type="Organization", identifiers=[{"namespace": "v", "value": "2"}])
+    await memory.observe("Acme", "located_in", "Berlin")
+    equal = await memory.observe("Acme", "founded", "1999")
+    same = await memory.observe("Acme Corp", "founded", "1999")
+    city = await memory.observe("Acme", "mood", "good", revision_policy="replace")
+    town = await memory.observe("Acme Corp", "mood", "bad")
+    works = await memory.observe("Ana", "works_at", "Acme Corp")
+    await memory.turn("Talked to Acme Corp", context={"mentions": ["Acme Corp"]})
+    before = at_rest(database_url)
+    done = await merge(memory, one, two)
+    assert done.record.id == one
+    assert (await record(memory, same.primary.id)).state is RecordState.SUPERSEDED
+    assert len((await record(memory, equal.primary.id)).provenance["sources"]) == 2
+    assert {(await record(memory, fact.primary.id)).state for fact in (city, town)} == {RecordState.CONTESTED}
+    assert (await record(memory, works.primary.id)).state is RecordState.ACTIVE
+    assert at_rest(database_url) != before
+    undone = await unmerge(memory, two)
+    assert undone.record.id == two
+    assert undone.record.state is RecordState.ACTIVE
+    after = at_rest(database_url)
+    for name in STATEMENTS:
+        assert after[name] == before[name], name
+
+
+async def test_captures_between_a_merge_and_its_undoing_stay_with_the_survivor(memory: Memory) -> None:
+    one, two = await entity(memory, "Acme"), await entity(memory, "Acme Corp")
+    own = await memory.observe("Acme Corp", "mood", "bad", revision_policy="replace")
+    equal = await memory.observe("Acme", "founded", "1999")
+    same = await memory.observe("Acme Corp", "founded", "1999")
+    await merge(memory, one, two)
+    later = await memory.observe("Acme Corp", "mood", "fine", revision_policy="replace")
+    again = await memory.observe("Acme Corp", "founded", "1999")
+    assert again.primary.id == equal.primary.id
+    assert (await record(memory, own.primary.id)).state is RecordState.SUPERSEDED
+    learned = await memory.turn("About it", context={"mentions": [{"name": "Acme Corp", "aliases": ["The A Firm"]}]})
+    await unmerge(memory, two)
+    # The entity's own fact holds again; what was said since the merge is about the survivor.
+    assert (await record(memory, own.primary.id)).state is RecordState.ACTIVE
+    assert (await record(memory, later.primary.id)).state is RecordState.ACTIVE
+    assert await subjects(memory, own, later) == [two, one]
+    assert len((await record(memory, equal.primary.id)).provenance["sources"]) == 2
+    assert len((await record(memory, same.primary.id)).provenance["sources"]) == 1
+    assert {alias["value"] for alias in (await record(memory, one)).payload["aliases"]} == {"The A Firm"}
+    assert "aliases" not in (await record(memory, two)).payload
+    mentioned = await memory.lookup.relations(memory.trust, [learned.primary.id])
+    assert one in {edge.target for edge in mentioned[learned.primary.id]}
+
+
+async def test_a_fact_kept_for_the_survivor_leaves_it_its_own_fact_and_the_later_evidence(memory: Memory) -> None:
+    two = await entity(memory, "Acme Corp")
+    kept = await memory.observe("Acme Corp", "founded", "1999")
+    one = await entity(memory, "Acme")
+    equal = await memory.observe("Acme", "founded", "1999")
+    await memory.observe("Acme", "located_in", "Berlin")
+    assert (await merge(memory, one, two)).record.id == one
+    assert (await record(memory, equal.primary.id)).state is RecordState.SUPERSEDED
+    await memory.observe("Acme", "founded", "1999")
+    await unmerge(memory, two)
+    assert (await record(memory, equal.primary.id)).state is RecordState.ACTIVE
+    assert await subjects(memory, kept, equal) == [two, one]
+    assert len((await record(memory, kept.primary.id)).provenance["sources"]) == 1
+    assert len((await record(memory, equal.primary.id)).provenance["sources"]) == 2
+
+
+async def test_chained_merges_are_undone_in_the_reverse_order(memory: Memory, database_url: str) -> None:
+    a, b, c = [await entity(memory, name) for name in ("Ada", "Ada L", "Ada Lovelace")]
+    for name in ("Ada", "Ada L", "Ada Lovelace", "Ada Lovelace"):
+        await memory.observe(name, "born_on", "1815-12-10")
+        await memory.observe(name, "lives_in", f"{name} Street")
+    for name in ("Charles", "Mary", "William", "Annabella"):
+        await memory.observe("Ada Lovelace", "knows", name)
+    await memory.observe("Charles", "knows", "Ada")
+    before = at_rest(database_url)
+    assert (await merge(memory, b, a)).record.id == a
+    between = at_rest(database_url)
+    assert (await merge(memory, a, c)).record.id == c
+    with pytest.raises(InvalidInput, match="unmerge it first"):
+        await unmerge(memory, b)
+    await unmerge(memory, a)
+    assert at_rest(database_url) == between
+    await unmerge(memory, b)
+    assert at_rest(database_url) == before
+
+
+async def test_several_entities_of_one_merge_are_undone_one_after_another(memory: Memory, database_url: str) -> None:
+    a, b, c = [await entity(memory, name) for name in ("Ben", "Ben K", "Ben Kim")]
+    for name in ("Ben", "Ben K", "Ben Kim"):
+        await memory.observe(name, "works_at", "Acme")
+        await memory.observe(name, "mood", name, revision_policy="replace")
+    before = at_rest(database_url)
+    await merge(memory, a, b, c, payload={"canonical_name": "Benjamin Kim", "summary": "one person"})
+    assert (await record(memory, a)).name.startswith("Benjamin Kim")
+    with pytest.raises(InvalidInput, match="undo that one first"):
+        await unmerge(memory, b)
+    await unmerge(memory, c)
+    await unmerge(memory, b)
+    assert at_rest(database_url) == before
+
+
+async def test_a_merge_rekeys_facts_that_its_caller_may_not_see(memory: Memory) -> None:
+    one, two = await entity(memory, "Acme"), await entity(memory, "Acme Corp")
+    hidden = await memory.observe("Acme Corp", "owes", "much", sensitivity=Sensitivity.HIGH)
+    low = trust_of(ceiling=Sensitivity.LOW)
+    done = await memory.revision.revise(low, Merge(record_id=one, others=(two,), rationale="same"))
+    assert done.record.id == one  # the hidden fact does not decide who survives
+    assert await subjects(memory, hidden) == [one]
+    await memory.revision.revise(low, Unmerge(record_id=two, rationale="not the same"))
+    assert await subjects(memory, hidden) == [two]
+
+
+async def test_the_entity_with_more_facts_survives_a_merge(memory: Memory) -> None:
+    one, two = await entity(memory, "Acme"), await entity(memory, "Acme Corp")
+    await memory.observe("Acme Corp", "located_in", "Berlin")
+    assert (await merge(memory, one, two)).record.id == two
+    assert (await record(memory, one)).state is RecordState.SUPERSEDED
+
+
+async def test_entities_of_two_sensitivities_are_not_merged(memory: Memory) -> None:
+    one = await entity(memory, "Acme")
+    two = (
+        await memory.remember(
+            SourceKind.OBSERVATION,
+            {"canonical_name": "Acme Corp"},
+            proposed_type=MemoryType.ENTITY,
+            sensitivity=Sensitivity.HIGH,
+        )
+    ).primary.id
+    with pytest.raises(InvalidInput, match="different sensitivities"):
+        await merge(memory, one, two)
+
+
+async def test_only_an_entity_that_was_merged_can_be_unmerged(memory: Memory) -> None:
+    one = await entity(memory, "Acme")
+    fact = await memory.observe("Acme", "located_in", "Berlin")
+    with pytest.raises(InvalidInput, match="no merge of entity"):
+        await unmerge(memory, one)
+    with pytest.raises(InvalidInput, match="only a merge of entities"):
+        await unmerge(memory, fact.primary.id)
+
+
+async def subjects(memory: Memory, *facts: Any) -> list[UUID]:
+    """Return the subject entity of each captured fact."""
+    found = []
+    for fact in facts:
+        edges = (await memory.lookup.relations(memory.trust, [fact.primary.id]))[fact.primary.id]
+        found += [edge.target for edge in edges if edge.predicate == "subject_entity" and edge.source == fact.primary.id]
+    return found

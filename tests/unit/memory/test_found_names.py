@@ -1,0 +1,53 @@
+"""Names found in texts: what makes an entity by its form, and what is only looked up."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stratagraph.memory.capture.found_names import GUESSES, guessed_names, names_in_text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mail sam.lee@example.org today", {("Person", "sam.lee@example.org")}),
+        ("Mail: <ann@mail.example.co.uk>.", {("Person", "ann@mail.example.co.uk")}),
+        ("upgrade kit@2.5.0 and left-pad@v1.3.0-rc.1", set()),
+        ("pull ghcr.io/a/b@sha256:0123abcd", set()),
+        ("npm i @scope/kit@2.5.0 react@18", set()),
+        ("db at postgres://app:s3cret@db and postgres://app:s3cret@db.example.com/x", set()),
+        ("clone git@github.com:acme/kit.git", set()),
+        ("see https://example.org/a?b=1.", {("URL", "https://example.org/a?b=1")}),
+        ("see https://user:pw@example.org/a", set()),
+        ("edit src/auth/tokens.py and ./docs/a.md", {("File", "src/auth/tokens.py"), ("File", "./docs/a.md")}),
+    ],
+)
+def test_addresses_and_paths_make_entities_and_packages_do_not(text: str, expected: set[tuple[str, str]]) -> None:
+    assert {(one.type, one.name) for one in names_in_text(text) if not one.known_only} == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("yesterday Sam Lee called", "Sam Lee"),
+        ("José Pérez's laptop", "José Pérez"),
+        ("вчера Жанна Петрова звонила", "Жанна Петрова"),
+        ("昨天王小明打来电话", "王小明"),
+        ("ask the Bank of England now", "Bank of England"),
+        ("deployed to Redis在线服务", "Redis"),
+        ("met Ludwig van Beethoven there", "Ludwig van Beethoven"),
+    ],
+)
+def test_capitalised_words_of_any_script_are_looked_up(text: str, name: str) -> None:
+    assert name in guessed_names(text)
+
+
+@given(st.text(max_size=400))
+def test_guesses_are_bounded_and_in_the_text(text: str) -> None:
+    guesses = guessed_names(text)
+    assert len(guesses) <= GUESSES
+    for guess in guesses:
+        for word in guess.split():
+            assert word in text
