@@ -15,7 +15,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import AuditAction, Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.payloads import PAYLOADS
-from stratagraph.store.model.predicates import INVERSES
+from stratagraph.store.model.predicates import INVERSES, fact_predicate
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience
 
@@ -36,16 +36,25 @@ TRICKY_KEYS = (
     "copy",
 )
 
+
+def _has_word(name: str) -> bool:
+    try:
+        return bool(fact_predicate(name))
+    except ValueError:
+        return False
+
+
 _letters = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
 texts = st.text(_letters, max_size=8) | st.sampled_from(
     ["naïve Ärger", "記憶", "🧠", "a\u0301", 'O\'Hara \\ "x"', "\u2028"]
 )
-names = texts.filter(bool)
+names = texts.filter(str.strip)
 times = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 stamps = times.map(rfc3339)
 shares = st.floats(0, 1)
 numbers = st.floats(-float(EXACT), float(EXACT))  # larger whole doubles return from JSON as inexact integers
 counts = st.integers(0, EXACT)
+fact_predicates = names.filter(_has_word).map(fact_predicate)
 scalars: SearchStrategy[Any] = st.booleans() | st.integers(-EXACT, EXACT) | numbers | texts
 
 
@@ -156,7 +165,8 @@ def validities(draw: DrawFn) -> Json:
         window = draw(st.sampled_from([{}, window]))
     elif draw(st.booleans()):
         del window[draw(st.sampled_from(["start", "end"]))]
-    said = draw(_part({"mode": st.just(mode)}, {"conditions": conditions}, taken=("start", "end")))
+    optional = {} if mode == "global" else {"conditions": conditions}
+    said = draw(_part({"mode": st.just(mode)}, optional, taken=("start", "end", "conditions")))
     if mode == "conditional":
         said.setdefault("conditions", draw(conditions))
     return {**said, **window}
@@ -236,7 +246,7 @@ _PAYLOADS: dict[MemoryType, SearchStrategy[Json]] = {
     ),
     MemoryType.SEMANTIC: _payload(
         MemoryType.SEMANTIC,
-        {"subject": names, "predicate": names, "object": _present, "validity": validities()},
+        {"subject": names, "predicate": fact_predicates, "object": _present, "validity": validities()},
         {
             "evidence": _list(objects | _sources(kinds=(*SOURCE_KINDS, "tool"))),
             "revision_policy": st.sampled_from(["replace", "fork", "contest"]),

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 from fix_git import new_repository
 from fix_memory import until
-from fix_service import MASTER_KEY, Forked, environment, run_command
+from fix_service import MASTER_KEY, Client, Forked, environment, run_command
 
 COMMITS = 420
 CONVERSATIONS = 90
@@ -124,3 +124,22 @@ async def test_the_command_lists_lines_that_it_refuses_and_exits_with_1(database
     assert "not imported: line 2: has no list `messages`" in " ".join(err.split())
     assert "1; 0 had been imported before" in " ".join(out.split())
     assert "Traceback" not in err
+
+
+async def test_a_capture_with_an_erased_key_is_answered_with_forbidden(client: Client) -> None:
+    captured = """mutation($key: String!) {
+      captureMemory(input: {source: "s", sourceKind: EVENT, content: {summary: "secret"}, idempotencyKey: $key}) {
+        __typename
+        ... on CaptureMemorySuccess { primaryRecord { id } }
+        ... on MemoryError { code message path }
+      }
+    }"""
+    answer = (await client.data(captured, key="k"))["captureMemory"]
+    erased = """mutation($id: ID!) {
+      erase(input: {recordId: $id, rationale: "ticket 4711"}) { __typename }
+    }"""
+    assert (await client.data(erased, id=answer["primaryRecord"]["id"]))["erase"]["__typename"] == "EraseSuccess"
+    again = (await client.data(captured, key="k"))["captureMemory"]
+    assert (again["__typename"], again["code"], again["path"]) == ("Forbidden", "FORBIDDEN", ["idempotencyKey"])
+    assert "was erased" in again["message"]
+    assert (await client.data(captured, key="other"))["captureMemory"]["__typename"] == "CaptureMemorySuccess"

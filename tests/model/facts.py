@@ -330,6 +330,7 @@ def _restore(state: State, item: Item) -> None:
             trim(state, item, item.effective.ending(other.effective.start), by=other.id)
 
 
-def retract(state: State, item: Item) -> None:
-    state.withdraw(item, RETRACTED)
-    undo_trims(state, [item.id])
+def retract(state: State, items: Collection[Item]) -> None:
+    for item in items:
+        state.withdraw(item, RETRACTED)
+    undo_trims(state, [item.id for item in items])

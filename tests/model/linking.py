@@ -18,7 +18,7 @@ def link_names(state: State) -> None:
     """Link the subjects and objects of current facts that have the name of an entity that is new or learned names.
 
     Names that the entity was taught by captures of another scope or sensitivity are not in its payload, and are not
-    looked for.
+    looked for, nor are names in facts that name the entity otherwise.
     """
     asked, state.named_anew = sorted(state.named_anew), set()
     for entity in asked:
@@ -29,6 +29,8 @@ def link_names(state: State) -> None:
         moved: list[Item] = []
         for item in state.current(FACT):
             assert item.fact is not None
+            if ("entity", entity) in (item.fact.subject, item.fact.object):
+                continue
             fact = _linked(state, item, item.fact, names)
             if fact != item.fact:
                 item.fact = fact
@@ -96,6 +98,7 @@ def _collapse(state: State, item: Item) -> None:
         state.derived, state.disputes = (
             {(a, b) for a, b in edges if a != b} for edges in (state.derived, state.disputes)
         )
+        state.ever_derived |= state.derived
         state.propagate([oldest.id])
         pass_trims(state, [other.id], oldest.id)
         state.reconsider([oldest.id])

@@ -7,6 +7,7 @@ a mention), `entities`, `slots`, `facts`, `support`, `revisions`, `removals`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -16,7 +17,9 @@ from model.facts import observe
 from model.linking import link_names
 from model.records import (
     ACTIVE,
+    ENTITY,
     EVENT,
+    FACT,
     SILENCE,
     WORKING,
     Impossible,
@@ -26,6 +29,7 @@ from model.records import (
     shows,
     writes,
 )
+from model.removals import erase, erased_with, prunable, prune
 from model.revisions import revise
 from model.state import State
 from model.support import settle
@@ -33,7 +37,7 @@ from model.support import settle
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.revise.request import Revise
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.store.model.errors import Forbidden, IdempotencyMismatch, InvalidInput
+from stratagraph.store.model.errors import Forbidden, IdempotencyMismatch, InvalidInput, SourceErased
 from stratagraph.store.model.trust import Trust
 
 Request = CaptureRequest | Revise
@@ -82,6 +86,8 @@ class Model:
             if isinstance(request, CaptureRequest) and (item is None or shows(trust, item) == "none"):
                 raise Refused(IdempotencyMismatch)
             return Answer(record, replayed=True)
+        if key is not None and isinstance(request, CaptureRequest) and (where, key[1]) in self.state.erased_keys:
+            raise Refused(SourceErased)
         if isinstance(request, CaptureRequest):
             record, mentions = self._capture(request, trust, where, names)
         else:
@@ -95,6 +101,37 @@ class Model:
     def rest(self) -> None:
         """Do what the background jobs do."""
         link_names(self.state)
+
+    def prune(self, ids: Collection[UUID]) -> str | None:
+        """Remove the records that the store has pruned; return what is wrong with them, or None."""
+        state = self.state
+        entities = {id_ for id_ in ids if state.items[id_].type == ENTITY}
+        expected = prunable(state)
+        if expected != set(ids) - entities:
+            return f"pruned {sorted(ids)}, expected {sorted(expected)}"
+        prune(state, ids)
+        wrong = self._named_among(entities)
+        return f"pruned entities that facts name: {wrong}" if wrong else None
+
+    def erase(self, seed: UUID, ids: Collection[UUID]) -> str | None:
+        """Remove the records that the store has erased with one; return what is wrong with them, or None."""
+        state = self.state
+        entities = {id_ for id_ in ids if state.items[id_].type == ENTITY}
+        expected = erased_with(state, seed)
+        if expected != set(ids) - entities:
+            return f"erased {sorted(ids)}, expected {sorted(expected)}"
+        for key, (request, record) in list(state.keys.items()):
+            if record in ids and isinstance(request, CaptureRequest):
+                del state.keys[key]
+                state.erased_keys.add((state.items[record].where, key[1]))
+        erase(state, ids)
+        wrong = self._named_among(entities)
+        return f"erased entities that facts name: {wrong}" if wrong else None
+
+    def _named_among(self, entities: Collection[UUID]) -> set[UUID]:
+        """Return those of the entities that a current fact names."""
+        facts = [item.fact for item in self.state.current(FACT) if item.fact is not None]
+        return {id_ for id_ in entities if any(("entity", id_) in (fact.subject, fact.object) for fact in facts)}
 
     def _shows(self, trust: Trust, id_: UUID) -> bool:
         return id_ in self.state.items and shows(trust, self.state.items[id_]) != "none"

@@ -95,6 +95,7 @@ def _absorb(state: State, survivor: Item, loser: Item) -> None:
     _write(state, survivor, united([survivor.content, loser.content]), "merge")
     state.withdraw(loser, SUPERSEDED, by=survivor.id)
     state.derived = moved(state.derived, [loser.id], survivor.id)
+    state.ever_derived |= state.derived
     state.disputes = moved(state.disputes, [loser.id], survivor.id)
     state.named = {(a, predicate, survivor.id if b == loser.id else b) for a, predicate, b in state.named}
     settle_collisions(state, changed)

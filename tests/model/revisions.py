@@ -205,12 +205,12 @@ def _resolve(state: State, request: ResolveContest, trust: Trust, names: Names) 
     others = [state.items[id_] for id_ in sorted(parties) if state.items[id_].type != EVENT]
     losers = [item for item in others if item.id != request.winner_id and item.state == CONTESTED]
     released = state.release(parties)
-    for loser in losers:
-        if request.winner_id is None:
-            retract(state, loser)
-        else:
+    if request.winner_id is None:
+        retract(state, losers)
+    else:
+        for loser in losers:
             state.withdraw(loser, SUPERSEDED, by=request.winner_id)
-            pass_trims(state, [loser.id], request.winner_id)
+        pass_trims(state, [loser.id for loser in losers], request.winner_id)
     if request.winner_id is not None and state.items[request.winner_id].state == CONTESTED:
         _reinstate(state, state.items[request.winner_id], trust)
     state.propagate([item.id for item in others])
@@ -233,7 +233,7 @@ def _retract(state: State, request: Retract, trust: Trust, names: Names) -> UUID
     require_current([item], request)
     _refuse_named(state, item, InvalidInput)
     released = state.release([item.id])
-    retract(state, item)
+    retract(state, [item])
     state.propagate([item.id])
     state.reconsider(released)
     return item.id
@@ -269,6 +269,7 @@ def _merge(state: State, request: Merge, trust: Trust, names: Names) -> UUID:
     parties = {end for dispute in state.disputes_of(ids) for end in dispute}
     new = _succeed(state, items, names.record, content, found, sources, lead=lead, leaving=parties | ids)
     state.derived = moved(state.derived, ids, new.id)
+    state.ever_derived |= state.derived
     state.disputes = moved(state.disputes, ids, new.id)
     state.propagate([new.id])
     return new.id
@@ -294,6 +295,7 @@ def remove(state: State, id_: UUID, cause: str) -> None:
     del state.items[id_]
     state.lessons.pop(id_, None)
     state.derived = {edge for edge in state.derived if id_ not in edge}
+    state.ever_derived = {edge for edge in state.ever_derived if id_ not in edge}
     state.replaced = {edge for edge in state.replaced if id_ not in edge}
     state.disputes = {edge for edge in state.disputes if id_ not in edge}
     state.named = {edge for edge in state.named if id_ not in edge}

@@ -40,12 +40,14 @@ class State:
     lessons: dict[UUID, list[Lesson]] = field(default_factory=dict)  # by entity
     named: set[tuple[UUID, str, UUID]] = field(default_factory=set)  # (record, predicate, entity that it names)
     derived: set[tuple[UUID, UUID]] = field(default_factory=set)  # (source, the record derived from it)
+    ever_derived: set[tuple[UUID, UUID]] = field(default_factory=set)  # including those that a merge has moved
     disputes: set[tuple[UUID, UUID]] = field(default_factory=set)  # (contested, by)
     replaced: set[tuple[UUID, UUID]] = field(default_factory=set)  # (successor, superseded record)
     trims: list[Trim] = field(default_factory=list)
     single: set[Slot] = field(default_factory=set)  # slots that hold one value at a time
     gone: dict[UUID, Gone] = field(default_factory=dict)
     keys: dict[tuple[str, str], tuple[Any, UUID]] = field(default_factory=dict)  # by actor and idempotency key
+    erased_keys: set[tuple[Scope, str]] = field(default_factory=set)  # idempotency keys of erased captures
     threads: dict[tuple[Scope, str], tuple[UUID, datetime]] = field(default_factory=dict)  # episode, when it closes
     members: dict[UUID, UUID] = field(default_factory=dict)  # the episode of a record
     named_anew: set[UUID] = field(default_factory=set)  # entities whose names earlier records may hold
@@ -95,6 +97,7 @@ class State:
 
     def derive(self, item: Item, refs: Iterable[UUID]) -> None:
         self.derived |= {(ref, item.id) for ref in refs if ref in self.items and ref != item.id}
+        self.ever_derived |= self.derived
 
     def reinforce(self, item: Item) -> None:
         item.s, item.t0 = min(1.0, item.salience(self.now) + GAIN), self.now

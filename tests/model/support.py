@@ -61,10 +61,11 @@ def grounded(state: State, *, also: Item | None = None) -> set[UUID]:
         found |= more
 
 
-def sources_of(state: State, item: Item) -> set[UUID | str]:
-    """Return the sources of a record: those that it names, and the records that it was derived from."""
+def sources_of(state: State, item: Item, *, ever: bool = False) -> set[UUID | str]:
+    """Return the sources of a record: those that it names, and the records that it is, or `ever` was, derived from."""
     refs: set[UUID | str] = {_source(ref) for ref in item.sources}
-    return (refs | {source for source, target in state.derived if target == item.id}) - {item.id}
+    edges = state.ever_derived if ever else state.derived
+    return (refs | {source for source, target in edges if target == item.id}) - {item.id}
 
 
 def _source(ref: str) -> UUID | str:

@@ -18,8 +18,8 @@ from stratagraph.consolidation.registry import JOBS
 from stratagraph.graphql.app import MAX_BODY_BYTES
 from stratagraph.graphql.schema import MAX_ALIASES, MAX_DEPTH, MAX_TOKENS
 from stratagraph.graphql.types.enums import ErrorCode
-from stratagraph.memory import propagation, retrying
-from stratagraph.memory.capture import interpret, policy
+from stratagraph.memory import linking, propagation, retrying
+from stratagraph.memory.capture import found_names, interpret, literals, policy
 from stratagraph.memory.capture import request as capture_request
 from stratagraph.memory.engines.service import DEADLINE_S, SEQUENCE_WITHIN_S
 from stratagraph.memory.erase import batches as erase_batches
@@ -33,6 +33,7 @@ from stratagraph.store.feed import settling
 from stratagraph.store.feed.leases import LEASE_S
 from stratagraph.store.feed.snapshots import SHARDS
 from stratagraph.store.jobs.set_aside import FIRST_PAUSE_S
+from stratagraph.store.keys.directory import MAX_FREE_PREDICATES
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput, StratagraphError
 from stratagraph.store.model.predicates import INVERSES
@@ -193,8 +194,8 @@ def test_the_pages_have_the_sections_that_code_refers_to() -> None:
         *("Errors", "Background jobs"),
     ]
     assert titles(DATA_MODEL) == [
-        *("Keys", "Records", "Facts", "Entities", "Episodes", "Audit", "Feed and mirror", "Search", "Artifacts"),
-        *("Encryption", "Erasure", "Jobs"),
+        *("Keys", "Records", "Facts", "Entities", "Merges", "Episodes", "Audit", "Feed and mirror", "Search"),
+        *("Artifacts", "Encryption", "Erasure", "Jobs"),
     ]
 
 
@@ -291,9 +292,13 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"together may have (\d+) MiB", capture_request.MAX_CONTENT_BYTES >> 20),
         (r"`summary` \(([\d,]+) characters each", capture_request.MAX_SUMMARY),
         (r"`context\.mentions` \(up to (\d+)\)", interpret.MAX_MENTIONS),
-        (r"one line and at most (\d+) characters", interpret.OBJECT_NAME_LENGTH),
+        (r"\(more than (\d+) characters or \d+ words", literals.NAME_LENGTH),
+        (r"\(more than \d+ characters or (\d+) words", literals.NAME_WORDS),
+        (r"reads up to ([\d,]+) records per name", linking.MAX_RECORDS),
+        (r"Runs of up to (\d+) capitalised words", found_names.NAME_WORDS),
+        (r"are looked up \(up to (\d+)\)", found_names.GUESSES),
         (r"the first ([\d,]+) characters of the text", interpret.SCANNED_CHARACTERS),
-        (r"\(up to (\d+) of each\)", interpret.MAX_FOUND),
+        (r"\(up to (\d+) of each\)", found_names.MAX_FOUND),
         (r"is run up to (\d+) times", retrying.ATTEMPTS),
         (r"after (\d+) minutes without a capture", SILENCE / timedelta(minutes=1)),
         (r"`rationale` \(1 to ([\d,]+) characters\)", revise_request.MAX_RATIONALE),
@@ -301,6 +306,10 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"2 to (\d+) records of one type", revise_request.MAX_MERGED),
         (r"Up to (\d+) records are re-evaluated", propagation.BUDGET),
         (r"beforehand for up to (\d+) records", propagation.BUDGET),
+        (r"up to ([\d,]+) sources are read in that transaction", propagation.SOURCES),
+        (r"transaction, and up to ([\d,]+) by the job", propagation.QUEUED_SOURCES),
+        (r"at most (\d+) minutes ahead of the service", capture_request.MAX_AHEAD / timedelta(minutes=1)),
+        (r"a credential (\d+) that are not registered", MAX_FREE_PREDICATES),
         (r"n is ([\d.]+) for a named entity", rank.NAMED),
         (r"r is ([\d.]+) / \(1 \+ rank\)", rank.RECENT),
         (r"\(([\d.]+) \+ 0\.3 · salience\)", rank.SALIENCE_FLOOR),

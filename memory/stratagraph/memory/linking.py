@@ -48,7 +48,7 @@ from stratagraph.store.records.predicates import registered
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.rekeying import KeyedFact, fetch_keyed_facts
 
-JOB = "link_names"
+JOB = "link-names"
 ACTOR = "linking"
 RATIONALE = "an entity of this name is known now"
 MAX_NAMES = 32  # names of one entity that are looked for

@@ -1,4 +1,4 @@
-"""Credentials recognised in a text by their form, and masked (docs/specification.md, Secrets). No I/O.
+"""Credentials recognised in a text by their form, and masked (docs/specification.md, Capture). No I/O.
 
 The forms are those of detect-secrets, and some that it does not know. None is found by its entropy or by a keyword,
 since ids and hashes are everywhere. A text without such a form is returned as it is.

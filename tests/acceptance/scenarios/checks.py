@@ -46,6 +46,13 @@ def ask(memory: Memory, question: Question, url: str, engine: str) -> tuple[list
     return [f"{question.label}: {one}" for one in wrong], row
 
 
+def answering_engine(memory: Memory, url: str) -> str:
+    """Return the engine that answers questions at this address now."""
+    data = memory.request(ASK, input={"taskDescriptor": memory.week.questions[0].ask}, url=url)
+    engine: str = data["retrieveGraph"]["freshness"]["engine"]
+    return engine
+
+
 def _missing(memory: Memory, question: Question, places: Mapping[str, int], row: dict[str, Any]) -> list[str]:
     wrong = []
     for number, wanted in enumerate(question.want):

@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from acceptance.scenarios.checks import ask, check_identity, check_records, digest, secrets_shown
+from acceptance.scenarios.checks import answering_engine, ask, check_identity, check_records, digest, secrets_shown
 from acceptance.scenarios.memory_over_http import Memory
 from acceptance.scenarios.week import WEEKS, Week, load
-from fix_memory import fresh_database
+from fix_memory import fresh_database, until
 from fix_neo4j import wipe
 from fix_service import Service, run_command, running
 
@@ -83,10 +84,15 @@ class Stores:
             wipe(bolt)
             settings = self.of(mode).settings | {"neo4j_uri": bolt, "traversal": "neo4j"}
             service = self._mirror.enter_context(running(**settings))
-            command(service, "sync", "verify")  # waits until the worker has applied every change
             assert service.url is not None
+            asyncio.run(until(partial(self._answers_from_mirror, mode, service.url), within_s=120))
+            command(service, "sync", "verify")  # waits until the worker has applied every change
             self._mirrored = mode, service.url
         return self._mirrored[1]
+
+    async def _answers_from_mirror(self, mode: str, url: str) -> bool:
+        """Return whether the mirror has been filled."""
+        return answering_engine(self.of(mode).memories[WEEKS[0]], url) == "NEO4J"
 
     def _play(self, mode: str) -> Store:
         database = self._open.enter_context(fresh_database(self._postgres_url, self._template))

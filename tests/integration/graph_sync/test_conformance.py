@@ -31,7 +31,7 @@ from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.trust import Trust, Visibility
 from stratagraph.store.model.valid_time import Interval
-from stratagraph.store.records.inserting import NewRelation
+from stratagraph.store.records.inserting import NewRecord, NewRelation
 from stratagraph.store.traversal.neighbourhood import FAN_OUT, Limits, Neighbourhood, SqlGraphReader, neighbourhood
 
 pytestmark = pytest.mark.neo4j
@@ -197,7 +197,7 @@ async def test_facts_that_do_not_hold_take_no_place_at_a_hub(engines: Engines, c
     rng = random.Random(3)
     tenant = await create_tenant(engines.memory, "depot")
     records = [readable_by_all(random_record(rng, tenant)) for _ in range(1 + FAN_OUT // 2)]
-    expired = []
+    expired: list[NewRecord] = []
     while len(expired) < 9 * FAN_OUT // 2:
         record = readable_by_all(random_record(rng, tenant))
         if record.fact is not None:

@@ -209,10 +209,10 @@ async def test_a_fact_is_erased_with_its_history_and_derived_records(store: Stor
     assert [marker for marker in markers[:-1] if marker in after] == []
     assert receipt.kind is ErasureKind.RECORD
     assert receipt.counts["records.semantic"] == 3
-    assert receipt.counts["records.entity"] == 4  # no other record refers to them
+    assert receipt.counts["records.entity"] == 3  # Zorblax, Quuxville and Plughtown: no other record refers to them
     assert receipt.counts["candidates"] >= 4
     assert receipt.counts["history"] >= 1
-    assert len(receipt.hashes) == 7
+    assert len(receipt.hashes) == 6
     await store.run_jobs()
     later = await store.everything_stored()
     assert [marker for marker in markers[:-1] if marker in later] == []
@@ -665,9 +665,10 @@ async def test_an_entity_is_erased_with_every_record_linked_to_it(store: Store) 
     assert await store.has(acme)
     assert await store.has(other.primary.id)
     assert await store.has(episode)
-    assert receipt.elsewhere == (note.primary.id,)
+    assert set(receipt.elsewhere) == {note.primary.id, episode}  # the reason of the outcome has a name of it
     assert receipt.elsewhere_complete
-    await store.erase(record_id=note.primary.id)
+    for elsewhere in receipt.elsewhere:
+        await store.erase(record_id=elsewhere)
     after = (await store.everything_stored()).casefold()
     markers = ("zorblax", "fnordword", "gruehouse", "plughman", "xyzzyist", "zb@quux.org")
     assert [marker for marker in markers if marker in after] == []
@@ -822,7 +823,7 @@ async def test_a_tenant_is_erased_and_another_with_the_same_words_is_kept(store:
     assert await store.audit_chain_is_valid()
     fresh = await memory.observe("a", "new", "life")  # the name may be used again, by a new and empty tenant
     assert fresh.primary.state is RecordState.ACTIVE
-    assert len((await memory.lookup.records(memory.trust, first=100)).records) == 3
+    assert len((await memory.lookup.records(memory.trust, first=100)).records) == 2  # the fact and its subject
     assert receipt.id in {one.id for one in await store.erasure.receipts()}
 
 

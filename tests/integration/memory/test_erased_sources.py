@@ -178,7 +178,7 @@ async def imported(memory: Memory, path: Path, **options: Any) -> ImportSummary:
 async def test_an_erasure_and_an_import_at_once_leave_what_one_after_the_other_would(
     memory: Memory, tmp_path: Path
 ) -> None:
-    """What the import stored before the erasure ended stays erased; another import of it stores nothing of that."""
+    """What was there when the erasure began stays erased, whatever an import of the same file does meanwhile."""
     lines = [{"id": str(number), "messages": [said(f"turn {number}"), said("ok", "assistant")]} for number in range(60)]
     file = conversations(tmp_path, *lines)
     await import_traces(memory.capture, memory.trust, file, scope="user:ann")
@@ -189,10 +189,11 @@ async def test_an_erasure_and_an_import_at_once_leave_what_one_after_the_other_w
         erase(memory, scope="user:ann"),
     )
     assert summary.refused == []
-    left = set(await texts(memory))
-    again = await import_traces(memory.capture, memory.trust, longer, scope="user:ann")
-    assert again.captured == 0 or left  # what the erasure did not reach
-    assert "user: turn 0" not in set(await texts(memory))
+    # The new turns may have been stored after the erasure had ended; the erased ones never are.
+    assert set(await texts(memory)) <= {"user: and more"}
+    for again in (file, longer):
+        await import_traces(memory.capture, memory.trust, again, scope="user:ann")
+        assert set(await texts(memory)) <= {"user: and more"}
 
 
 async def test_a_tenant_erased_whole_leaves_no_sources(memory: Memory) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -36,13 +36,17 @@ from model.drafts import (
 )
 from model.memory import Answer, Impossible, Model, Names, Refused, Request
 from model.names import fold_name
-from model.records import CURRENT, FACT, shows
+from model.records import CURRENT, EVENT, FACT, shows
+from obstore.store import MemoryStore
 
 from stratagraph.memory import propagation
+from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture, Captured
 from stratagraph.memory.engines.service import Engines
+from stratagraph.memory.erase.request import Erase
+from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.linking import link_due
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.reevaluating import reevaluate_due
@@ -50,7 +54,9 @@ from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.request import Revise
 from stratagraph.memory.revise.service import Revised, Revision
+from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.audit.verification import verify_chains
+from stratagraph.store.erasure.pruning import prune_due
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
@@ -58,7 +64,7 @@ from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import StratagraphError
 from stratagraph.store.model.trust import Trust
-from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.database import Database, Role
 
 CONNECTIONS = 3
 LATE = timedelta(milliseconds=1)  # longer than the microseconds that separate writes of one instant
@@ -72,6 +78,7 @@ class Site:
     directory: Directory
     capture: Capture
     revision: Revision
+    erasure: Erasure
     lookup: Lookup
     retrieve: Retrieve
 
@@ -97,6 +104,12 @@ class SharedState:
                     directory,
                     Capture(database, directory, self.clock, Policy()),
                     Revision(database, directory, self.clock),
+                    Erasure(
+                        database,
+                        directory,
+                        self.clock,
+                        Artifacts(database, directory, self.clock, Blobs(MemoryStore())),
+                    ),
                     Lookup(database, directory, self.clock),
                     Retrieve(database, directory, self.clock, Engines()),
                 )
@@ -180,13 +193,51 @@ class Histories(RuleBasedStateMachine):
             call = self.keyed[known[which % len(known)]]
             self._execute([call, call] if twice else [call], site)
 
+    @rule(position=st.integers(0, 9), site=st.integers(0, CONNECTIONS - 1))
+    def erase(self, position: int, site: int) -> None:
+        """Erase a record, with what rests on it alone."""
+        items = [item for item in self.model.state.items.values() if item.type in (FACT, EVENT)]
+        if not items or position > 3:
+            return
+        self._count()
+        seed = items[-1 - position * 7 % len(items)].id
+        self._run(self.shared.sites[site].erasure.erase(self.callers[0], Erase(record_id=seed, rationale="asked for")))
+        self._removed(lambda ids: self.model.erase(seed, ids))
+
+    @rule(by=st.sampled_from([0, 86_400, 12 * 86_400]), site=st.integers(0, CONNECTIONS - 1))
+    def prune(self, by: int, site: int) -> None:
+        """Prune what has faded."""
+        self._count()
+        self._pass(by)
+        self._run(self._prune(self.shared.sites[site]))
+        self._removed(self.model.prune)
+
+    async def _prune(self, site: Site) -> None:
+        while True:
+            async with site.database.background(Role.ERASE) as connection:
+                batch = await prune_due(connection, site.directory, now=self.shared.clock.now(), limit=1_000)
+            if batch.is_done:
+                return
+
+    def _removed(self, remove: Callable[[set[UUID]], str | None]) -> None:
+        """Compare with the model after a removal of the records that are gone from the store."""
+        before = described(self.model.state)
+        found = self._run(self._observed(is_erasure=True))
+        different = remove(self.model.state.items.keys() - found.rows.keys())
+        self.model.rest()
+        different = different or difference(self.model, found)
+        assert different is None, f"{different}\nThe model before:\n{before}"
+
     @rule(by=st.sampled_from([1, 60, 1_790, 1_810, 7_200, 86_400, 20 * 86_400]))
     def time_passes(self, by: int) -> None:
         self._count()
+        self._pass(by)
+        self._compare_now()
+
+    def _pass(self, by: int) -> None:
         self.past = [*self.past[-4:], (self.shared.clock.now() + timedelta(milliseconds=500), self.model.copy())]
         self.shared.clock.forward(timedelta(seconds=by))
         self.model.state.now = self.shared.clock.now()
-        self._compare_now()
 
     @rule(subject=NAMES, caller=CALLERS, site=st.integers(0, CONNECTIONS - 1))
     def retrieve(self, subject: str, caller: int, site: int) -> None:
@@ -307,7 +358,8 @@ class Histories(RuleBasedStateMachine):
         different = difference(self.model, self._run(self._observed()))
         assert different is None, different
 
-    async def _observed(self) -> Found:
+    async def _observed(self, *, is_erasure: bool = False) -> Found:
+        """Run the jobs and read the store. An erasure rewrites other records without making a version of them."""
         site = self.shared.sites[0]
         now = self.shared.clock.now()
         while (await link_due(site.database, site.directory, now=now + LATE, batch=100)).due:
@@ -318,8 +370,8 @@ class Histories(RuleBasedStateMachine):
         found = await observe_store(site.database, site.directory, self.root, now)
         for id_, row in found.rows.items():
             before = self.seen.get(id_)
-            if before is not None and before[0] != row["row_version"]:
-                assert row["updated_at"] > before[1], f"{id_}: updated_at did not increase"
+            if before is not None and before[0] != row["row_version"] and not is_erasure:
+                found.problems += [f"{id_}: updated_at did not increase"] * (row["updated_at"] <= before[1])
             self.seen[id_] = (row["row_version"], row["updated_at"])
         return found
 

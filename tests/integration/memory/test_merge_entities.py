@@ -23,7 +23,8 @@ STATEMENTS = {
     "terms": "SELECT term_key, entity, scope, sensitivity, kind, namespace_key FROM entity_term",
     "slots": "SELECT s.scope, s.sensitivity, s.slot_key, s.single_valued FROM fact_slot s"
     " WHERE EXISTS (SELECT FROM record r WHERE r.slot_key = s.slot_key)",
-    "salience": "SELECT id, s, t0, curve, half_life_s, pinned, deletion_policy, due_at, last_reinforced_at FROM salience",
+    "salience": "SELECT id, s, t0, curve, half_life_s, pinned, deletion_policy, due_at, last_reinforced_at"
+    " FROM salience",
     "relations": "SELECT e.source, p.name, e.target, e.weight FROM relation e JOIN predicate p ON p.id = e.predicate"
     " AND p.tenant = e.tenant WHERE e.ended_at IS NULL",
     "merges": "SELECT entity, survivor FROM entity_merge",
@@ -92,7 +93,8 @@ async def test_captures_between_a_merge_and_its_undoing_stay_with_the_survivor(m
     own = await memory.observe("Acme Corp", "mood", "bad", revision_policy="replace")
     equal = await memory.observe("Acme", "founded", "1999")
     same = await memory.observe("Acme Corp", "founded", "1999")
-    await merge(memory, one, two)
+    await memory.observe("Acme", "located_in", "Berlin")
+    assert (await merge(memory, one, two)).record.id == one
     later = await memory.observe("Acme Corp", "mood", "fine", revision_policy="replace")
     again = await memory.observe("Acme Corp", "founded", "1999")
     assert again.primary.id == equal.primary.id
@@ -208,5 +210,7 @@ async def subjects(memory: Memory, *facts: Any) -> list[UUID]:
     found = []
     for fact in facts:
         edges = (await memory.lookup.relations(memory.trust, [fact.primary.id]))[fact.primary.id]
-        found += [edge.target for edge in edges if edge.predicate == "subject_entity" and edge.source == fact.primary.id]
+        found += [
+            edge.target for edge in edges if edge.predicate == "subject_entity" and edge.source == fact.primary.id
+        ]
     return found

@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 from fix_memory import Memory, trust_of
+from rich.console import Console
 
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.store.model.clock import SystemClock
+from stratagraph.service.cli.ask import _as_json, _as_tree
+from stratagraph.service.cli.show import as_json, line
+from stratagraph.store.model.clock import SystemClock, rfc3339
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.records import MemoryRecord
 
@@ -46,9 +49,9 @@ async def three_managers(memory: Memory, **more: Any) -> list[MemoryRecord]:
 
 
 async def ask(memory: Memory, **more: Any) -> Retrieved:
-    more = {"task_descriptor": "Who manages the north depot?", "max_hops": 3, "token_budget": 1_000} | more
-    trust = more.pop("trust", memory.trust)
-    return await memory.retrieve.retrieve(trust, RetrieveRequest(**more))
+    trust, task = more.pop("trust", memory.trust), more.pop("task", "Who manages the north depot?")
+    request = RetrieveRequest(task_descriptor=task, max_hops=3, token_budget=1_000, **more)
+    return await memory.retrieve.retrieve(trust, request)
 
 
 def managers(found: Retrieved) -> set[str]:
@@ -140,13 +143,32 @@ async def test_a_conditional_and_a_contested_fact_say_so(memory: Memory) -> None
     )
     for name in MANAGERS[1:]:
         await memory.observe("the south depot", "is_led_by", name, revision_policy="contest")
-    found = await ask(memory, task_descriptor="Who manages or leads the depots?")
+    found = await ask(memory, task="Who manages or leads the depots?")
     facts = {node.record.text: node.record for node in found.nodes if node.record.type is MemoryType.SEMANTIC}
     assert [record.conditions for record in facts.values() if record.conditions] == [conditions]
     assert [record.state for record in facts.values()].count(RecordState.CONTESTED) == 2
     assert found.rendering is not None
     assert found.rendering.count(", contested)") == 2
     assert found.rendering.count(", when region: eu or us) Ann manages the north depot [") == 1
+
+
+async def test_commands_show_state_conditions_and_validity_as_text_and_as_json(memory: Memory) -> None:
+    _, ben, _ = await three_managers(memory)
+    found = await ask(memory)
+    console = Console(width=400)
+    with console.capture() as printed:
+        console.print(_as_tree("who?", found))
+        console.print(line(ben))
+    assert ben.valid_from is not None
+    assert ben.valid_to is not None
+    interval = f"(from {rfc3339(ben.valid_from)} until {rfc3339(ben.valid_to)})"
+    lines = [one for one in printed.get().splitlines() if "Ben manages" in one]
+    assert len(lines) > 1
+    assert all(f"Ben manages the north depot {interval}" in one for one in lines)
+    [node] = [node for node in _as_json(found)["nodes"] if node["id"] == ben.id]  # type: ignore[attr-defined]
+    expected = {"conditions": None, "valid_from": rfc3339(ben.valid_from), "valid_to": rfc3339(ben.valid_to)}
+    for shown in (node, as_json(ben)):
+        assert {name: shown[name] for name in ("state", *expected)} == expected | {"state": "active"}
 
 
 async def test_the_past_has_the_validity_that_was_known_then(memory: Memory) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -98,6 +99,40 @@ def test_the_renamed_tables_of_the_feed_keep_their_rows_policies_and_grants(post
             )
             added = "INSERT INTO sync_snapshot (snap) VALUES (pg_current_snapshot()) RETURNING id"
             assert connection.execute(added).fetchall() == [(4,)]
+
+
+def test_an_upgrade_lets_mirrors_write_the_facts_with_a_bound_again(postgres_url: str) -> None:
+    """Their nodes lack the validity, which the mirror did not show before."""
+    with fresh_database(postgres_url, None) as url:
+        _migrate_to(url, "0011")
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("SET session_replication_role = replica")  # the rows that these refer to do not matter
+            for number, (type_, validity) in enumerate(
+                [(4, "[2020-01-01,)"), (4, "(,2027-01-01)"), (4, "[2020-01-01,2027-01-01)"), (4, "(,)"), (1, None)], 1
+            ):
+                key = b"key" if type_ == 4 else None
+                connection.execute(
+                    "INSERT INTO record (tenant, id, doc, type, scope, sensitivity, state, confidence, tags, name,"
+                    " text, payload, provenance, created_at, occurred_at, updated_at, version, row_version, fact_key,"
+                    " slot_key, condition_key, single_valued, validity, terms, impacts) VALUES (1, %(id)s, %(number)s,"
+                    " %(type)s, 1, 1, 1, 1, '{}', 'n', 't', '{}', '{}', now(), now(), now(), 1, %(number)s, %(fact)s,"
+                    " %(key)s, %(key)s, %(single)s, %(validity)s::tstzrange, '{1}', '{1:1}/1000000000')",
+                    {
+                        "id": UUID(int=number),
+                        "number": number,
+                        "type": type_,
+                        "fact": key and key + bytes([number]),
+                        "key": key,
+                        "single": False if type_ == 4 else None,
+                        "validity": validity,
+                    },
+                )
+        migrate(url)
+        with psycopg.connect(url, autocommit=True) as connection:
+            logged = "SELECT shard, tenant, kind, id, version, op FROM sync_log ORDER BY id"
+            assert connection.execute(logged).fetchall() == [
+                (number, 1, 1, UUID(int=number), number, "R") for number in (1, 2, 3)
+            ]
 
 
 def _migrate_to(url: str, revision: str) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
-from strategies import predicates
+from hypothesis import strategies as st
+from strategies import names, predicates
 
 from stratagraph.store.model.errors import InvalidInput
-from stratagraph.store.model.predicates import INVERSES, check_predicate, inverse, stored_direction
+from stratagraph.store.model.predicates import INVERSES, check_predicate, fact_predicate, inverse, stored_direction
 
 EXAMPLES = settings(max_examples=100, deadline=None)
 
@@ -68,3 +69,27 @@ def test_an_invalid_predicate_is_refused(predicate: str) -> None:
 def test_the_inverse_of_an_inverse_is_stored_forward() -> None:
     assert stored_direction("inverse_of:has_part") == ("part_of", False)
     assert stored_direction("inverse_of:reviews") == ("reviews", True)
+
+
+@EXAMPLES
+@given(names)
+def test_the_one_spelling_of_a_fact_predicate_is_final(name: str) -> None:
+    try:
+        spelled = fact_predicate(name)
+    except ValueError:
+        return  # it has no word
+    assert fact_predicate(spelled) == spelled
+
+
+@EXAMPLES
+@given(st.lists(st.from_regex(r"[a-z]{2,6}", fullmatch=True), min_size=1, max_size=4))
+def test_spellings_of_the_same_words_are_one_fact_predicate(words: list[str]) -> None:
+    camel = words[0] + "".join(word.title() for word in words[1:])
+    spellings = ["_".join(words), "-".join(words), " ".join(words).title(), "  ".join(words), camel]
+    assert {fact_predicate(text) for text in spellings} == {"_".join(words)}
+
+
+@pytest.mark.parametrize("blank", ["", " ", "-", " _-_ "])
+def test_a_fact_predicate_needs_a_word(blank: str) -> None:
+    with pytest.raises(ValueError, match="must have a word"):
+        fact_predicate(blank)

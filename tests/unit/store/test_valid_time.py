@@ -26,7 +26,11 @@ def days(start: int | None = None, end: int | None = None) -> Interval:
 
 
 bounds = st.none() | st.integers(-6, 6)
-intervals = st.tuples(bounds, bounds).filter(lambda ends: None in ends or ends[0] < ends[1]).map(lambda e: days(*e))
+intervals = (
+    st.tuples(bounds, bounds)
+    .filter(lambda ends: ends[0] is None or ends[1] is None or ends[0] < ends[1])
+    .map(lambda ends: days(*ends))
+)
 
 
 # A step is the validity of a new fact, or the place of a current fact to retract. The clock moves a day per step.

@@ -15,8 +15,8 @@ from stratagraph.store.model.ids import parse_id
 
 RECORD_ID = "Id of the record to change, a UUID."
 EVIDENCE = (
-    f"At most {MAX_EVIDENCE} sources, each {{source_type, source_id, timestamp?}} or {{kind, ref}}. Where the"
-    " reference is a record's id, the result is related to that record."
+    f"At most {MAX_EVIDENCE} sources, each {{kind, ref, timestamp?}} or {{source_type, source_id, timestamp?}}. Where"
+    " the reference is a record's id, the result is related to that record."
 )
 RATIONALE = f"Reason, 1 to {MAX_RATIONALE:,} characters; kept in the audit log."
 EXPECTED = (

@@ -99,10 +99,11 @@ class Names:
         )
 
     def note_taught(self, writes: WriteSet) -> None:
-        """Note which matched entities the drafts of the write set have revised, after they were written."""
+        """Note which captured entities the drafts of the write set have revised, after they were written."""
         for position, effects in writes.effects.items():
             for one in self.resolved.get(position, ()):
-                if one.outcome is MentionOutcome.MATCHED and (one.entity, Effect.REVISED) in effects:
+                is_own = one.named is None and one.outcome is MentionOutcome.MATCHED
+                if is_own and (one.entity, Effect.REVISED) in effects:
                     one.outcome = MentionOutcome.TAUGHT
 
     def apply(self, writes: WriteSet) -> None:

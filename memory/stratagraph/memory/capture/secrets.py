@@ -1,7 +1,7 @@
 """Secrets in captures: masked wherever a record is named, searched or linked; kept only in sealed content.
 
 A draft is masked before its caption and names are made, so that none of them can hold a secret. Its original content
-is then put back if the record is sealed (docs/specification.md, Secrets).
+is then put back if the record is sealed (docs/specification.md, Capture).
 """
 
 from __future__ import annotations

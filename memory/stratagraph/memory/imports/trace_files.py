@@ -7,6 +7,7 @@ any other fields. A file may be compressed with gzip.
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 20  # bytes read at once
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECONDS = re.compile(r"[0-9]{9,19}(\.[0-9]*)?")  # fewer digits may be a date
 # The unit of a number is found by its size: seconds reach the year 5138 at the first bound, and so on.
 _EPOCH_UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (1e20, 1e9))
 
@@ -155,7 +157,7 @@ def message_time(message: dict[str, Any], where: str = "messages") -> datetime |
     value = message.get(field)
     if value is None:
         return None
-    if isinstance(value, str) and value.strip().replace(".", "", 1).isdecimal():
+    if isinstance(value, str) and _SECONDS.fullmatch(value.strip()):
         value = float(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         per_second = next((unit for bound, unit in _EPOCH_UNITS if 0 <= value < bound), None)

@@ -66,9 +66,11 @@ def validity_json(record: MemoryRecord) -> dict[str, object]:
 def print_revised(revised: Revised) -> None:
     """Print the result of a revision: the current record first, then the other records that changed."""
     people.print(line(revised.record), soft_wrap=True)
+    effects = {change.record.id: change.effect for change in revised.changes}
     for record in revised.records:
         if record.id != revised.record.id:
-            people.print(Text("  and ", style="dim"), line(record), sep="", soft_wrap=True)
+            what = f"  {effects[record.id]} " if record.id in effects else "  and "
+            people.print(Text(what, style="dim"), line(record), sep="", soft_wrap=True)
     if revised.queued:
         people.print(
             f"  {revised.queued} derived records are queued for re-evaluation by the service (`stratagraph serve`)"
@@ -89,6 +91,7 @@ def revised_json(revised: Revised) -> Mapping[str, object]:
         ],
         "candidate_id": revised.candidate,
         "sequence": revised.sequence,
+        "changes": [{"record": change.record.id, "effect": change.effect} for change in revised.changes],
         "queued": revised.queued,
         "replayed": revised.replayed,
     }

@@ -44,6 +44,7 @@ LINEAGE = frozenset(
     }
 )
 _FORWARD_OF = {inverse: name for name, inverse in INVERSES.items()}
+MAX_FACT_PREDICATE = 2_000  # characters of the predicate of a fact
 FORM = "[a-z][a-z0-9_]{0,62}"  # a regular expression for Python and PostgreSQL
 _INVERSE_PREFIX = "inverse_of:"
 _WORD_BREAK = re.compile(r"[\s_\-\u2010-\u2015]+")
@@ -115,7 +116,7 @@ def reference_predicate(predicate: str, *, path: list[str]) -> str:
 def fact_predicate(predicate: str) -> str:
     """Return the predicate of a fact in its one spelling: lower case, its words joined by `_`.
 
-    Raises ValueError if it has no word.
+    Raises ValueError if it has no word, or too many characters.
 
     >>> [fact_predicate(text) for text in ("Works At", "works-at", "worksAt", "rdf:type", " IS ")]
     ['works_at', 'works_at', 'works_at', 'rdf:type', 'is']
@@ -126,4 +127,6 @@ def fact_predicate(predicate: str) -> str:
     spelled = unicodedata.normalize("NFKC", _WORD_BREAK.sub("_", text).strip("_").lower())
     if not spelled:
         raise ValueError("must have a word, such as works_at")
+    if len(spelled) > MAX_FACT_PREDICATE:
+        raise ValueError(f"must have at most {MAX_FACT_PREDICATE} characters in its compatibility form")
     return spelled

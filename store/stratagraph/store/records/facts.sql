@@ -17,19 +17,21 @@ CROSS JOIN LATERAL (
      AND r.fact_key = w.fact AND r.type = 4 AND r.state = 2)
   UNION
   (SELECT r.id FROM record r
-   WHERE w.single AND r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity
-     AND r.slot_key = w.slot AND r.state = 1 AND r.single_valued AND r.validity && w.validity
+   WHERE w.single AND w.validity IS NOT NULL
+     AND r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity AND r.slot_key = w.slot
+     AND r.state = 1 AND r.single_valued AND r.validity && w.validity
      AND (r.condition_key <> :unconditional) = w.conditional
    LIMIT :limit)
   UNION
   (SELECT r.id FROM record r
-   WHERE NOT w.single AND r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity
-     AND r.slot_key = w.slot AND r.type = 4 AND r.state = 1 AND NOT r.single_valued AND r.validity && w.validity
+   WHERE NOT w.single AND w.validity IS NOT NULL
+     AND r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity AND r.slot_key = w.slot
+     AND r.type = 4 AND r.state = 1 AND NOT r.single_valued AND r.validity && w.validity
      AND (r.condition_key <> :unconditional) = w.conditional
    LIMIT :limit)
   UNION
   (SELECT r.id FROM record r
-   WHERE r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity
+   WHERE w.validity IS NOT NULL AND r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity
      AND r.slot_key = w.slot AND r.type = 4 AND r.state = 2 AND r.validity && w.validity
      AND (r.condition_key <> :unconditional) = w.conditional
    LIMIT :limit)

@@ -61,8 +61,8 @@ async def find_records_with_terms(
 ) -> list[UUID]:
     """Return at most `limit` current records, other than entities, that have all of the terms; newest first.
 
-    They are in `scope`, or in any scope for None, and have at least `least_sensitivity`. Records related to `besides`
-    are left out. Of a common word only SCANNED records are read.
+    They are in `scope`, or in any scope for None, and have at least `least_sensitivity`. Records that refer to
+    `besides` are left out, except facts. Of a common word only SCANNED records are read.
     """
     rows = await fetch(
         connection,

@@ -84,7 +84,7 @@ ALTER TABLE fact_predicate ADD COLUMN object_kind TEXT;
 
 ALTER TABLE fact_predicate ADD CONSTRAINT fact_predicate_object_kind_ck CHECK (object_kind IN ('entity', 'literal'));
 
--- Entities whose names earlier records may hold: the job link_names links these records
+-- Entities whose names earlier records may hold: the job link-names links these records
 
 CREATE TABLE link_request (
 	tenant BIGINT NOT NULL,

@@ -1,0 +1,120 @@
+"""Resolving a mention among known entities: the rules, against a slow statement of them."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stratagraph.store.records.name_index import (
+    ALIAS,
+    IDENTIFIER,
+    NAME,
+    TYPE,
+    KnownEntity,
+    MentionKeys,
+    NameIndex,
+    Term,
+)
+
+UNSCOPED, OWN, OTHER = 1, 2, 3
+names = st.sampled_from([b"sam", b"kim", b"ada"])
+identifiers = st.builds(
+    lambda space, value: Term(space + value, IDENTIFIER, space),
+    st.sampled_from([b"email:", b"git:"]),
+    st.sampled_from([b"1", b"2"]),
+)
+types = st.sampled_from([Term(b"person", TYPE), Term(b"project", TYPE)])
+places = st.tuples(st.sampled_from([UNSCOPED, OWN, OTHER]), st.integers(0, 3))
+terms = st.one_of(st.builds(Term, names, st.sampled_from([NAME, ALIAS])), identifiers, types)
+entities = st.lists(
+    st.builds(
+        lambda place, of_entity: (place, of_entity),
+        places,
+        st.lists(st.tuples(terms, places), min_size=1, max_size=5),
+    ),
+    max_size=6,
+)
+mentions = st.builds(
+    lambda level, name, of_mention, aliases, kind: MentionKeys(
+        scope=OWN,
+        unscoped=UNSCOPED,
+        sensitivity=level,
+        name=Term(name, NAME),
+        identifiers=tuple(of_mention),
+        aliases=tuple(Term(alias, ALIAS) for alias in aliases),
+        type=kind,
+    ),
+    st.integers(0, 3),
+    names,
+    st.lists(identifiers, max_size=2, unique=True),
+    st.lists(names, max_size=1),
+    st.none() | types,
+)
+
+
+def known(drawn: list[tuple[tuple[int, int], list[tuple[Term, tuple[int, int]]]]]) -> list[KnownEntity]:
+    return [
+        KnownEntity(UUID(int=number), *place, {(term, *where): None for term, where in of_entity})
+        for number, (place, of_entity) in enumerate(drawn, 1)
+    ]
+
+
+def expected(all_entities: list[KnownEntity], mention: MentionKeys) -> tuple[UUID | None, set[UUID]]:
+    """State the rules again, entity by entity."""
+    seen = {
+        one.id: [term for term, scope, level in one.terms if scope in (OWN, UNSCOPED) and level <= mention.sensitivity]
+        for one in all_entities
+        if one.scope in (OWN, UNSCOPED) and one.sensitivity <= mention.sensitivity
+    }
+    by_id = {one.id: one for one in all_entities}
+
+    def contradicts(id_: UUID) -> bool:
+        for space in (b"email:", b"git:"):
+            theirs = {term.key for term in mention.identifiers if term.namespace == space}
+            own = {term.key for term in seen[id_] if term.namespace == space}
+            if theirs and own and not theirs & own:
+                return True
+        kinds = {term.key for term in seen[id_] if term.kind == TYPE}
+        return mention.type is not None and kinds != set() and mention.type.key not in kinds
+
+    def having(keys: set[bytes], *kinds: int) -> list[UUID]:
+        return [id_ for id_, own in seen.items() if any(term.kind in kinds and term.key in keys for term in own)]
+
+    steps = [
+        having({term.key for term in mention.identifiers}, IDENTIFIER),
+        having({mention.name.key}, NAME, ALIAS),
+        having({term.key for term in mention.aliases}, NAME, ALIAS),
+    ]
+    for number, step in enumerate(steps):
+        fitting = [id_ for id_ in step if not contradicts(id_)]
+        if not fitting:
+            if number == 0 and step:
+                return None, set(step)
+            continue
+        own_scope = [id_ for id_ in fitting if by_id[id_].scope == OWN] or fitting
+        highest = max(by_id[id_].sensitivity for id_ in own_scope)
+        best = [id_ for id_ in own_scope if by_id[id_].sensitivity == highest]
+        return (best[0], set()) if len(best) == 1 else (None, set(best))
+    return None, set()
+
+
+@given(entities, mentions)
+def test_a_mention_resolves_by_the_rules_and_never_by_a_guess(
+    drawn: list[tuple[tuple[int, int], list[tuple[Term, tuple[int, int]]]]], mention: MentionKeys
+) -> None:
+    match = NameIndex(known(drawn)).match(mention)
+    assert (match.entity, set(match.candidates)) == expected(known(drawn), mention)
+
+
+@given(entities, mentions)
+def test_what_was_taught_is_known_and_the_mention_then_matches_without_teaching(
+    drawn: list[tuple[tuple[int, int], list[tuple[Term, tuple[int, int]]]]], mention: MentionKeys
+) -> None:
+    index = NameIndex(known(drawn))
+    entity = index.match(mention).entity
+    if entity is None:
+        return
+    index.teach(entity, index.unknown_terms(mention, entity), scope=mention.scope, sensitivity=mention.sensitivity)
+    assert index.unknown_terms(mention, entity) == []
