@@ -44,7 +44,7 @@ from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.records.entities import NAME, name_key
-from stratagraph.store.records.fact_keys import Slot, fact_keys, slot_of
+from stratagraph.store.records.fact_keys import FactEntities, Slot, fact_keys, slot_of
 from stratagraph.store.records.facts import lock_slots
 from stratagraph.store.records.inserting import NewRecord, NewRelation, insert_records, insert_relations
 from stratagraph.store.search.word_counts import WordCounter
@@ -197,7 +197,7 @@ class Loader:
         sensitivity: Sensitivity | None = None,
     ) -> NewRecord:
         pick = self.wording.random
-        keys = fact_keys(self.tenant, payload) if memory_type is MemoryType.SEMANTIC else None
+        keys = fact_keys(self.tenant, payload, FactEntities()) if memory_type is MemoryType.SEMANTIC else None
         return NewRecord(
             id=new_id(),
             type=memory_type,

@@ -296,7 +296,7 @@ async def revoke(
 ) -> None:
     """Change one record in `one_in` in Postgres only, not in the mirror; and end relations.
 
-    Its sensitivity is raised, or it is moved, retracted, ended if it is a fact, or deleted (with `spare`, left instead).
+    Its sensitivity is raised, or it is moved, retracted, ended (a fact), or deleted (with `spare`, left instead).
     """
     numbers = await memory.directory.scopes(tenant, SCOPES, create=True)
     async with memory.database.engine.begin() as connection:

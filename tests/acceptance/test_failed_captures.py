@@ -34,7 +34,7 @@ async def fail(client: Client, text: str) -> str:
     answer = (await client.data(CAPTURE, input=given))["captureMemory"]
     assert answer["code"] == "UNAVAILABLE"
     known = (await client.data(FAILED))["failedCaptures"]["nodes"]
-    return next(one["candidateId"] for one in known if one["candidateId"] in answer["message"])
+    return next(str(one["candidateId"]) for one in known if one["candidateId"] in answer["message"])
 
 
 async def test_failed_captures_are_listed_retried_and_dropped(
@@ -65,7 +65,7 @@ async def test_failed_captures_are_listed_retried_and_dropped(
         connection.execute("UPDATE candidate SET next_try_at = now() WHERE state = 'failed'")
 
         async def stored_by_the_job() -> bool:
-            return (await client.data(FAILED))["failedCaptures"]["nodes"] == []
+            return not (await client.data(FAILED))["failedCaptures"]["nodes"]
 
         await until(stored_by_the_job)
         texts = connection.execute("SELECT text FROM record ORDER BY text").fetchall()

@@ -70,6 +70,13 @@ async def observe_store(database: Database, directory: Directory, root: Caller, 
     return Found(rows, records, relations, {row.id: list(row.actions) for row in audits}, problems)
 
 
+def adopt_versions(state: State, found: Found) -> None:
+    """Take over from the store what counts its revisions: versions and audits."""
+    for item in state.items.values():
+        item.version = found.rows[item.id]["version"]
+        item.audit = list(found.audits[item.id])
+
+
 def difference(model: Model, found: Found) -> str | None:
     """Return the differences between the store and the model, or None."""
     state = model.state
@@ -193,7 +200,7 @@ def described(state: State) -> str:
             said = (item.fact.subject[1], item.fact.predicate, item.fact.object[1], item.fact.conditions)
             line += f" {said}{ends} from {sorted(item.sources)}, latest {item.latest_evidence:%Y-%m-%d %H:%M:%S}"
         elif item.type == ENTITY:
-            line += f" {item.content} {state.lessons[item.id]}"
+            line += f" {item.content} {state.lessons.get(item.id)}"
         lines.append(line)
     trims = [f"  {one.fact} {one.end}s {one.at:%Y-%m-%d} by {one.by}" for one in state.trims]
     return "\n".join([f"at {state.now}, single-valued: {state.single}", *lines, *trims])

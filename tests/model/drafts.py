@@ -11,7 +11,7 @@ from uuid import UUID
 from hypothesis import strategies as st
 from model.facts import fold_predicate
 from model.memory import Model, Request
-from model.records import CONTESTED, CURRENT, ENTITY, EVENT, FACT, WORKING, Item
+from model.records import CONTESTED, CURRENT, ENTITY, EVENT, FACT, WORKING, Item, Scope
 
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.revise.request import (
@@ -260,7 +260,8 @@ def _mention_of(name: str, draft: Draft) -> Json:
 
 
 def _observe(model: Model, draft: Draft, now: datetime) -> CaptureRequest:
-    content = {**content_of(draft), "predicate": draft["predicate"], "evidence": _evidence_of(model, draft)}
+    where = draft["scope"] or "", int(draft["sensitivity"] or Sensitivity.LOW)
+    content = {**content_of(draft), "predicate": draft["predicate"], "evidence": _evidence_of(model, draft, where)}
     content |= {"revision_policy": draft["policy"]} if draft["policy"] else {}
     content |= (
         {"object_type": draft["object_type"]} if draft["object_type"] and isinstance(draft["object"], str) else {}
@@ -330,14 +331,18 @@ _CAPTURES: dict[str, Callable[[Model, Draft, datetime], CaptureRequest]] = {
 }
 
 
-def _evidence_of(model: Model, draft: Draft) -> list[Json]:
+def _evidence_of(model: Model, draft: Draft, where: Scope) -> list[Json]:
+    """Return the evidence of a fact: usually records that may support one of its scope and sensitivity."""
     evidence: list[Json] = []
     for one in draft["evidence"]:
-        item = _at(model, one, (FACT, EVENT)) if isinstance(one, int) else None
-        if item is not None:
-            evidence.append({"source_type": "observation", "source_id": str(item.id)})
-        elif isinstance(one, str):
+        if isinstance(one, str):
             evidence.append({"kind": "human", "ref": one})
+            continue
+        items = [item for item in model.state.items.values() if item.type in (FACT, EVENT)]
+        fit = [item for item in items if item.scope in (where[0], "") and item.sensitivity <= where[1]]
+        chosen = fit if fit and one < 8 else items
+        if chosen:
+            evidence.append({"source_type": "observation", "source_id": str(chosen[-1 - one % len(chosen)].id)})
     return evidence
 
 
@@ -349,14 +354,14 @@ def _supersede(model: Model, draft: Draft, item: Item, common: Json) -> Request:
     if item.type == ENTITY:
         return Supersede(payload={"summary": "seen"}, **common)
     payload = {**item.content, "state": "done"} if item.type == WORKING else content_of(draft)
-    return Supersede(payload=payload, evidence=tuple(_evidence_of(model, draft)), **common)
+    return Supersede(payload=payload, evidence=tuple(_evidence_of(model, draft, item.where)), **common)
 
 
 def _fork(model: Model, draft: Draft, item: Item, common: Json) -> Request:
     return Fork(
         payload={"object": draft["object"]},
         conditions=draft["validity"]["conditions"],
-        evidence=tuple(_evidence_of(model, draft)),
+        evidence=tuple(_evidence_of(model, draft, item.where)),
         **common,
     )
 

@@ -121,8 +121,9 @@ class Model:
         if expected != set(ids) - entities:
             return f"erased {sorted(ids)}, expected {sorted(expected)}"
         for key, (request, record) in list(state.keys.items()):
-            if record in ids and isinstance(request, CaptureRequest):
+            if record in ids:
                 del state.keys[key]
+            if record in ids and isinstance(request, CaptureRequest):
                 state.erased_keys.add((state.items[record].where, key[1]))
         erase(state, ids)
         wrong = self._named_among(entities)

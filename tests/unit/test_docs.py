@@ -48,6 +48,7 @@ from stratagraph.store.model.salience import (
 )
 from stratagraph.store.postgres.database import Role
 from stratagraph.store.postgres.tables import metadata
+from stratagraph.store.records import failed_captures
 from stratagraph.store.records.episodes import SILENCE
 from stratagraph.store.traversal.neighbourhood import FAN_OUT
 
@@ -300,6 +301,8 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"the first ([\d,]+) characters of the text", interpret.SCANNED_CHARACTERS),
         (r"\(up to (\d+) of each\)", found_names.MAX_FOUND),
         (r"is run up to (\d+) times", retrying.ATTEMPTS),
+        (r"retries a failed capture after (\d+) seconds", failed_captures.FIRST_PAUSE / timedelta(seconds=1)),
+        (r"until (\d+) attempts were made", failed_captures.MAX_ATTEMPTS),
         (r"after (\d+) minutes without a capture", SILENCE / timedelta(minutes=1)),
         (r"`rationale` \(1 to ([\d,]+) characters\)", revise_request.MAX_RATIONALE),
         (r"\(up to (\d+) entries\)", revise_request.MAX_EVIDENCE),

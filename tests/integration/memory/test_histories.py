@@ -20,7 +20,7 @@ from fix_memory import ManualClock
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
-from model.comparing import Found, described, difference, observe_store
+from model.comparing import Found, adopt_versions, described, difference, observe_store
 from model.drafts import (
     CALLERS,
     CAPTURES,
@@ -36,7 +36,7 @@ from model.drafts import (
 )
 from model.memory import Answer, Impossible, Model, Names, Refused, Request
 from model.names import fold_name
-from model.records import CURRENT, EVENT, FACT, shows
+from model.records import CURRENT, ENTITY, EVENT, FACT, shows
 from obstore.store import MemoryStore
 
 from stratagraph.memory import propagation
@@ -52,7 +52,7 @@ from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.reevaluating import reevaluate_due
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
-from stratagraph.memory.revise.request import Revise
+from stratagraph.memory.revise.request import Merge, Revise, Unmerge
 from stratagraph.memory.revise.service import Revised, Revision
 from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.audit.verification import verify_chains
@@ -204,7 +204,28 @@ class Histories(RuleBasedStateMachine):
         self._run(self.shared.sites[site].erasure.erase(self.callers[0], Erase(record_id=seed, rationale="asked for")))
         self._removed(lambda ids: self.model.erase(seed, ids))
 
-    @rule(by=st.sampled_from([0, 86_400, 12 * 86_400]), site=st.integers(0, CONNECTIONS - 1))
+    @rule(one=st.integers(0, 9), other=st.integers(0, 9), site=st.integers(0, CONNECTIONS - 1))
+    def merge_and_unmerge(self, one: int, other: int, site: int) -> None:
+        """Merge two entities and undo that: nothing but versions and audits shows it."""
+        entities = self.model.state.current(ENTITY)
+        if not entities:
+            return
+        first, second = entities[one % len(entities)], entities[other % len(entities)]
+        if first.id == second.id or first.where != second.where:
+            return
+        self._count()
+        before = described(self.model.state)
+        revision, root = self.shared.sites[site].revision, self.callers[0]
+        merge = Merge(record_id=first.id, others=(second.id,), rationale="one thing")
+        survivor = self._run(revision.revise(root, merge)).record.id
+        merged = second.id if survivor == first.id else first.id
+        self._run(revision.revise(root, Unmerge(record_id=merged, rationale="two things")))
+        found = self._run(self._observed())
+        adopt_versions(self.model.state, found)
+        different = difference(self.model, found)
+        assert different is None, f"after merging {merged} into {survivor}: {different}\nThe model before:\n{before}"
+
+    @rule(by=st.sampled_from([1, 86_400, 12 * 86_400]), site=st.integers(0, CONNECTIONS - 1))
     def prune(self, by: int, site: int) -> None:
         """Prune what has faded."""
         self._count()

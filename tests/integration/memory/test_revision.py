@@ -335,7 +335,8 @@ async def test_merging_skills_adds_up_their_statistics(memory: Memory) -> None:
         await capture_as(
             memory,
             MemoryType.COMPETENCE,
-            SKILL | {"performance": {"success_count": 1, "failure_count": 3, "avg_latency_ms": 300.0}},
+            SKILL
+            | {"skill_name": "ship", "performance": {"success_count": 1, "failure_count": 3, "avg_latency_ms": 300.0}},
         )
     ).primary
     done = await memory.revision.revise(memory.trust, Merge(record_id=one.id, others=(two.id,), rationale="same"))

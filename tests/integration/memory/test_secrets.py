@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Captured
 from stratagraph.memory.revise.request import Contest, Fork, Merge, Retract, Supersede
@@ -186,6 +188,27 @@ def assert_told(done: Captured, kind: str, level: Sensitivity | None, ceiling: S
         assert level is not None
         assert level <= ceiling
         assert done.primary.sensitivity == level
+
+
+@pytest.mark.neo4j
+@pytest.mark.parametrize("level", [None, HIGH], ids=["encryption off", "encryption on"])
+async def test_the_mirror_holds_no_secret(memory: Memory, clean_neo4j: str, level: Sensitivity | None) -> None:
+    store = sealing_from(memory, level)
+    secrets = []
+    for index, kind in enumerate(KINDS):
+        secret, written = planted(("url", "github", "slack")[index % 3], index)
+        secrets.append(secret)
+        given_ = dict(captures_with(written, f"m{index}")[kind])
+        await store.remember(given_.pop("kind"), given_.pop("content"), **given_)
+    async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
+        config = SyncConfig(names_up_to=Sensitivity.MEDIUM)
+        worker = SyncWorker(store.database, store.directory, mirror, config)
+        await worker.run_once()
+        everything = "MATCH (n) OPTIONAL MATCH (n)-[r]->() RETURN collect([properties(n), properties(r)]) AS found"
+        found = str(await mirror.read(everything, {}))
+        await worker.release()
+    assert "psql" in found
+    assert not [secret for secret in secrets if secret in found]
 
 
 async def test_a_sealed_record_keeps_its_content_and_its_entities_stay_low(memory: Memory) -> None:

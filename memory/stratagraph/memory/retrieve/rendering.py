@@ -36,7 +36,7 @@ def render(records: Iterable[MemoryRecord], *, token_budget: int) -> str:
 
 
 def _text(record: MemoryRecord, text: str) -> str:
-    """Return the text to show; that of a fact without the validity as stated, since the effective one may be shorter."""
+    """Return the text to show: that of a fact without its stated validity, since the effective one may be shorter."""
     if record.type is not MemoryType.SEMANTIC or record.payload is None:
         return text
     before, sentence, _ = text.partition(fact_sentence(record.payload))

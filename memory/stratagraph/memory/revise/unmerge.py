@@ -115,7 +115,7 @@ async def _restore(work: UnitOfWork, merge: EntityMerge, entity: MemoryRecord, s
     )
     await set_single_valued(connection, tenant, merge.slots, single_valued=False)
     await _restore_relations(work, entity.id)
-    await restore_facts(work, facts, crossings)
+    await restore_facts(work, merge, facts, crossings)
     await _restore_entities(work, merge, entity, survivor)
     await delete_merge(connection, tenant, entity.id)
 

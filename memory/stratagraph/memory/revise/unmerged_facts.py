@@ -13,6 +13,7 @@ from uuid import UUID
 
 import orjson
 
+from stratagraph.memory.revise.later_evidence import give_to_survivor
 from stratagraph.memory.revise.repointing import relate
 from stratagraph.memory.revise.unit_of_work import CURRENT, UnitOfWork
 from stratagraph.store.audit.events import AuditEvent
@@ -23,6 +24,7 @@ from stratagraph.store.records.inserting import NewRelation, latest_evidence
 from stratagraph.store.records.merges import (
     Content,
     Crossing,
+    EntityMerge,
     MergedRecord,
     delete_crossing_trims,
     fetch_versions,
@@ -58,14 +60,17 @@ class _Fact:
         return [source for source in self.current.provenance.get("sources", ()) if source["ref"] not in known]
 
 
-async def restore_facts(work: UnitOfWork, entries: Sequence[MergedRecord], crossings: Sequence[Crossing]) -> None:
+async def restore_facts(
+    work: UnitOfWork, merge: EntityMerge, entries: Sequence[MergedRecord], crossings: Sequence[Crossing]
+) -> None:
     """Undo what the merge changed in the contents and states of facts, and what has crossed between the two since.
 
     `entries` are the facts of the merge; those that are not `is_own` belong to the survivor. All are locked.
     """
     facts = await _read(work, entries, crossings)
     duplicates = {id_: fact.superseded_by for id_, fact in facts.items() if fact.superseded_by is not None}
-    await _separate_sources(work, facts, duplicates)
+    heirs = await _separate_sources(work, merge, facts, duplicates)
+    await _inherit_disputes(work, heirs, crossings)
     revived = [id_ for id_, kept in duplicates.items() if await _is_revived(work, facts, id_, kept, crossings)]
     revived += await _end_crossings(work, facts, crossings)
     await _revive(work, facts, list(dict.fromkeys(revived)))
@@ -104,9 +109,15 @@ async def restore_salience(work: UnitOfWork, entries: Sequence[MergedRecord]) ->
 async def _read(work: UnitOfWork, entries: Sequence[MergedRecord], crossings: Sequence[Crossing]) -> dict[UUID, _Fact]:
     """Return the facts that the merge changed, and those that something crosses, with their contents."""
     crossed = {crossing.own for crossing in crossings}
-    wanted = {entry.id: entry for entry in entries if entry.after != entry.before or entry.id in crossed}
     connection, tenant = work.connection, work.caller.tenant
-    versions = {id_: found.row_version for id_, found in (await row_versions(connection, tenant, wanted)).items()}
+    found = await row_versions(connection, tenant, [entry.id for entry in entries])
+    wanted = {
+        entry.id: entry
+        for entry in entries
+        if entry.id in found
+        and (entry.after != entry.before or entry.id in crossed or found[entry.id].row_version != entry.after)
+    }
+    versions = {id_: found[id_].row_version for id_ in wanted}
     before = await fetch_versions(connection, tenant, {id_: entry.before for id_, entry in wanted.items()})
     after = await fetch_versions(connection, tenant, {id_: entry.after for id_, entry in wanted.items()})
     current = await fetch_versions(connection, tenant, versions)
@@ -117,23 +128,53 @@ async def _read(work: UnitOfWork, entries: Sequence[MergedRecord], crossings: Se
     }
 
 
-async def _separate_sources(work: UnitOfWork, facts: Mapping[UUID, _Fact], duplicates: Mapping[UUID, UUID]) -> None:
-    """Take from each kept fact the sources of its duplicates; evidence captured since goes to the survivor's fact."""
+async def _separate_sources(
+    work: UnitOfWork, merge: EntityMerge, facts: Mapping[UUID, _Fact], duplicates: Mapping[UUID, UUID]
+) -> dict[UUID, UUID]:
+    """Take from each kept fact the sources of its duplicates; evidence captured since goes to the survivor's fact.
+
+    Where the survivor has no such fact, it gets one. Returns the survivor's new facts, by the fact whose later sources
+    they have.
+    """
     heirs = {
         kept: id_
         for id_, kept in duplicates.items()
         if kept in facts and facts[kept].entry.is_own and not facts[id_].entry.is_own
     }
-    for kept in set(duplicates.values()) & facts.keys():
-        fact = facts[kept]
-        sources = list(fact.before.provenance.get("sources", ()))
+    orphaned: dict[UUID, list[dict[str, Any]]] = {}
+    for id_, fact in facts.items():
         later = fact.later_sources
-        if kept not in heirs:
+        is_kept = id_ in duplicates.values()
+        if not is_kept and not (later and fact.entry.is_subject):
+            continue
+        sources = list((fact.before if is_kept else fact.after).provenance.get("sources", ()))
+        if not fact.entry.is_subject and id_ not in heirs:
             sources += later
-        await _write_sources(work, kept, fact, sources)
-        if kept in heirs and later:
-            heir = facts[heirs[kept]]
-            await _write_sources(work, heirs[kept], heir, [*heir.current.provenance.get("sources", ()), *later])
+        elif id_ in heirs:
+            heir = facts[heirs[id_]]
+            if later:
+                await _write_sources(work, heirs[id_], heir, [*heir.current.provenance.get("sources", ()), *later])
+        elif later and fact.current.state in CURRENT:
+            orphaned[id_] = later
+        await _write_sources(work, id_, fact, sources)
+    return await give_to_survivor(work, orphaned, entity=merge.entity, survivor=merge.survivor)
+
+
+async def _inherit_disputes(work: UnitOfWork, heirs: Mapping[UUID, UUID], crossings: Sequence[Crossing]) -> None:
+    """Put the survivor's facts in the disputes since the merge of the facts for which they stand."""
+    await relate(
+        work,
+        [
+            NewRelation(
+                source=heirs[crossing.own] if crossing.is_from_own else crossing.other,
+                target=crossing.other if crossing.is_from_own else heirs[crossing.own],
+                predicate="contested_by",
+                weight=1.0,
+            )
+            for crossing in crossings
+            if crossing.predicate == "contested_by" and crossing.own in heirs
+        ],
+    )
 
 
 async def _write_sources(work: UnitOfWork, id_: UUID, fact: _Fact, sources: Sequence[dict[str, Any]]) -> None:
@@ -160,19 +201,7 @@ async def _is_revived(
         return True
     theirs = [crossing for crossing in crossings if crossing.own == kept]
     if keeper.current.state in CURRENT:
-        disputes = [crossing for crossing in theirs if crossing.predicate == "contested_by"]
-        await relate(
-            work,
-            [
-                NewRelation(
-                    source=id_ if crossing.is_from_own else crossing.other,
-                    target=crossing.other if crossing.is_from_own else id_,
-                    predicate="contested_by",
-                    weight=1.0,
-                )
-                for crossing in disputes
-            ],
-        )
+        await _inherit_disputes(work, {kept: id_}, theirs)
         return True
     by = [crossing.other for crossing in theirs if crossing.predicate == "supersedes" and not crossing.is_from_own]
     if by:
