@@ -53,6 +53,29 @@ async def test_a_captured_fact_is_retrieved_as_a_graph(client: Client) -> None:
     assert answer["freshness"]["engine"] == "SQL"
 
 
+async def test_a_receipt_says_what_became_of_names_and_of_stored_records(client: Client) -> None:
+    capture = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) { ... on CaptureMemorySuccess {
+      primaryRecord { id validTo } receipt { mentions { name outcome entityId candidateIds }
+      changes { effect record { id validTo state version } } } } ... on MemoryError { message } } }"""
+
+    async def observe(place: str, **more: Any) -> dict[str, Any]:
+        content = {"subject": "Zoe Day", "predicate": "based_at", "object": place, "revision_policy": "replace", **more}
+        given = {"source": "agent", "sourceKind": "OBSERVATION", "content": content}
+        answer: dict[str, Any] = (await client.data(capture, input=given))["captureMemory"]
+        return answer
+
+    first = await observe("Bonn")
+    (created,) = first["receipt"]["mentions"]
+    assert (created["name"], created["outcome"], created["candidateIds"]) == ("Zoe Day", "CREATED", [])
+    later = "2999-01-01T00:00:00Z"
+    second = await observe("Rome", validity={"mode": "timeboxed", "start": later})
+    assert second["receipt"]["mentions"] == [{**created, "outcome": "MATCHED"}]
+    trimmed = {"id": first["primaryRecord"]["id"], "state": "ACTIVE", "version": 1, "validTo": later}
+    (change,) = second["receipt"]["changes"]
+    change["record"]["validTo"] = change["record"]["validTo"].replace("+00:00", "Z")
+    assert change == {"effect": "TRIMMED", "record": trimmed}
+
+
 async def test_a_batch_is_answered_in_order_and_every_query_works(client: Client) -> None:
     batch = await client.data(
         """mutation($input: CaptureMemoriesInput!) { captureMemories(input: $input) { __typename

@@ -11,7 +11,7 @@ CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input
   ... on CaptureMemorySuccess { primaryRecord { id version state } } ... on MemoryError { message } } }"""
 REVISED = """__typename
   ... on RevisionSuccess { record { id version state payload salience } records { id state } edges { predicate }
-    receipt { sequence state } queued replayed }
+    receipt { sequence state changes { effect record { id state } } } queued replayed }
   ... on VersionConflict { code message current }
   ... on MemoryError { code message path }"""
 
@@ -56,6 +56,7 @@ async def test_a_fact_is_superseded_contested_merged_and_deleted(client: Client)
     second = done["record"]["id"]
     states = {record["id"]: record["state"] for record in done["records"]}
     assert (states[first], states[second]) == ("SUPERSEDED", "ACTIVE")
+    assert done["receipt"]["changes"] == [{"effect": "SUPERSEDED", "record": {"id": first, "state": "SUPERSEDED"}}]
     stale = await revise(client, "retract", recordId=second, expectedVersion=9)
     assert (stale["__typename"], stale["current"]) == ("VersionConflict", 1)
     other = await fact(client, "Gamma")

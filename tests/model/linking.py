@@ -18,7 +18,7 @@ def link_names(state: State) -> None:
     """Link the subjects and objects of current facts that have the name of an entity that is new or learned names.
 
     Names that the entity was taught by captures of another scope or sensitivity are not in its payload, and are not
-    looked for, nor are names in facts that name the entity otherwise.
+    looked for.
     """
     asked, state.named_anew = sorted(state.named_anew), set()
     for entity in asked:
@@ -29,8 +29,6 @@ def link_names(state: State) -> None:
         moved: list[Item] = []
         for item in state.current(FACT):
             assert item.fact is not None
-            if ("entity", entity) in (item.fact.subject, item.fact.object):
-                continue
             fact = _linked(state, item, item.fact, names)
             if fact != item.fact:
                 item.fact = fact
@@ -89,7 +87,7 @@ def _collapse(state: State, item: Item) -> None:
     oldest, *others = sorted(group, key=lambda one: one.id)
     for other in others:
         state.withdraw(other, SUPERSEDED, by=oldest.id)
-        oldest.sources = {**oldest.sources, **other.sources}
+        oldest.sources = {ref: at for ref, at in {**oldest.sources, **other.sources}.items() if ref != str(oldest.id)}
         oldest.evidence_at = max(oldest.latest_evidence, other.latest_evidence)
         state.derived, state.disputes = (
             {(oldest.id if a == other.id else a, oldest.id if b == other.id else b) for a, b in edges}

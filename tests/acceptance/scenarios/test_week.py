@@ -26,7 +26,8 @@ MODES = {"one-by-one": None, "batches-of-seed-7": 7}
 KEYS = {"agent": "medium", "owner": "hyper"}  # name of the credential: its ceiling
 JOB_RUNS = 2  # of each job: the second run does what another job's first run made necessary
 
-pytestmark = pytest.mark.xdist_group("scenarios")  # one process plays the weeks, once
+# One process plays the weeks, once; with a shared Neo4j, the process of all tests that need it (conftest.py).
+pytestmark = pytest.mark.xdist_group("neo4j" if os.environ.get("STRATAGRAPH_TEST_NEO4J_URI") else "scenarios")
 
 
 def command(service: Service, *arguments: str) -> str:

@@ -26,7 +26,7 @@ from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture, Captured
 from stratagraph.memory.changes import Effect
 from stratagraph.memory.erase.request import Erase
-from stratagraph.memory.revise import resolve_contest
+from stratagraph.memory.revise import contest, resolve_contest
 from stratagraph.memory.revise.request import Contest, Delete, Fork, ResolveContest, Retract, Revise, Supersede
 from stratagraph.memory.revise.service import Revised
 from stratagraph.store.erasure.pruning import prune_due
@@ -156,6 +156,12 @@ async def test_removing_a_fact_restores_what_it_trimmed(memory: Memory, remove: 
     await remove(memory, planned.id)
     assert await memory.lookup.record(memory.trust, planned.id) is None
     assert await interval_of(memory, today.id) == Interval()
+    async with memory.database.background(Role.JOBS) as connection:
+        rows = await connection.execute(
+            text("SELECT upper(validity) FROM record_history WHERE id = :id"), {"id": today.id}
+        )
+        ends = {row[0] for row in rows}
+    assert (day(30) in ends) == (remove is not remove_by_erasing)
 
 
 async def test_late_news_becomes_history(memory: Memory) -> None:
@@ -200,6 +206,32 @@ async def test_an_unconditional_fact_can_be_forked(memory: Memory) -> None:
     done = await revise(memory, fork)
     assert done.record.state is RecordState.ACTIVE
     assert await state_of(memory, general.id) is RecordState.ACTIVE
+
+
+async def test_sealed_facts_contradict_and_trim_each_other_by_their_conditions(memory: Memory) -> None:
+    more = {"sensitivity": Sensitivity.HIGH, "revision_policy": "replace"}
+    prod = (await memory.observe("api", "port", 80, conditions={"env": "prod"}, **more)).primary
+    region = await memory.observe("api", "port", 81, conditions={"region": "eu", "env": "dev"}, **more)
+    assert region.changes == ()
+    later = {"mode": "conditional", "conditions": {"env": ["prod", "dev"]}, "start": rfc3339(NOW + timedelta(days=9))}
+    planned = await memory.observe("api", "port", 82, validity=later, **more)
+    assert effects(planned) == {(prod.id, Effect.TRIMMED), (region.primary.id, Effect.TRIMMED)}
+    await revise(memory, Retract(record_id=planned.primary.id, rationale="test"))
+    assert await interval_of(memory, prod.id) == await interval_of(memory, region.primary.id) == Interval()
+
+
+async def test_captures_of_one_slot_at_once_leave_one_value(memory: Memory) -> None:
+    """Whichever order they commit in; each fact that was displaced is history, and equal ones are one fact."""
+
+    async def capture(number: int) -> Captured:
+        content = {"subject": "Ann", "predicate": "lives_in", "object": f"place {number % 4}"}
+        request = CaptureRequest(
+            source="test", source_kind=SourceKind.OBSERVATION, content={**content, "revision_policy": "replace"}
+        )
+        return (await memory.capture.capture(memory.trust, [request]))[0]
+
+    await asyncio.gather(*(capture(number) for number in range(12)))
+    assert len(await current(memory)) == 1
 
 
 async def contest_three(memory: Memory, **more: Any) -> list[Captured]:
@@ -258,6 +290,10 @@ async def test_a_dispute_has_a_bounded_number_of_parties(memory: Memory, monkeyp
     parties = await contest_three(memory)
     with pytest.raises(LimitExceeded, match="resolveContest"):
         await memory.observe("Ann", "lives_in", "Graz", revision_policy="contest")
+    other = (await memory.observe("Ann", "lives_at", "sea")).primary
+    monkeypatch.setattr(contest, "MAX_PARTIES", 3)
+    with pytest.raises(LimitExceeded, match="resolveContest"):
+        await revise(memory, Contest(record_id=parties[0].primary.id, contesting_id=other.id, rationale="doubt"))
     await revise(memory, ResolveContest(record_id=parties[0].primary.id, rationale="all of it is hearsay"))
     assert {await state_of(memory, one.primary.id) for one in parties} == {RecordState.RETRACTED}
 

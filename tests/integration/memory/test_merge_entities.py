@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 from uuid import UUID
 
@@ -129,6 +130,26 @@ async def test_a_fact_kept_for_the_survivor_leaves_it_its_own_fact_and_the_later
     assert len((await record(memory, equal.primary.id)).provenance["sources"]) == 2
 
 
+async def test_later_evidence_for_a_fact_of_the_merged_entity_becomes_a_fact_of_the_survivor(memory: Memory) -> None:
+    one, two = await entity(memory, "Acme"), await entity(memory, "Acme Corp")
+    own = await memory.observe("Acme Corp", "founded", "1999")
+    for city in ("Berlin", "Rome"):
+        await memory.observe("Acme", "located_in", city)
+    assert (await merge(memory, one, two)).record.id == one
+    assert (await memory.observe("Acme", "founded", "1999")).primary.id == own.primary.id
+    done = await unmerge(memory, two)
+    about = [found for found in done.records if found.type is MemoryType.SEMANTIC and found.id != own.primary.id]
+    assert [(found.state, len(found.provenance["sources"])) for found in about if found.provenance] == [
+        (RecordState.ACTIVE, 1)
+    ]
+    edges = (await memory.lookup.relations(memory.trust, [about[0].id]))[about[0].id]
+    assert {edge.target for edge in edges if edge.predicate == "subject_entity"} == {one}
+    assert await subjects(memory, own) == [two]
+    assert len((await record(memory, own.primary.id)).provenance["sources"]) == 1
+    # Captured again, it is known.
+    assert (await memory.observe("Acme", "founded", "1999")).primary.id == about[0].id
+
+
 async def test_chained_merges_are_undone_in_the_reverse_order(memory: Memory, database_url: str) -> None:
     a, b, c = [await entity(memory, name) for name in ("Ada", "Ada L", "Ada Lovelace")]
     for name in ("Ada", "Ada L", "Ada Lovelace", "Ada Lovelace"):
@@ -214,3 +235,24 @@ async def subjects(memory: Memory, *facts: Any) -> list[UUID]:
             edge.target for edge in edges if edge.predicate == "subject_entity" and edge.source == fact.primary.id
         ]
     return found
+
+
+async def test_captures_at_the_same_time_as_a_merge_name_the_entity_that_survives(
+    memory: Memory, database_url: str
+) -> None:
+    one, two = await entity(memory, "Acme"), await entity(memory, "Acme Corp")
+    for city in ("Berlin", "Rome"):
+        await memory.observe("Acme", "located_in", city)
+
+    async def capture(number: int) -> None:
+        await memory.observe("Acme Corp" if number % 2 else "Acme", "trait", f"value {number % 5}")
+
+    first = [asyncio.create_task(capture(number)) for number in range(10)]
+    done, *_ = await asyncio.gather(merge(memory, one, two), *first, *(capture(number) for number in range(10, 20)))
+    survivor, merged = (one, two) if done.record.id == one else (two, one)
+    with psycopg.connect(database_url) as connection:
+        named = connection.execute("SELECT DISTINCT subject_entity FROM fact").fetchall()
+        current = connection.execute("SELECT count(*) FROM record WHERE type = 4 AND state = 1").fetchone()
+    assert named == [(survivor,)]
+    assert current == (7,)  # two places and five traits, each known once
+    await unmerge(memory, merged)

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model.intervals import Interval, replace_at
 
+from stratagraph.store.model import valid_time
+
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 _days = st.integers(-6, 6).map(lambda days: NOON + timedelta(days=days))
 
@@ -55,6 +57,19 @@ def test_what_is_left_of_two_contradicting_facts_does_not_overlap(new: Interval,
     if new.is_future(now):
         assert rest is None or rest.contains(now) == old.contains(now), "a plan must not end the present"
         assert rest is not None or not old.contains(now)
+
+
+@given(new=intervals(), old=intervals(), now=_days)
+def test_the_store_rules_as_the_model_does(new: Interval, old: Interval, now: datetime) -> None:
+    if not new.overlaps(old):
+        return
+    left, rest = replace_at(new, old, now)
+    stated, effective = (valid_time.Interval(one.start, one.end) for one in (new, old))
+    ruling = valid_time.rule(stated, effective, now)
+    cuts = [[ruling.cut_new] if ruling.cut_new else [], [ruling.cut_old] if ruling.cut_old else []]
+    found = [one.cut(by) for one, by in zip((stated, effective), cuts, strict=True)]
+    assert (found[0].start, found[0].end) == (left.start, left.end)
+    assert ruling.supersedes if rest is None else (found[1].start, found[1].end) == (rest.start, rest.end)
 
 
 @given(stories=st.lists(st.tuples(intervals(), st.integers(0, 3)), min_size=1, max_size=6))

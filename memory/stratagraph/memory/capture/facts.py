@@ -141,6 +141,8 @@ async def _disputed(writes: WriteSet, stored: StoredFacts, draft: Draft, leaving
     contested = [
         fact.id for fact in stored.compared[draft.position].contradicted if fact.state is RecordState.CONTESTED
     ]
+    if not contested:
+        return {}
     in_dispute = {
         end for one in await disputes_of(writes.connection, tenant, contested) for end in (one.contested, one.by)
     }
@@ -265,19 +267,21 @@ async def _replace(writes: WriteSet, draft: Draft, conflicts: Iterable[Fact], di
         else:
             superseded[fact.id] = fact
     if superseded:
-        await _supersede(writes, draft, sorted(superseded))
+        await _supersede(writes, draft, superseded)
     await _trim(writes, draft, trimmed)
     draft.fact = replace(draft.fact, validity=draft.fact.stated.cut(cuts))
 
 
-async def _supersede(writes: WriteSet, draft: Draft, ids: list[UUID]) -> None:
-    """Supersede facts by the draft; they leave the current truth and are kept as history."""
-    tenant = writes.caller.tenant
-    disputes = await disputes_of(writes.connection, tenant, ids)
-    writes.changes += await end_relations(
-        writes.connection, tenant, [dispute.relation for dispute in disputes], at=writes.at
-    )
-    writes.doubtful |= {end for one in disputes for end in (one.contested, one.by)} - set(ids)
+async def _supersede(writes: WriteSet, draft: Draft, facts: Mapping[UUID, Fact]) -> None:
+    """Supersede facts by the draft; they leave the current truth, and their disputes end."""
+    tenant, ids = writes.caller.tenant, sorted(facts)
+    contested = [id_ for id_ in ids if facts[id_].state is RecordState.CONTESTED]
+    if contested:
+        disputes = await disputes_of(writes.connection, tenant, contested)
+        writes.changes += await end_relations(
+            writes.connection, tenant, [dispute.relation for dispute in disputes], at=writes.at
+        )
+        writes.doubtful |= {end for one in disputes for end in (one.contested, one.by)} - set(ids)
     writes.withdrawn |= set(ids)
     writes.changes += await withdraw(
         writes.connection,

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.classify import classify
+from stratagraph.memory.capture.facts import MAX_PARTIES
 from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.naming import link_names
 from stratagraph.memory.capture.new_records import new_record
@@ -15,9 +16,10 @@ from stratagraph.memory.revise.request import Contest
 from stratagraph.memory.revise.successor import inherit
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_current, require_version
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState, SourceKind
-from stratagraph.store.model.errors import EvidenceRequired, InvalidInput
+from stratagraph.store.model.errors import EvidenceRequired, InvalidInput, LimitExceeded
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.inserting import NewRelation
+from stratagraph.store.records.relations import dispute_parties
 
 CONTESTED_BY = "contested_by"
 
@@ -25,7 +27,8 @@ CONTESTED_BY = "contested_by"
 async def contest(work: UnitOfWork, request: Contest) -> UUID:
     """Set the record, and the one that contests it, to CONTESTED until the contest is resolved; return the record's id.
 
-    Raises EvidenceRequired without a contesting record and evidence, and InvalidInput for records of two scopes.
+    Raises EvidenceRequired without a contesting record and evidence, InvalidInput for records of two scopes, and
+    LimitExceeded for a dispute of more than MAX_PARTIES records.
     Evidence against the record is captured as an event, so that the reason for the contest can be traced. An episode
     may contest a record, and keeps its state.
     """
@@ -51,6 +54,12 @@ async def contest(work: UnitOfWork, request: Contest) -> UUID:
     rows = await work.lock(contested)
     require_version(rows[request.record_id], request.expected_version)
     require_current(rows)
+    parties = await dispute_parties(work.connection, work.caller.tenant, contested, limit=MAX_PARTIES + 1)
+    if len({*parties, *contesting}) > MAX_PARTIES:
+        raise LimitExceeded(
+            f"recordId: this dispute would have more than {MAX_PARTIES} parties; resolve it with resolveContest first",
+            path=["recordId"],
+        )
     await work.set_state(contested, RecordState.CONTESTED, action=AuditAction.CONTEST)
     await work.relate(
         [

@@ -25,7 +25,7 @@ from stratagraph.store.model.enums import AuditAction
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.tombstones import Cause, insert_tombstones, prepare_tombstones
-from stratagraph.store.records.trims import restore, take_trims
+from stratagraph.store.records.trims import forget_trims, restore, take_trims
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +75,8 @@ async def remove_records(
     trims = await take_trims(connection, tenant, ordered)  # before the foreign keys delete them
     rows = await fetch(connection, "delete_records", tenant=tenant.id, ids=ordered)
     restored = await restore(connection, directory, tenant, {trim.fact for trim in trims} - set(ordered), at=at)
+    if cause is Cause.ERASED:
+        await forget_trims(connection, tenant, trims)
     deleted = [Change(kind=Kind.RECORD, id=row["id"], version=row["row_version"] + 1, op="D") for row in rows]
     return Removed(
         ids=tuple(row["id"] for row in rows),

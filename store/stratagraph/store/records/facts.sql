@@ -98,3 +98,10 @@ SELECT fact, by_fact, side, at FROM fact_trim WHERE tenant = :tenant AND fact = 
 SELECT DISTINCT t.fact FROM fact_trim t
 JOIN record r ON r.tenant = t.tenant AND r.id = t.fact AND r.state <= 2
 WHERE t.tenant = :tenant AND t.by_fact = ANY(CAST(:ids AS uuid[]))
+
+-- forget_trims --
+-- Remove trims from the history of facts: a version without a validity is read with the present one.
+UPDATE record_history h SET validity = NULL
+FROM unnest(CAST(:facts AS uuid[]), CAST(:sides AS smallint[]), CAST(:instants AS timestamptz[])) AS t(fact, side, at)
+WHERE h.tenant = :tenant AND h.id = t.fact
+  AND CASE t.side WHEN 1 THEN lower(h.validity) ELSE upper(h.validity) END = t.at

@@ -76,6 +76,19 @@ async def take_trims(connection: AsyncConnection, tenant: Tenant, ids: Collectio
     return [Trim(row["fact"], row["by_fact"], Cut(Side(row["side"]), row["at"])) for row in rows]
 
 
+async def forget_trims(connection: AsyncConnection, tenant: Tenant, trims: Collection[Trim]) -> None:
+    """Remove trims from the history of the trimmed facts, since they tell when an erased fact held."""
+    if trims:
+        await run(
+            connection,
+            "forget_trims",
+            tenant=tenant.id,
+            facts=[trim.fact for trim in trims],
+            sides=[int(trim.cut.side) for trim in trims],
+            instants=[trim.cut.at for trim in trims],
+        )
+
+
 async def settle_trims(
     connection: AsyncConnection,
     directory: Directory,
