@@ -43,10 +43,11 @@ from stratagraph.store.model.trust import Trust
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
-from stratagraph.store.records.entities import NAME, name_key
+from stratagraph.store.records.entities import name_key
 from stratagraph.store.records.fact_keys import FactEntities, Slot, fact_keys, slot_of
 from stratagraph.store.records.facts import lock_slots
 from stratagraph.store.records.inserting import NewRecord, NewRelation, insert_records, insert_relations
+from stratagraph.store.records.name_index import NAME
 from stratagraph.store.search.word_counts import WordCounter
 
 LIMIT = 3.0  # times the p95 of the smallest store

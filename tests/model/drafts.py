@@ -185,21 +185,22 @@ EDIT = _draft(
     ),
     **ANY_RECORD,
 )
+SALIENCE = st.one_of(
+    _draft("reinforce", **ANY_RECORD),
+    _draft("penalize", amount=st.sampled_from([0.0, 0.05, 0.3, 2.0]), **ANY_RECORD),
+    _draft("pin", pinned=st.booleans(), **ANY_RECORD),
+)
 REVISIONS = weighted(
     (3, _draft("supersede", **_changed, **ANY_RECORD)),
     (1, FORK),
     (2, _draft("contest", by=st.one_of(st.none(), _position), **ANY_RECORD)),
     (3, RESOLVE),
     (3, _draft("retract", **ANY_RECORD)),
-    (1, _draft("merge", others=st.lists(_position, min_size=1, max_size=2), **ANY_RECORD)),
+    (2, _draft("merge", others=st.lists(_position, min_size=1, max_size=2), **ANY_RECORD)),
     (2, _draft("delete", **ANY_RECORD)),
     (2, JOIN),
     (2, EDIT),
-)
-SALIENCE = st.one_of(
-    _draft("reinforce", **ANY_RECORD),
-    _draft("penalize", amount=st.sampled_from([0.0, 0.05, 0.3, 2.0]), **ANY_RECORD),
-    _draft("pin", pinned=st.booleans(), **ANY_RECORD),
+    (2, SALIENCE),
 )
 KEYS = st.sampled_from([None] * 12 + ["k1", "k2", "k3", "k4"])
 CALLERS = st.sampled_from([0] * 12 + [1, 2, 3])
@@ -382,7 +383,11 @@ def _resolve(model: Model, draft: Draft, item: Item, common: Json) -> Request:
 
 
 def _merge(model: Model, draft: Draft, item: Item, common: Json) -> Request | None:
-    found = [_at(model, position, (item.type,)) for position in draft["others"]]
+    alike = [one for one in model.state.current(item.type) if one.where == item.where and one.id != item.id]
+    found = [
+        alike[-1 - position % len(alike)] if alike and position < 8 else _at(model, position)
+        for position in draft["others"]
+    ]
     others = dict.fromkeys(one.id for one in found if one is not None and one.id != item.id)
     return Merge(others=tuple(others), **common) if others else None
 

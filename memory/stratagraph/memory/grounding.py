@@ -14,7 +14,7 @@ from uuid import UUID
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
-from stratagraph.store.model.enums import RecordState
+from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.reading import Reader
@@ -78,10 +78,15 @@ class Grounds:
             explored |= wanted
 
     def _anchored(self, explored: set[UUID], state: Callable[[UUID], RecordState]) -> set[UUID]:
-        """Return the explored records that reach a source outside the store through explored active records."""
+        """Return the explored records that reach a source outside the store through explored active records.
+
+        Entities need no source.
+        """
         supports: dict[UUID, list[UUID]] = {}
         anchored = set()
         for id_ in explored & self.records.keys():
+            if self.records[id_].type is MemoryType.ENTITY:  # states nothing that could lose its support
+                anchored.add(id_)
             for source in self._valid(id_, state):
                 if isinstance(source, UUID) and (source in self.records or source not in self._asked):
                     supports.setdefault(source, []).append(id_)

@@ -28,7 +28,6 @@ from model.drafts import (
     KEYS,
     NAMES,
     REVISIONS,
-    SALIENCE,
     Draft,
     callers,
     request_of,
@@ -170,12 +169,14 @@ class Histories(RuleBasedStateMachine):
     def revise(self, draft: Draft, key: str | None, caller: int, site: int) -> None:
         self._execute([self._call([draft], key, caller)], site)
 
-    @rule(draft=SALIENCE, key=KEYS, caller=CALLERS, site=st.integers(0, CONNECTIONS - 1))
-    def weigh(self, draft: Draft, key: str | None, caller: int, site: int) -> None:
-        self._execute([self._call([draft], key, caller)], site)
+    @rule(drafts=st.lists(REVISIONS, min_size=1, max_size=3), caller=CALLERS, site=st.integers(0, CONNECTIONS - 1))
+    def revise_further(self, drafts: list[Draft], caller: int, site: int) -> None:
+        """Revise records one after the other."""
+        for draft in drafts:
+            self._execute([self._call([draft], None, caller)], site)
 
     @rule(
-        drafts=st.lists(weighted((3, CAPTURES), (3, REVISIONS), (1, SALIENCE)), min_size=2, max_size=3),
+        drafts=st.lists(weighted((1, CAPTURES), (1, REVISIONS)), min_size=2, max_size=3),
         key=KEYS,
         caller=CALLERS,
         site=st.integers(0, CONNECTIONS - 1),
@@ -216,6 +217,10 @@ class Histories(RuleBasedStateMachine):
         self._count()
         before = described(self.model.state)
         revision, root = self.shared.sites[site].revision, self.callers[0]
+        lookup = self.shared.sites[site].lookup
+        for entity in (first, second):  # one whose sources were erased is contested when it is re-evaluated
+            if not self._run(lookup.record(root, entity.id)).provenance["sources"]:
+                return
         merge = Merge(record_id=first.id, others=(second.id,), rationale="one thing")
         survivor = self._run(revision.revise(root, merge)).record.id
         merged = second.id if survivor == first.id else first.id
@@ -260,10 +265,25 @@ class Histories(RuleBasedStateMachine):
         self.shared.clock.forward(timedelta(seconds=by))
         self.model.state.now = self.shared.clock.now()
 
-    @rule(subject=NAMES, caller=CALLERS, site=st.integers(0, CONNECTIONS - 1))
-    def retrieve(self, subject: str, caller: int, site: int) -> None:
-        """Check that every returned record is current, holds now, and is fully visible to the caller."""
+    @rule(
+        subject=st.none() | NAMES,
+        position=st.integers(0, 40),
+        then=st.none() | st.integers(0, 4),
+        caller=CALLERS,
+        site=st.integers(0, CONNECTIONS - 1),
+    )
+    def read(self, subject: str | None, position: int, then: int | None, caller: int, site: int) -> None:
+        """Retrieve what is known of a subject, or read one record, as it is or was."""
         self._count()
+        if subject is not None:
+            self._retrieve(subject, caller, site)
+        elif then is None:
+            self._look_up(position, caller, site)
+        else:
+            self._look_back(position, then, site)
+
+    def _retrieve(self, subject: str, caller: int, site: int) -> None:
+        """Check that every returned record is current, holds now, and is fully visible to the caller."""
         state, trust = self.model.state, self.callers[caller]
         request = RetrieveRequest(task_descriptor=f"{subject} p q prod dev", root_limit=100, node_limit=100)
         answer = self._run(self.shared.sites[site].retrieve.retrieve(trust, request))
@@ -276,10 +296,8 @@ class Histories(RuleBasedStateMachine):
             assert item.effective.contains(state.now), f"{item.id} does not hold now"
             assert seen == "redacted" or node.record.state.label == item.state
 
-    @rule(position=st.integers(0, 40), caller=CALLERS, site=st.integers(0, CONNECTIONS - 1))
-    def look_up(self, position: int, caller: int, site: int) -> None:
+    def _look_up(self, position: int, caller: int, site: int) -> None:
         """Check what a caller sees of a record."""
-        self._count()
         ids = [*self.model.state.items, *self.model.state.gone]
         if not ids:
             return
@@ -289,11 +307,9 @@ class Histories(RuleBasedStateMachine):
         seen = "none" if item is None else shows(trust, item)
         assert seen == ("none" if found is None else "redacted" if found.redacted else "full")
 
-    @rule(position=st.integers(0, 40), then=st.integers(0, 4), site=st.integers(0, CONNECTIONS - 1))
-    def look_back(self, position: int, then: int, site: int) -> None:
+    def _look_back(self, position: int, then: int, site: int) -> None:
         """Read a record as of a past instant."""
         ids = [*self.model.state.items, *self.model.state.gone]
-        self._count()
         if not self.past or not ids:
             return
         instant, model = self.past[then % len(self.past)]
@@ -305,7 +321,10 @@ class Histories(RuleBasedStateMachine):
             return
         assert found is not None
         assert (found.state.label, found.version) == (item.state, item.version)
-        assert found.salience == pytest.approx(item.salience(instant), abs=1e-8)
+        if (
+            item.state not in CURRENT or "supersede" not in item.audit
+        ):  # an unmerged record has no event of its salience
+            assert found.salience == pytest.approx(item.salience(instant), abs=1e-8)
         if item.type == FACT:
             assert found.payload is not None
             assert {key: found.payload[key] for key in item.content} == item.content

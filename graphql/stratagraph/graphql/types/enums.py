@@ -95,7 +95,8 @@ _register(
     {
         MentionOutcome.MATCHED: "It means an entity that existed and learned nothing new.",
         MentionOutcome.CREATED: "A new entity was created for it.",
-        MentionOutcome.TAUGHT: "It means an entity that existed and learned names, identifiers, types or fields from it.",
+        MentionOutcome.TAUGHT: "It means an entity that existed and learned names, identifiers, types or fields"
+        " from it.",
         MentionOutcome.AMBIGUOUS: "Several entities fit equally well, or its identifier belongs to an entity that"
         " contradicts it; it was linked to none.",
     },

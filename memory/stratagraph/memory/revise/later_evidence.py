@@ -12,6 +12,7 @@ from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.valid_time import Interval
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import elevated
 from stratagraph.store.records.fact_keys import FactKeys, Slot
@@ -71,8 +72,7 @@ async def _keys(work: UnitOfWork, fact: KeyedFact, record: MemoryRecord, *, enti
         identity = replace(identity, object_entity=survivor)
     slot = Slot(fact.slot.scope, fact.slot.sensitivity, identity.slot_key(tenant))
     flags = await lock_given_slots(work.connection, tenant, {slot: False})
-    validity = (record.payload or {})["validity"]
-    stated = f"[{validity.get('start') or ''},{validity.get('end') or ''})"
+    stated = Interval.stated_in((record.payload or {})["validity"])
     return FactKeys(
         identity=identity,
         fact=identity.fact_key(tenant),

@@ -138,6 +138,8 @@ CREATE POLICY read ON fact_predicate TO {read} USING (tenant = (SELECT caller_te
 
 GRANT SELECT ON fact_predicate TO {read};
 
+GRANT UPDATE (validity) ON record_history TO {erase};
+
 GRANT SELECT, INSERT, UPDATE, DELETE ON fact, fact_trim TO {write}, {jobs}, {erase};
 
 GRANT SELECT, INSERT, UPDATE ON link_request TO {write};
