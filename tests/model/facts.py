@@ -169,6 +169,7 @@ def observe(
     if not sources.observed:
         sources = replace(sources, observed={f"candidate:{names.candidate}": at})
     current = place(state, names.record, content, where, found, sources, policy, at)
+    state.captures[f"candidate:{names.candidate}"] = current.id
     state.named |= {(current.id, predicate, entity) for predicate, entity in found.entities}
     return current.id, found.named
 

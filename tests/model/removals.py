@@ -87,7 +87,9 @@ def erase(state: State, ids: Collection[UUID]) -> None:
         remove(state, id_, "erased")
         state.members.pop(id_, None)
     names = {str(id_) for id_ in ids}
+    captures = {ref for ref, record in state.captures.items() if record in ids}
     for item in state.items.values():
+        item.sources = {ref: at for ref, at in item.sources.items() if ref not in captures}
         if item.id in linked:  # the id stays where its writer named a record that it could not see
             item.sources = {ref: at for ref, at in item.sources.items() if ref not in names}
             item.evidence = tuple(ref for ref in item.evidence if ref not in names)

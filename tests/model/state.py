@@ -47,6 +47,7 @@ class State:
     single: set[Slot] = field(default_factory=set)  # slots that hold one value at a time
     gone: dict[UUID, Gone] = field(default_factory=dict)
     keys: dict[tuple[str, str], tuple[Any, UUID]] = field(default_factory=dict)  # by actor and idempotency key
+    captures: dict[str, UUID] = field(default_factory=dict)  # what the capture of a ref became or was added to
     erased_keys: set[tuple[Scope, str]] = field(default_factory=set)  # idempotency keys of erased captures
     threads: dict[tuple[Scope, str], tuple[UUID, datetime]] = field(default_factory=dict)  # episode, when it closes
     members: dict[UUID, UUID] = field(default_factory=dict)  # the episode of a record

@@ -247,8 +247,9 @@ async def test_captures_at_the_same_time_as_a_merge_name_the_entity_that_survive
     async def capture(number: int) -> None:
         await memory.observe("Acme Corp" if number % 2 else "Acme", "trait", f"value {number % 5}")
 
-    first = [asyncio.create_task(capture(number)) for number in range(10)]
-    done, *_ = await asyncio.gather(merge(memory, one, two), *first, *(capture(number) for number in range(10, 20)))
+    captures = [asyncio.create_task(capture(number)) for number in range(20)]
+    done = await merge(memory, one, two)
+    await asyncio.gather(*captures)
     survivor, merged = (one, two) if done.record.id == one else (two, one)
     with psycopg.connect(database_url) as connection:
         named = connection.execute("SELECT DISTINCT subject_entity FROM fact").fetchall()

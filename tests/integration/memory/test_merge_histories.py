@@ -139,7 +139,7 @@ async def number_of(memory: Memory) -> int:
     return (await memory.directory.resolve(memory.trust)).tenant.id
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(FACTS, max_size=14))
 def test_a_merge_of_random_facts_that_is_undone_leaves_the_store_as_it_was(
     database_url: str, facts: list[Said]
@@ -175,7 +175,7 @@ async def spoken_of(memory: Memory) -> Counter[tuple[str, str, str, str | None, 
     return found
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(EARLIER, max_size=8), st.lists(LATER, max_size=6))
 def test_what_is_said_between_a_merge_and_its_undoing_is_about_the_survivor(
     database_url: str, earlier: list[Said], later: list[Said]
