@@ -1,4 +1,4 @@
-"""Intervals of valid time, and what a new fact does to one that it contradicts (docs/specification.md, Capture)."""
+"""Intervals of valid time, and what a new fact does to one that it contradicts (docs/specification.md, Facts)."""
 
 from __future__ import annotations
 

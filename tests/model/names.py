@@ -1,4 +1,4 @@
-"""How a name in a capture is resolved to an entity (docs/specification.md, Capture): never by a guess."""
+"""How a name in a capture is resolved to an entity (docs/specification.md, Entities): never by a guess."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Background linking: records that named an entity before it existed, or before its name was unambiguous.
 
 A record is found again by the words of the entity's names, and each of its names is resolved as a capture would resolve
-it now. See docs/specification.md, Capture.
+it now. See docs/specification.md, Entities.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The registry of the predicates of facts, as callers use it. See docs/specification.md, Capture."""
+"""The registry of the predicates of facts, as callers use it. See docs/specification.md, Entities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of a group compared with the stored facts of their slots (docs/specification.md, Capture).
+"""Facts of a group compared with the stored facts of their slots (docs/specification.md, Facts).
 
 A fact is a repetition of a stored one, contradicts stored ones, or is simply new; `revision_policy` and the validity
 decide what becomes of facts that contradict each other.

@@ -1,7 +1,7 @@
 """Entities that drafts name: found by identifier, name or alias, taught what the drafts say of them, or created.
 
 The names of all drafts of a request are resolved in the order of the request, each as if those before it had been
-captured alone, so that a batch leaves what single captures would leave. See docs/specification.md, Capture.
+captured alone, so that a batch leaves what single captures would leave. See docs/specification.md, Entities.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What captures teach entities that existed before: aliases, identifiers, types, and the fields of a captured entity.
 
-See docs/specification.md, Capture.
+See docs/specification.md, Entities.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The predicates of facts known without registration: what their objects are, and which have one value at a time.
 
 A tenant's own registration (table `fact_predicate`) replaces the entry of a predicate here. No I/O.
-See docs/specification.md, Capture.
+See docs/specification.md, Entities.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ has not begun, and present otherwise. "Within" means a >= s and b <= e.
 | future | any | otherwise | the stored one begins at e |
 
 Afterwards the two do not overlap. Every interval is compared with the new one as stated, so that the result does not
-depend on the order of the stored facts. See docs/specification.md, Capture.
+depend on the order of the stored facts. See docs/specification.md, Facts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The entities that some names may mean, in memory, and the rules by which a mention is resolved among them. No I/O.
 
 A mention never resolves by a guess: where two entities fit equally well it resolves to none. The rules are those of
-docs/specification.md, Capture.
+docs/specification.md, Entities.
 """
 
 from __future__ import annotations

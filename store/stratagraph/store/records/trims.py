@@ -2,7 +2,7 @@
 
 Every trim is remembered in `fact_trim`. The trims by a fact pass to the fact that supersedes it, and are undone when it
 is retracted, deleted, pruned or erased. A trim changes only `record.validity` and `row_version`; the history keeps the
-row as it was. See docs/specification.md, Capture.
+row as it was. See docs/specification.md, Facts.
 """
 
 from __future__ import annotations
