@@ -185,11 +185,11 @@ def place(
     at: datetime,
     *,
     leaving: Collection[UUID] = (),
-    is_revision: bool = False,
+    disputed: Collection[UUID] | None = None,
 ) -> Item:
     """Add a fact beside the facts of its slot, and settle what it contradicts; return the fact that says this now.
 
-    Facts in `leaving` are disregarded. A revision is never late.
+    Facts in `leaving` are disregarded. A revision, which gives the facts that are `disputed`, is never late.
     """
     fact = found.fact
     same = equal_fact(state, where, fact, leaving=leaving)
@@ -203,6 +203,9 @@ def place(
     rivals = contradictions(state, where, fact, fact.stated, leaving=leaving) if is_single else []
     if rivals and policy == "fork":
         raise Refused(ConditionsOverlap)
+    is_revision = disputed is not None
+    if disputed is None:
+        disputed = disputed_among(state, where, fact, rivals, leaving=leaving)
     new = add_fact(state, id_, where, content, fact, sources, at)
     new.policy = policy
     newer = [rival for rival in rivals if rival.effective.contains(state.now) and at < rival.latest_evidence]
@@ -212,7 +215,7 @@ def place(
         _become_history(state, new, max(newer, key=lambda rival: (rival.latest_evidence, rival.id)))
         return new
     elif rivals:
-        displace(state, new, rivals, leaving=leaving)
+        displace(state, new, rivals, disputed)
     if policy is not None:
         make_single(state, where, fact)
     state.propagate([rival.id for rival in rivals])
@@ -255,11 +258,17 @@ def contest(state: State, new: Item, rivals: Iterable[Item]) -> None:
     new.state = CONTESTED
 
 
-def displace(state: State, new: Item, rivals: Collection[Item], *, leaving: Collection[UUID] = ()) -> None:
+def disputed_among(
+    state: State, where: Scope, fact: Fact, rivals: Collection[Item], *, leaving: Collection[UUID] = ()
+) -> set[UUID]:
+    """Return the parties, in the slot of a fact, of the disputes of those that it contradicts."""
+    in_slot = {item.id for item in facts_in(state, where, fact, leaving=leaving)}
+    return {id_ for rival in rivals if is_disputed(state, rival.id) for id_ in state.parties(rival.id)} & in_slot
+
+
+def displace(state: State, new: Item, rivals: Collection[Item], disputed: Collection[UUID]) -> None:
     """Let a fact replace those that it contradicts: end the disputes, cut the intervals, supersede the rest."""
     assert new.fact is not None
-    in_slot = {item.id for item in facts_in(state, new.where, new.fact, leaving={new.id, *leaving})}
-    disputed = {id_ for rival in rivals if is_disputed(state, rival.id) for id_ in state.parties(rival.id)} & in_slot
     for id_ in sorted(disputed):
         supersede(state, state.items[id_], new)
     for rival in rivals:

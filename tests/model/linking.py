@@ -29,6 +29,8 @@ def link_names(state: State) -> None:
         moved: list[Item] = []
         for item in state.current(FACT):
             assert item.fact is not None
+            if not _mention(item, "").sees(*state.items[entity].where):
+                continue
             fact = _linked(state, item, item.fact, names)
             if fact != item.fact:
                 item.fact = fact

@@ -7,7 +7,17 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from model.facts import Resolution, Sources, pass_trims, place, resolve_fact, retract, sources_in, undo_trims
+from model.facts import (
+    Resolution,
+    Sources,
+    disputed_among,
+    pass_trims,
+    place,
+    resolve_fact,
+    retract,
+    sources_in,
+    undo_trims,
+)
 from model.merges import edit_entity, merge_entities, moved, require_current
 from model.records import (
     ACTIVE,
@@ -23,7 +33,7 @@ from model.records import (
     shows,
     writes,
 )
-from model.slots import equal_fact, require_room, slot_of
+from model.slots import contradictions, equal_fact, require_room, slot_of
 from model.state import Gone, State
 from model.support import grounded
 
@@ -115,6 +125,9 @@ def _succeed(
     """Let a new fact, or a known one that says the same, take the place of others."""
     lead = lead or next(iter(old))
     ids = {item.id for item in old}
+    away = {*ids, *leaving}
+    rivals = contradictions(state, lead.where, found.fact, found.fact.stated, leaving=away)
+    disputed = disputed_among(state, lead.where, found.fact, rivals, leaving=away)
     if not leaving:
         state.reconsider(state.release(ids))
     for item in old:
@@ -128,8 +141,8 @@ def _succeed(
         sources,
         lead.policy,
         state.now,
-        leaving={*ids, *leaving},
-        is_revision=True,
+        leaving=away,
+        disputed=disputed,
     )
     for item in old:
         item.superseded_by = new.id
@@ -158,7 +171,7 @@ def _fork(state: State, request: Fork, trust: Trust, names: Names) -> UUID:
     require_current([old], request)
     if equal_fact(state, old.where, found.fact) is not None:
         raise Refused(ConditionsOverlap)
-    new = place(state, names.record, content, old.where, found, sources, "fork", state.now, is_revision=True)
+    new = place(state, names.record, content, old.where, found, sources, "fork", state.now, disputed=())
     old.audit.append("fork")
     state.named |= {(new.id, predicate, entity) for predicate, entity in found.entities}
     return new.id

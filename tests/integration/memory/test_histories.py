@@ -217,10 +217,6 @@ class Histories(RuleBasedStateMachine):
         self._count()
         before = described(self.model.state)
         revision, root = self.shared.sites[site].revision, self.callers[0]
-        lookup = self.shared.sites[site].lookup
-        for entity in (first, second):  # one whose sources were erased is contested when it is re-evaluated
-            if not self._run(lookup.record(root, entity.id)).provenance["sources"]:
-                return
         merge = Merge(record_id=first.id, others=(second.id,), rationale="one thing")
         survivor = self._run(revision.revise(root, merge)).record.id
         merged = second.id if survivor == first.id else first.id

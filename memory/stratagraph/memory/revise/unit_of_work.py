@@ -96,17 +96,23 @@ class UnitOfWork:
     ) -> dict[UUID, LockedRecord]:
         """Lock records and, with `with_derived`, the records derived from them; then set the instant of this revision.
 
-        With the records derived from facts, the slots of these facts are locked, before everything else, and the facts
-        that they trim. `displaced` are records that are locked already, whose derived records are locked too. Raises
-        StaleRead if one of `ids` has been changed or deleted since `targets` read it.
+        The other parties of their disputes are locked with them. With the records derived from facts, the slots of
+        these facts are locked, before everything else, and the facts that they trim. `displaced` are records that are
+        locked already, whose derived records are locked too. Raises StaleRead if one of `ids` has been changed or
+        deleted since `targets` read it.
         """
         facts = [id_ for id_ in ids if with_derived and self.known[id_].type is MemoryType.SEMANTIC]
         trimmed = set[UUID]()
         if facts:
             await lock_slots_of(self.connection, self.caller.tenant, facts)
             trimmed = await trimmed_by(self.connection, self.caller.tenant, facts)
-        derived = await derived_records(self.connection, self.caller, {*ids, *displaced}) if with_derived else []
-        rows = await lock_records(self.connection, self.caller.tenant, {*ids, *derived, *trimmed})
+        disputed = [id_ for id_ in ids if self.known[id_].state is RecordState.CONTESTED]
+        disputes = await disputes_of(self.connection, self.caller.tenant, disputed) if disputed else []
+        parties = {end for dispute in disputes for end in (dispute.contested, dispute.by)}
+        derived = (
+            await derived_records(self.connection, self.caller, {*ids, *parties, *displaced}) if with_derived else []
+        )
+        rows = await lock_records(self.connection, self.caller.tenant, {*ids, *parties, *derived, *trimmed})
         self.after(*(row.updated_at for row in rows.values()))
         if any(id_ not in rows or rows[id_].updated_at != self.known[id_].updated_at for id_ in ids):
             raise StaleRead

@@ -87,23 +87,26 @@ async def restore_salience(work: UnitOfWork, entries: Sequence[MergedRecord]) ->
         records = await Reader(work.connection, work.directory, unrestricted, work.at).records(
             [entry.id for entry in entries]
         )
-    events = []
-    for entry in entries:
-        lifecycle = records[entry.id].lifecycle
-        if lifecycle is not None:
-            events.append(
-                (
-                    entry.id,
-                    replace(
-                        lifecycle,
-                        s=entry.s,
-                        t0=entry.t0,
-                        last_reinforced_at=entry.last_reinforced_at,
-                        is_withdrawn=False,
-                    ),
-                )
+    restored = {
+        entry.id: replace(
+            lifecycle, s=entry.s, t0=entry.t0, last_reinforced_at=entry.last_reinforced_at, is_withdrawn=False
+        )
+        for entry in entries
+        if (lifecycle := records[entry.id].lifecycle) is not None
+    }
+    await write_salience(work.connection, work.caller.tenant, list(restored.items()))
+    # A reader of the past computes the salience from the last event that has one.
+    await work.audit(
+        [
+            AuditEvent(
+                record=id_,
+                action=AuditAction.REVISE,
+                rationale="its salience is what it was before the merge",
+                salience=lifecycle.at(work.at),
             )
-    await write_salience(work.connection, work.caller.tenant, events)
+            for id_, lifecycle in restored.items()
+        ]
+    )
 
 
 async def _read(work: UnitOfWork, entries: Sequence[MergedRecord], crossings: Sequence[Crossing]) -> dict[UUID, _Fact]:
