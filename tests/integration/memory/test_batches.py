@@ -36,7 +36,7 @@ def stories() -> st.SearchStrategy[list[Draft]]:
 
 
 SMALL = settings(
-    max_examples=25,
+    max_examples=15,
     deadline=None,
     phases=[phase for phase in Phase if phase is not Phase.explain],
     suppress_health_check=list(HealthCheck),

@@ -12,6 +12,8 @@ from fix_memory import Memory
 from sqlalchemy import text
 
 from stratagraph.memory import propagation
+from stratagraph.memory.erase.request import Erase
+from stratagraph.memory.linking import link_due
 from stratagraph.memory.reevaluating import reevaluate_due
 from stratagraph.memory.revise.request import (
     Contest,
@@ -22,6 +24,7 @@ from stratagraph.memory.revise.request import (
     Retract,
     Revise,
     Supersede,
+    Unmerge,
 )
 from stratagraph.memory.revise.service import Revised
 from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
@@ -350,3 +353,70 @@ async def test_a_correction_with_the_contesting_fact_as_evidence_is_active(memor
     )
     assert await state_of(memory, right.id) is RecordState.ACTIVE
     assert await state_of(memory, done.record.id) is RecordState.ACTIVE
+
+
+async def test_a_mention_that_teaches_nothing_is_reported_as_matched(memory: Memory) -> None:
+    """The subject teaches an alias; the object, found by this alias, teaches nothing."""
+    await memory.observe("ada", "p", 1)
+    done = await memory.observe(
+        "ada", "q", "acme gmbh", context={"mentions": [{"name": "ada", "aliases": ["acme gmbh"]}]}
+    )
+    assert [one.outcome.name for one in done.mentions] == ["TAUGHT", "MATCHED"]
+
+
+async def test_an_earlier_fact_is_linked_to_an_entity_that_it_names_in_another_role_too(memory: Memory) -> None:
+    early = (await memory.observe("ada", "p", "acme")).primary
+    entity = {"canonical_name": "ada", "aliases": [{"value": "acme"}]}
+    ada = await memory.remember(SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY)
+    await link_due(memory.database, memory.directory, now=memory.clock.now() + timedelta(seconds=1), batch=10)
+    late = await memory.observe("ada", "p", "acme", evidence=[EXTERNAL])
+    assert late.primary.id == early.id
+    assert ada.mentions[0].outcome.name == "TAUGHT"
+
+
+async def test_ending_a_dispute_keeps_the_history_of_its_other_party(memory: Memory) -> None:
+    """The other party was written last, at the same instant of the clock."""
+    one = (await memory.observe("a", "p", 1)).primary
+    other = (await memory.observe("a", "p", 2, revision_policy="contest")).primary
+    memory.clock.forward(timedelta(seconds=-1))
+    await memory.observe("a", "p", 1, evidence=[EXTERNAL])
+    async with memory.database.engine.begin() as connection:
+        before = await connection.execute(text("SELECT updated_at FROM record WHERE id = :id"), {"id": one.id})
+    await revise(memory, Retract(record_id=other.id, rationale="wrong"))
+    async with memory.database.engine.begin() as connection:
+        after = await connection.execute(text("SELECT updated_at FROM record WHERE id = :id"), {"id": one.id})
+    assert await state_of(memory, one.id) is RecordState.ACTIVE
+    assert after.scalar_one() > before.scalar_one()
+
+
+async def test_undoing_a_merge_does_not_contest_an_entity_whose_sources_were_erased(memory: Memory) -> None:
+    said = {"subject": "ada", "predicate": "p", "object": "acme", "object_type": "Organization"}
+    first = await memory.remember(SourceKind.OBSERVATION, said)
+    acme = next(one.entity for one in first.mentions if one.name == "acme")
+    await memory.remember(SourceKind.OBSERVATION, {**said, "predicate": "q"})
+    assert acme is not None
+    await memory.erasure.erase(memory.trust, Erase(record_id=first.primary.id, rationale="asked for"))
+    entity = {"canonical_name": "initech"}
+    other = await memory.remember(SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY)
+    merged = await revise(memory, Merge(record_id=acme, others=(other.primary.id,), rationale="one company"))
+    gone = other.primary.id if merged.record.id == acme else acme
+    await revise(memory, Unmerge(record_id=gone, rationale="two companies"))
+    assert await state_of(memory, acme) is RecordState.ACTIVE
+
+
+async def test_a_record_shows_its_salience_as_of_an_instant_after_its_merge_was_undone(memory: Memory) -> None:
+    ids = []
+    for name in ("ada", "bo"):
+        entity = {"canonical_name": name}
+        ids.append((await memory.remember(SourceKind.OBSERVATION, entity, proposed_type=MemoryType.ENTITY)).primary.id)
+    merged = await revise(memory, Merge(record_id=ids[0], others=(ids[1],), rationale="one person"))
+    gone = ids[1] if merged.record.id == ids[0] else ids[0]
+    await revise(memory, Unmerge(record_id=gone, rationale="two people"))
+    memory.clock.forward(timedelta(hours=1))
+    then = memory.clock.now()
+    memory.clock.forward(timedelta(hours=1))
+    now = await memory.lookup.record(memory.trust, gone)
+    found = await memory.lookup.record(memory.trust, gone, as_of=then)
+    assert now is not None
+    assert found is not None
+    assert found.salience > now.salience > 0.9

@@ -79,6 +79,7 @@ class Draft:
     outcome_of: UUID | None = None
     outcome_reason: str | None = None
     is_whole_episode: bool = False
+    is_retried: bool = False  # so its time, that of its first attempt, may lie behind
     id: UUID = field(default_factory=new_id)
     candidate: UUID = field(default_factory=new_id)
     name: str = ""

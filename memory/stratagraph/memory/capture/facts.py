@@ -14,7 +14,7 @@ from uuid import UUID
 import orjson
 
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.memory.capture.write_set import WriteSet, sources_of
+from stratagraph.memory.capture.write_set import MAX_SOURCES, WriteSet, sources_of
 from stratagraph.memory.changes import Effect
 from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
@@ -42,7 +42,6 @@ from stratagraph.store.records.relations import dispute_parties, disputes_of, en
 from stratagraph.store.records.salience_rows import write_salience
 from stratagraph.store.records.trims import Trim
 
-MAX_SOURCES = 200  # kept per fact, the newest; more sources of one fact add nothing
 MAX_PARTIES = 200  # records in one dispute
 
 
@@ -231,10 +230,12 @@ async def _require_one_value(
 def _newer(writes: WriteSet, draft: Draft, conflicts: Iterable[Fact]) -> Fact | None:
     """Return the contradicted fact that holds now and has the latest evidence, if that is later than the draft's time.
 
-    Returns None also for a draft that does not hold now.
+    Returns None also for a draft that does not hold now, and for one whose time is that of its arrival: the clocks of
+    those who sent the stored evidence may be ahead.
     """
     assert draft.fact is not None
-    if not draft.fact.stated.holds_at(writes.at):
+    has_own_time = draft.request.timestamp is not None or draft.is_retried
+    if not has_own_time or not draft.fact.stated.holds_at(writes.at):
         return None
     present = [fact for fact in conflicts if fact.interval.holds_at(writes.at)]
     newest = max(present, key=lambda fact: (fact.evidence_at, fact.id), default=None)

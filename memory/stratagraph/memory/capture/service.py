@@ -124,7 +124,7 @@ class Capture:
         caller = await self._directory.resolve(trust)
         drafts = self._drafts(trust, list(requests.values()), batch=True, now=captured_at)
         for draft, candidate in zip(drafts, requests, strict=True):
-            draft.candidate = candidate
+            draft.candidate, draft.is_retried = candidate, True
         keys = await self._keys(caller, drafts)
 
         async def attempt() -> list[Captured]:

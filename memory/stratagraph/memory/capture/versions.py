@@ -16,7 +16,7 @@ import orjson
 
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.memory.capture.write_set import WriteSet, sources_of
+from stratagraph.memory.capture.write_set import MAX_SOURCES, WriteSet, sources_of
 from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
@@ -33,7 +33,6 @@ from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.salience_rows import write_salience
 
 FIRST_VERSION = "1"  # of a skill that names none
-MAX_SOURCES = 200  # kept per plan or skill, the newest
 _STATISTICS = {MemoryType.COMPETENCE: "performance", MemoryType.PLAN_GRAPH: "metrics"}
 _HANDLES = {MemoryType.COMPETENCE: "skill_name", MemoryType.PLAN_GRAPH: "plan_id"}
 _NUMBER = re.compile(r"(\d+)(?!.*\d)")

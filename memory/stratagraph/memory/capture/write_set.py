@@ -21,6 +21,7 @@ from stratagraph.store.records.inserting import NewRecord, NewRelation
 from stratagraph.store.records.trims import Trim
 
 INTERPRETER = "capture/structural"
+MAX_SOURCES = 200  # kept per record, the newest; more sources of one record add nothing
 
 
 @dataclass(slots=True)
