@@ -207,8 +207,11 @@ async def test_an_ambiguous_name_is_linked_once_only_one_entity_is_left(memory: 
         entity_request("Kim Berg", identifiers=[email("b@x.example")]),
     )
     unclear = await memory.observe("Kim Berg", "works_at", "Acme")
-    assert unclear.primary.payload is not None
+    memory.clock.forward(timedelta(seconds=1))
+    await run_jobs(memory)
+    assert not linked(unclear) & {one.primary.id, other.primary.id}
     await memory.revision.revise(memory.trust, merge_request(one.primary.id, other.primary.id))
+    memory.clock.forward(timedelta(seconds=1))
     await run_jobs(memory)
     kim = (await entities(memory, "Kim Berg"))[0].id
     links = (await memory.lookup.relations(memory.trust, [unclear.primary.id]))[unclear.primary.id]

@@ -232,14 +232,14 @@ def _mentions_of(
         )
         found.append((named, mention))
     if draft.type is MemoryType.ENTITY:
-        found.append((None, entity_mention(draft.payload, scope=scope, sensitivity=draft.sensitivity)))
+        found.append((None, mention_of(draft.payload, scope=scope, sensitivity=draft.sensitivity)))
     return [
         Resolved(draft=draft, named=named, mention=mention, keys=mention.keys(tenant, unscoped), new_id=new_id())
         for named, mention in found
     ]
 
 
-def entity_mention(payload: Mapping[str, Any], *, scope: int, sensitivity: Sensitivity) -> Mention:
+def mention_of(payload: Mapping[str, Any], *, scope: int, sensitivity: Sensitivity) -> Mention:
     """Return the names, identifiers and types in an entity's payload as a mention."""
     return Mention(
         name=payload["canonical_name"],

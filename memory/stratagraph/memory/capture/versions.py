@@ -160,18 +160,14 @@ def _is_variant(draft: Draft, stored: Version) -> bool:
     """Return whether the conditions of the two exclude each other, so that both are current, as after a fork."""
     if draft.type is MemoryType.PLAN_GRAPH:
         ours, theirs = draft.payload.get("constraints"), stored.payload.get("constraints")
-        return isinstance(ours, dict) and isinstance(theirs, dict) and _exclude(ours, theirs)
+        return isinstance(ours, dict) and isinstance(theirs, dict) and disjoint(ours, theirs)
     shared = [
         (trigger.get("conditions") or {}, other.get("conditions") or {})
         for trigger in draft.payload["triggers"]
         for other in stored.payload["triggers"]
         if trigger["signal"] == other["signal"]
     ]
-    return bool(shared) and all(_exclude(ours, theirs) for ours, theirs in shared)
-
-
-def _exclude(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    return disjoint(ours, theirs)
+    return bool(shared) and all(disjoint(ours, theirs) for ours, theirs in shared)
 
 
 async def _repeat(writes: WriteSet, draft: Draft, version: Version) -> None:

@@ -118,14 +118,10 @@ def _excludes(memory_type: MemoryType, old: dict[str, Any], new: dict[str, Any])
     """Return whether two skills or plans never apply to the same case."""
     if memory_type is MemoryType.PLAN_GRAPH:
         ours, theirs = old.get("constraints"), new.get("constraints")
-        return isinstance(ours, dict) and isinstance(theirs, dict) and _disjoint(ours, theirs)
+        return isinstance(ours, dict) and isinstance(theirs, dict) and disjoint(ours, theirs)
     return all(
-        _disjoint(trigger.get("conditions") or {}, other.get("conditions") or {})
+        disjoint(trigger.get("conditions") or {}, other.get("conditions") or {})
         for trigger in old.get("triggers") or ()
         for other in new.get("triggers") or ()
         if trigger["signal"] == other["signal"]
     )
-
-
-def _disjoint(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    return disjoint(ours, theirs)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import orjson
 
+from stratagraph.memory.capture.naming import mention_of
 from stratagraph.memory.changes import Effect
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.audit.events import AuditEvent
@@ -37,15 +38,7 @@ def edited_entity(old: MemoryRecord, changes: Mapping[str, Any]) -> dict[str, An
 async def entity_mention(work: UnitOfWork, record: MemoryRecord, payload: dict[str, Any]) -> Mention:
     """Return the names, identifiers and types in `payload`, an entity's, as a mention in the scope of `record`."""
     scopes = await work.directory.scopes(work.caller.tenant, {record.scope}, create=False)
-    return Mention(
-        name=payload["canonical_name"],
-        scope=scopes[record.scope],
-        sensitivity=int(record.sensitivity),
-        type=payload.get("primary_type"),
-        types=tuple(payload.get("types") or ()),
-        identifiers=tuple((entry["namespace"], entry["value"]) for entry in payload.get("identifiers") or ()),
-        aliases=tuple(alias["value"] for alias in payload.get("aliases") or ()),
-    )
+    return mention_of(payload, scope=scopes[record.scope], sensitivity=record.sensitivity)
 
 
 async def rewrite_record(

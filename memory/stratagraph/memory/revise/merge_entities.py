@@ -22,6 +22,7 @@ from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.entities import lock_terms, replace_terms
 from stratagraph.store.records.fact_keys import FactIdentity
 from stratagraph.store.records.inserting import NewRelation
+from stratagraph.store.records.link_requests import insert_link_requests
 from stratagraph.store.records.merges import EntityMerge, MergedRecord, insert_merge, move_terms, row_versions
 from stratagraph.store.records.rekeying import KeyedFact, count_facts_about, find_facts_naming
 
@@ -68,6 +69,8 @@ async def merge_entities(
         payload, _ = masked(parse_payload(MemoryType.ENTITY, payload))
         await _absorb(work, survivor, loser, payload)
         work.after(work.at)
+    # Names that were ambiguous between them are clear now.
+    await insert_link_requests(connection, tenant, [survivor.id], at=work.at)
     work.causes |= set(ids)
     work.doubtful.add(survivor.id)
     return survivor.id

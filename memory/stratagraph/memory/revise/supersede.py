@@ -19,6 +19,7 @@ from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.entities import replace_terms
+from stratagraph.store.records.link_requests import insert_link_requests
 from stratagraph.store.records.relations import disputes_of
 
 
@@ -108,4 +109,6 @@ async def _change_in_place(work: UnitOfWork, old: MemoryRecord, draft: Draft, re
     require_version(rows[old.id], request.expected_version)
     require_current(rows)
     await rewrite_record(work, old.id, payload, draft.name, draft.text, action=AuditAction.REVISE)
+    if old.type is MemoryType.ENTITY:
+        await insert_link_requests(work.connection, work.caller.tenant, [old.id], at=work.at)
     return old.id
