@@ -45,15 +45,15 @@ async def merge_entities(
         )
     ids = [record.id for record in records]
     connection, tenant = work.connection, work.caller.tenant
-    counts = await count_facts_about(connection, work.caller, ids)
-    survivor = max(records, key=lambda record: counts.get(record.id, 0))
-    losers = [record for record in records if record.id != survivor.id]
     await lock_terms(connection, tenant, ids)
     rows = await work.lock(ids, with_derived=False)
     for id_, version in expected.items():
         require_version(rows[id_], version)
     require_current(rows)
     # All entities are locked by now, so that no fact that names one of them can appear.
+    counts = await count_facts_about(connection, work.caller, ids)
+    survivor = max(records, key=lambda record: counts.get(record.id, 0))
+    losers = [record for record in records if record.id != survivor.id]
     named = await find_facts_naming(connection, tenant, [loser.id for loser in losers], most=MAX_REKEYED + 1)
     if len(named) > MAX_REKEYED:
         raise LimitExceeded(
