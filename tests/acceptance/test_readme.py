@@ -18,11 +18,16 @@ def blocks(language: str) -> list[str]:
 
 
 async def test_the_first_query_returns_the_answer_shown(client: Client) -> None:
-    remember, ask = blocks("graphql")
+    remember, ask = blocks("graphql")[:2]
     captured = await client.data(remember)
     assert captured["captureMemory"]["primaryRecord"]["name"] == "Alice prefers Go"
     answer = {"data": await client.data(ask)}
     assert answer == json.loads(blocks("json")[0])
+
+
+async def test_names_and_times_are_settled_as_shown(client: Client) -> None:
+    answer = {"data": await client.data(blocks("graphql")[2])}
+    assert answer == json.loads(blocks("json")[1])
 
 
 def test_the_readme_documents_exactly_the_settings_that_exist() -> None:

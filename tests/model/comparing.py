@@ -22,8 +22,8 @@ from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.reading import Reader
 
 _RECORDS = """
-SELECT r.id, r.version, r.row_version, r.updated_at, lower(r.validity) AS valid_from, upper(r.validity) AS valid_to,
-  s.s, s.t0, s.half_life_s, s.pinned
+SELECT r.id, r.created_at, r.version, r.row_version, r.updated_at,
+  lower(r.validity) AS valid_from, upper(r.validity) AS valid_to, s.s, s.t0, s.half_life_s, s.pinned
 FROM record r JOIN salience s ON s.tenant = r.tenant AND s.id = r.id WHERE r.tenant = :tenant
 """
 _RELATIONS = """
@@ -68,6 +68,13 @@ async def observe_store(database: Database, directory: Directory, root: Caller, 
     problems = ["two active facts have the same content"] if doubles else []
     problems += ["audit: numbers are missing" for row in audits if row.numbers != list(range(1, len(row.numbers) + 1))]
     return Found(rows, records, relations, {row.id: list(row.actions) for row in audits}, problems)
+
+
+def adopt_times(state: State, found: Found) -> None:
+    """Take over from the store when each record was created."""
+    for item in state.items.values():
+        if item.id in found.rows:
+            item.created_at = found.rows[item.id]["created_at"]
 
 
 def adopt_versions(state: State, found: Found) -> None:

@@ -68,7 +68,7 @@ def settle_collisions(state: State, moved: list[Item]) -> None:
             continue
         for other in state.current(FACT):
             if other.id != item.id and contradict(item, other):
-                _dispute(state, *sorted((item, other), key=lambda one: one.id))
+                _dispute(state, *sorted((item, other), key=lambda one: one.age))
 
 
 def contradict(one: Item, other: Item) -> bool:
@@ -86,7 +86,7 @@ def _collapse(state: State, item: Item) -> None:
     assert item.fact is not None
     key = key_of(item.where, item.fact)
     group = [one for one in state.current(FACT) if one.fact is not None and key_of(one.where, one.fact) == key]
-    oldest, *others = sorted(group, key=lambda one: one.id)
+    oldest, *others = sorted(group, key=lambda one: one.age)
     for other in others:
         state.withdraw(other, SUPERSEDED, by=oldest.id)
         oldest.sources = {ref: at for ref, at in {**oldest.sources, **other.sources}.items() if ref != str(oldest.id)}

@@ -54,6 +54,7 @@ def _where(lesson: Any) -> tuple[str, int]:
 def _write(state: State, item: Item, content: dict[str, Any], action: str) -> None:
     """Give an entity another payload. What captures of other scopes or sensitivities taught stays."""
     item.content = content
+    state.named_anew.add(item.id)
     item.version += 1
     item.audit.append(action)
     taught = [lesson for lesson in state.lessons[item.id] if _where(lesson) != item.where]

@@ -87,6 +87,7 @@ class Item:
     t0: datetime
     half_life_s: float
     occurred_at: datetime
+    created_at: datetime | None = None  # as the store says; writes of one moment differ in microseconds
     s: float = 1.0
     state: str = ACTIVE
     version: int = 1
@@ -111,6 +112,10 @@ class Item:
     @property
     def is_current(self) -> bool:
         return self.state in CURRENT
+
+    @property
+    def age(self) -> tuple[bool, datetime | None, UUID]:
+        return self.created_at is None, self.created_at, self.id
 
     @property
     def latest_evidence(self) -> datetime:

@@ -20,7 +20,7 @@ from fix_memory import ManualClock
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
-from model.comparing import Found, adopt_versions, described, difference, observe_store
+from model.comparing import Found, adopt_times, adopt_versions, described, difference, observe_store
 from model.drafts import (
     CALLERS,
     CAPTURES,
@@ -222,6 +222,8 @@ class Histories(RuleBasedStateMachine):
         merged = second.id if survivor == first.id else first.id
         self._run(revision.revise(root, Unmerge(record_id=merged, rationale="two things")))
         found = self._run(self._observed())
+        self.model.state.named_anew.add(survivor)
+        self.model.rest()
         adopt_versions(self.model.state, found)
         different = difference(self.model, found)
         assert different is None, f"after merging {merged} into {survivor}: {different}\nThe model before:\n{before}"
@@ -351,6 +353,7 @@ class Histories(RuleBasedStateMachine):
         for order in permutations(range(len(calls))):
             model = self.model.copy()
             different = _replay(model, [(calls[position], answers[position]) for position in order])
+            adopt_times(model.state, found)
             model.rest()
             different = different or difference(model, found)
             if different is None:
