@@ -132,7 +132,7 @@ async def _link_records(work: UnitOfWork, id_: UUID) -> None:
         if normalised_name(one.name) in folded
     ]
     found = await _without_literals(work, found)
-    linked = await _resolve(work, found)
+    linked = await _resolve(work, found, facts)
     if linked:
         await _write(work, linked, facts)
 
@@ -210,7 +210,9 @@ async def _without_literals(work: UnitOfWork, found: Sequence[_Unlinked]) -> lis
     ]
 
 
-async def _resolve(work: UnitOfWork, found: Sequence[_Unlinked]) -> dict[UUID, dict[UUID, _Unlinked]]:
+async def _resolve(
+    work: UnitOfWork, found: Sequence[_Unlinked], facts: Mapping[UUID, KeyedFact]
+) -> dict[UUID, dict[UUID, _Unlinked]]:
     """Return the entity that each name means now, by record; names that mean none, or several, are left out."""
     tenant = work.caller.tenant
     scopes = await work.directory.scopes(tenant, {UNSCOPED, *(one.record.scope for one in found)}, create=True)
@@ -224,12 +226,18 @@ async def _resolve(work: UnitOfWork, found: Sequence[_Unlinked]) -> dict[UUID, d
     linked: dict[UUID, dict[UUID, _Unlinked]] = {}
     for one, mention in zip(found, keys, strict=True):
         entity = index.match(mention).entity
-        if entity is not None:
+        if entity is not None and not _is_repeated(one, entity, facts.get(one.record.id)):
             linked.setdefault(one.record.id, {}).setdefault(entity, one)
     entities = {entity for of_record in linked.values() for entity in of_record}
     if not await hold_entities(work.connection, tenant, entities, taught=()):
         raise StaleRead
     return linked
+
+
+def _is_repeated(one: _Unlinked, entity: UUID, fact: KeyedFact | None) -> bool:
+    """Return whether a word of a fact's text means its subject or its object."""
+    named = () if fact is None else (fact.identity.subject_entity, fact.identity.object_entity)
+    return one.predicate == "mentions_entity" and entity in named
 
 
 async def _write(

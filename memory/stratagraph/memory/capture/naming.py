@@ -203,9 +203,17 @@ async def resolve_names(
     )
     names = Names()
     for one in wanted:
-        names.resolved.setdefault(one.draft.position, []).append(one)
-        _set_entities(one)
+        resolved = names.resolved.setdefault(one.draft.position, [])
+        if not _is_repeated(one, resolved):
+            resolved.append(one)
+            _set_entities(one)
     return names
+
+
+def _is_repeated(one: Resolved, before: Sequence[Resolved]) -> bool:
+    """Return whether a word of the text means an entity that the draft names already, as "Acme" in "Acme GmbH"."""
+    is_guess = one.named is not None and one.named.known_only and one.named.predicate == "mentions_entity"
+    return is_guess and one.entity is not None and any(one.entity == other.entity for other in before)
 
 
 def _mentions_of(
