@@ -102,17 +102,21 @@ async def test_a_fact_without_its_keys_is_refused(memory: Memory, database_url: 
         ),
         (
             "INSERT INTO entity_term SELECT tenant, term_key, (SELECT id FROM record WHERE type = 4), scope,"
-            " sensitivity, kind, claimed FROM entity_term",
+            " sensitivity, kind, namespace_key FROM entity_term",
             pg.UniqueViolation,
-            "entity_term_claim_uq",
+            "entity_term_identifier_uq",
         ),
+        ("UPDATE entity_term SET namespace_key = term_key WHERE kind = 2", pg.CheckViolation, "entity_term_namespace_ck"),
+        ("UPDATE fact SET subject_key = stated_key", pg.CheckViolation, "fact_subject_ck"),
+        ("UPDATE fact SET object_entity = NULL, value_key = NULL", pg.CheckViolation, "fact_object_ck"),
         ("UPDATE predicate SET name = 'Not A Name'", pg.CheckViolation, "predicate_name_ck"),
     ],
 )
 async def test_a_constraint_refuses_an_invalid_row(
     memory: Memory, database_url: str, statement: str, error: type[psycopg.Error], constraint: str
 ) -> None:
-    await memory.observe("Alice", "works_at", "Acme")
+    alice = {"name": "Alice", "identifiers": [{"namespace": "email", "value": "alice@acme.example"}]}
+    await memory.observe("Alice", "works_at", "Acme", context={"mentions": [alice]})
     with pytest.raises(error, match=constraint):
         attempt(database_url, statement)
 
