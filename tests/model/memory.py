@@ -7,9 +7,8 @@ a mention), `entities`, `slots`, `facts`, `support`, `revisions`, `removals`.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
 from uuid import UUID
 
 from model.entities import AMBIGUOUS, CREATED, MATCHED, TAUGHT, Named, add_entity, find, mention_of, teach
@@ -61,6 +60,13 @@ class Model:
 
     def copy(self) -> Model:
         return Model(self.state.copy())
+
+    @staticmethod
+    def check(requests: Iterable[Request], trust: Trust) -> None:
+        """Raise Refused for the first request of a batch that its caller may not write; all are checked at first."""
+        for request in requests:
+            if isinstance(request, CaptureRequest):
+                _where(request, trust)
 
     def apply(self, request: Request, trust: Trust, names: Names) -> Answer:
         """Carry out `request` and return the expected answer.
@@ -200,8 +206,3 @@ def _where(request: CaptureRequest, trust: Trust) -> Scope:
     if sensitivity > trust.ceiling:
         raise Refused(Forbidden)
     return scope, int(sensitivity)
-
-
-def holding(model: Model, instant: datetime) -> set[UUID]:
-    """Return the current facts that hold at an instant."""
-    return {item.id for item in model.state.current("semantic") if item.effective.contains(instant)}

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from model.intervals import Interval
-from model.records import ACTIVE, FACT, SUPERSEDED, Fact, Item, Refused, Scope, Slot
+from model.records import ACTIVE, FACT, Fact, Item, Refused, Scope, Slot
 from model.state import State
 
 from stratagraph.store.model.errors import ConditionsOverlap
@@ -30,13 +30,6 @@ def stated(validity: Mapping[str, Any]) -> Interval:
     ends = (validity.get("start"), validity.get("end"))
     start, end = (datetime.fromisoformat(at) if at else None for at in ends)
     return Interval(start, end)
-
-
-def survivor(state: State, id_: UUID) -> UUID:
-    """Return the entity that stands for an entity, which may have been merged into another."""
-    while id_ in state.items and state.items[id_].state == SUPERSEDED and state.items[id_].superseded_by is not None:
-        id_ = state.items[id_].superseded_by or id_
-    return id_
 
 
 def slot_of(where: Scope, fact: Fact) -> Slot:

@@ -6,20 +6,24 @@ jobs. See docs/specification.md, Revision.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 from uuid import UUID
 
 from stratagraph.memory.grounding import Grounds
+from stratagraph.memory.retrying import StaleRead
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.clock import RESOLUTION
 from stratagraph.store.model.enums import AuditAction, RecordState
 from stratagraph.store.postgres.database import Connection, elevated
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.facts import find_conflicting_fact
+from stratagraph.store.records.locking import lock_records
 from stratagraph.store.records.reevaluations import queue_dependents, queue_records
 from stratagraph.store.records.support import direct_dependents, fetch_downstream
 
@@ -169,13 +173,29 @@ class _Reevaluation:
         """Write the new states, contested ones first, because a slot must be free before another fact takes it."""
         order = sorted(self.decided, key=lambda id_: (self.decided[id_] is RecordState.ACTIVE, id_))
         connection, tenant, at = self.grounds.connection, self.grounds.unrestricted.tenant, self.grounds.at
-        edits = [Edit(id=id_, state=int(self.decided[id_])) for id_ in order]
-        self.done.changes += await update_records(connection, self.grounds.directory, tenant, edits, at=at)
-        events = [self._event(id_) for id_ in order]
-        await write_audit(connection, tenant, events, actor=self.actor, at=at)
+        instants = await self._instants(order)
+        for moment, ids in groupby(order, key=instants.__getitem__):
+            changed = list(ids)
+            edits = [Edit(id=id_, state=int(self.decided[id_])) for id_ in changed]
+            self.done.changes += await update_records(connection, self.grounds.directory, tenant, edits, at=moment)
+            events = [self._event(id_) for id_ in changed]
+            await write_audit(connection, tenant, events, actor=self.actor, at=moment)
         self.done.states |= self.decided
         if not self.is_queued:
             self.done.queued += await queue_records(connection, tenant, self.grounds.undecided, at=at)
+
+    async def _instants(self, ids: Sequence[UUID]) -> dict[UUID, datetime]:
+        """Lock the records to be written, and return the instant of each write.
+
+        The caller has locked the first BUDGET records that are derived from its own before it took its instant. One
+        beyond those may have been written at that instant or later, and is then written after that. Raises StaleRead
+        if a record was changed since it was read here.
+        """
+        at = self.grounds.at
+        rows = await lock_records(self.grounds.connection, self.grounds.unrestricted.tenant, ids)
+        if any(id_ not in rows or rows[id_].updated_at != self.grounds.records[id_].updated_at for id_ in ids):
+            raise StaleRead
+        return {id_: at if id_ in self.new else max(at, rows[id_].updated_at + RESOLUTION) for id_ in ids}
 
     def _event(self, id_: UUID) -> AuditEvent:
         if self.decided[id_] is RecordState.ACTIVE:

@@ -11,7 +11,7 @@ from fix_secrets import PLANTED, planted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stratagraph.memory.secret_forms import MASK, masked, masked_text
+from stratagraph.memory.secret_forms import MASK, hold_secrets, masked, masked_text
 
 PROSE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40)
 
@@ -25,6 +25,23 @@ def test_a_secret_of_each_form_is_masked_in_any_text(form: str, seed: int, befor
     assert secret not in found
     assert MASK in found
     assert count >= 1
+
+
+@settings(deadline=None)
+@given(
+    st.recursive(
+        st.one_of(
+            PROSE,
+            st.builds(lambda form, seed: planted(form, seed)[1], st.sampled_from(sorted(PLANTED)), st.integers(0, 99)),
+            st.none(),
+            st.integers(),
+        ),
+        lambda parts: st.lists(parts, max_size=3) | st.dictionaries(PROSE, parts, max_size=3),
+        max_leaves=6,
+    )
+)
+def test_a_quick_look_overlooks_no_secret(value: object) -> None:
+    assert hold_secrets(value) or masked(value) == (value, 0)
 
 
 @settings(deadline=None)

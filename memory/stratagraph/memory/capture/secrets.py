@@ -12,7 +12,7 @@ from typing import Any
 
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft, Named
-from stratagraph.memory.secret_forms import MASK, masked, masked_text
+from stratagraph.memory.secret_forms import MASK, hold_secrets, masked, masked_text
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 
@@ -36,9 +36,12 @@ def sealing_level(vault: Vault) -> Sensitivity | None:
 def hide_secrets(draft: Draft) -> Hidden | None:
     """Mask the secrets in the draft and in its request; return what was masked, or None if there are no secrets."""
     request = draft.request
+    texts = [request.source, request.reason_to_remember, request.summary, *request.tags]
+    if not hold_secrets(request.content, request.context, texts):
+        return None
     content, in_content = masked(request.content)
     context, in_context = masked(request.context)
-    texts, in_texts = masked([request.source, request.reason_to_remember, request.summary, *request.tags])
+    texts, in_texts = masked(texts)
     found = in_content + in_context + in_texts
     if not found:
         return None
