@@ -27,7 +27,14 @@ class Named:
 
 def known_entities(state: State) -> list[Known]:
     return [
-        Known(item.id, item.scope, item.sensitivity, state.lessons.get(item.id, [])) for item in state.current(ENTITY)
+        Known(
+            item.id,
+            item.scope,
+            item.sensitivity,
+            state.lessons.get(item.id, []),
+            fold_name(item.content["canonical_name"]),
+        )
+        for item in state.current(ENTITY)
     ]
 
 

@@ -76,6 +76,7 @@ class Known:
     scope: str
     sensitivity: int
     lessons: list[Lesson] = field(default_factory=list)
+    canonical: str = ""  # its own name, folded
 
     def seen_by(self, mention: Mention) -> Lesson:
         """Return all that a mention may know of the entity."""
@@ -116,6 +117,8 @@ def resolve(mention: Mention, entities: Iterable[Known]) -> Resolved:
     )
     for number, matches in enumerate(steps, start=1):
         found = [id_ for id_, known in seen.items() if matches(known)]
+        if number == 3:  # a nickname may be shared, so an alias means an entity only if it is its name
+            found = [id_ for id_ in found if visible[id_].canonical in aliases]
         fit = [id_ for id_ in found if not _contradicts(mention, seen[id_]) and _has_type(mention, seen[id_])]
         if found and not fit and number == 1:
             return Resolved(candidates=tuple(sorted(found)))

@@ -304,6 +304,8 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"together may have (\d+) MiB", capture_request.MAX_CONTENT_BYTES >> 20),
         (r"`summary` \(([\d,]+) characters each", capture_request.MAX_SUMMARY),
         (r"`context\.mentions` \(up to (\d+)\)", interpret.MAX_MENTIONS),
+        (r"each with up to (\d+) aliases and as many identifiers", interpret.MAX_TERMS),
+        (r"and (\d+) names, aliases and identifiers in all", interpret.MAX_NAMES),
         (r"\(more than (\d+) characters or \d+ words", literals.NAME_LENGTH),
         (r"\(more than \d+ characters or (\d+) words", literals.NAME_WORDS),
         (r"reads up to ([\d,]+) records per name", linking.MAX_RECORDS),

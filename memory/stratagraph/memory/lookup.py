@@ -14,6 +14,7 @@ from stratagraph.store.audit.events import fetch_audit
 from stratagraph.store.feed.settling import past_instant, settle
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access, MemoryType
 from stratagraph.store.model.errors import InvalidInput
@@ -130,10 +131,12 @@ class Lookup:
         """Return a page of the records visible to the caller, fully or redacted, newest first.
 
         Without `types`, `scope` or `tag`, records of all of them are listed. `after` is the `end_cursor` of the
-        previous page. Raises InvalidInput for an invalid `first` or `after`.
+        previous page. Raises InvalidInput for an invalid `first` or `after`, or for text that cannot be stored.
         """
         trust.require(Access.READ)
         _check_first(first)
+        check_json(scope, path=["filter", "scope"])
+        check_json(tag, path=["filter", "tag"])
         before = decode_id(after) if after is not None else None
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
@@ -150,10 +153,12 @@ class Lookup:
         """Return at most `first` entities with this name or alias, ignoring differences of case and white space.
 
         Only current entities that the caller may read in full; with `scope`, only those of that scope. Raises
-        InvalidInput for an invalid `first`, and Forbidden for a scope that the credential does not cover.
+        InvalidInput for an invalid `first` or a text that cannot be stored, and Forbidden for a scope that the credential does not cover.
         """
         trust.require(Access.READ)
         _check_first(first)
+        check_json(name, path=["name"])
+        check_json(scope, path=["scope"])
         caller = await self._directory.resolve(trust if scope is None else trust.narrowed(scopes=[scope]))
         async with self._database.reading(caller.bounds) as connection:
             ids = [id_ for id_, _ in await find_entities_by_name(connection, caller, [name], limit=first)]
@@ -165,9 +170,10 @@ class Lookup:
         """Return the layout of the plan whose `plan_id` or record id is `id_`, or None if there is none.
 
         `version` is the version label in its payload; None for the newest version. A plan that the caller may not read
-        in full is skipped.
+        in full is skipped. Raises InvalidInput for an id that cannot be stored.
         """
         trust.require(Access.READ)
+        check_json(id_, path=["id"])
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
             reader = Reader(connection, self._directory, caller, self._clock.now())

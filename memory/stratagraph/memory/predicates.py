@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.enums import Access
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
@@ -64,10 +65,9 @@ class Predicates:
 
 def _spelled(name: str) -> str:
     """Return a predicate as facts spell it: `Works At` is `works_at`."""
-    if len(name) > MAX_NAME or "\x00" in name:
-        raise InvalidInput(
-            f"name: {shown(name)} is not a predicate; use at most {MAX_NAME} characters, without U+0000", path=["name"]
-        )
+    check_json(name, path=["name"])
+    if len(name) > MAX_NAME:
+        raise InvalidInput(f"name: {shown(name)} is not a predicate; use at most {MAX_NAME} characters", path=["name"])
     try:
         return fact_predicate(name)
     except ValueError as error:

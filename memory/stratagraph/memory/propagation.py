@@ -67,7 +67,7 @@ async def reevaluate(
     """Re-evaluate the `doubtful` records, those derived from `causes`, and all records whose state follows from theirs.
 
     `doubtful` are records whose own support may have changed. `causes` are records whose state has changed; their rows
-    must have been written already. `new` are doubtful records that this transaction wrote and on which no record rests
+    must have been written already. The caller has locked both before it took the instant `at`. `new` are doubtful records that this transaction wrote and on which no record rests
     yet: an active source is enough for them. A record that is not grounded (see `grounding`) or has an open dispute
     becomes contested, and active again once it is grounded and undisputed, unless another fact has taken its slot.
     Superseded and retracted records keep their state. Call it once in a transaction, so that a record changes at most
@@ -78,7 +78,7 @@ async def reevaluate(
     """
     limit = QUEUED_SOURCES if is_queued else SOURCES
     grounds = Grounds(connection, directory, caller.unrestricted(), at, limit)
-    evaluation = _Reevaluation(grounds, actor, frozenset(new), is_queued)
+    evaluation = _Reevaluation(grounds, actor, frozenset(doubtful), frozenset(new), is_queued)
     await evaluation.run({*doubtful, *await evaluation.derived_from(causes)})
     return evaluation.done
 
@@ -95,6 +95,7 @@ class _Reevaluation:
 
     grounds: Grounds
     actor: str
+    given: frozenset[UUID]  # whose rows the caller has locked or written
     new: frozenset[UUID]
     is_queued: bool
     done: Propagated = field(default_factory=Propagated)
@@ -195,7 +196,7 @@ class _Reevaluation:
         rows = await lock_records(self.grounds.connection, self.grounds.unrestricted.tenant, ids)
         if any(id_ not in rows or rows[id_].updated_at != self.grounds.records[id_].updated_at for id_ in ids):
             raise StaleRead
-        return {id_: at if id_ in self.new else max(at, rows[id_].updated_at + RESOLUTION) for id_ in ids}
+        return {id_: at if id_ in self.given else max(at, rows[id_].updated_at + RESOLUTION) for id_ in ids}
 
     def _event(self, id_: UUID) -> AuditEvent:
         if self.decided[id_] is RecordState.ACTIVE:

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+import pytest
 from fix_jobs import run_jobs
 from fix_memory import NOON, Memory, fresh_database, memory_of, trust_of
 from hypothesis import given, settings
@@ -26,6 +27,7 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.records.name_index import MentionOutcome
@@ -361,3 +363,51 @@ def test_any_split_into_batches_leaves_the_same_store(
     batches = [story[start:end] for start, end in pairwise(places)]
     one_by_one = asyncio.run(run([[request] for request in story]))
     assert asyncio.run(run(batches)) == one_by_one
+
+
+async def test_writers_that_revise_one_entity_wait_for_each_other_and_none_is_refused(memory: Memory) -> None:
+    """Each capture changes the summary and adds no name, so that no term of its own makes it lock the entity early."""
+    await send(memory, entity_request("Quay Works", primary_type="Organization", summary="start"))
+
+    async def write(number: int) -> None:
+        request = entity_request("Quay Works", primary_type="Organization", summary=f"summary {number}")
+        await memory.capture.capture(memory.trust, [request])
+
+    await asyncio.gather(*(write(number) for number in range(16)))
+    found = await entities(memory, "Quay Works")
+    assert [one.version for one in found] == [17]
+
+
+async def test_people_who_share_a_nickname_stay_two(memory: Memory) -> None:
+    one, other = await send(
+        memory,
+        entity_request("Samuel Lee", primary_type="Person", aliases=[{"value": "Sam"}], summary="pilot"),
+        entity_request("Samantha Lee", primary_type="Person", aliases=[{"value": "Sam"}], summary="cook"),
+    )
+    assert one.primary.id != other.primary.id
+    unclear = (await send(memory, event_request("called", "Sam")))[0]
+    assert outcomes(unclear) == {"Sam": MentionOutcome.AMBIGUOUS}
+    named = (await send(memory, event_request("called", {"name": "S. Lee", "aliases": ["Samuel Lee"]})))[0]
+    assert linked(named) == {one.primary.id}
+
+
+async def test_an_address_means_the_entity_that_has_it_and_a_name_replaces_it(memory: Memory) -> None:
+    first = await memory.observe("Oleg@Example.org", "age", "41")
+    petrov = (
+        await send(
+            memory, entity_request("Олег Петров", primary_type="Person", identifiers=[email("oleg@example.org")])
+        )
+    )[0]
+    assert petrov.primary.id in linked(first)
+    assert petrov.primary.name == "Олег Петров"
+    again = await memory.observe("OLEG@EXAMPLE.ORG", "age", "41")
+    assert again.primary.id == first.primary.id
+
+
+async def test_names_in_one_capture_are_bounded(memory: Memory) -> None:
+    many = {"name": "x", "aliases": [f"alias {number}" for number in range(65)]}
+    with pytest.raises(InvalidInput, match="up to 64 aliases"):
+        await send(memory, event_request("flood", many))
+    wide = [{"name": f"n {number}", "aliases": [f"a {number} {index}" for index in range(60)]} for number in range(9)]
+    with pytest.raises(InvalidInput, match="together up to 512"):
+        await send(memory, event_request("flood", *wide))

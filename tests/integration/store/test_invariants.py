@@ -106,7 +106,11 @@ async def test_a_fact_without_its_keys_is_refused(memory: Memory, database_url: 
             pg.UniqueViolation,
             "entity_term_identifier_uq",
         ),
-        ("UPDATE entity_term SET namespace_key = term_key WHERE kind = 2", pg.CheckViolation, "entity_term_namespace_ck"),
+        (
+            "UPDATE entity_term SET namespace_key = term_key WHERE kind = 2",
+            pg.CheckViolation,
+            "entity_term_namespace_ck",
+        ),
         ("UPDATE fact SET subject_key = stated_key", pg.CheckViolation, "fact_subject_ck"),
         ("UPDATE fact SET object_entity = NULL, value_key = NULL", pg.CheckViolation, "fact_object_ck"),
         ("UPDATE predicate SET name = 'Not A Name'", pg.CheckViolation, "predicate_name_ck"),

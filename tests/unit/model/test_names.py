@@ -27,10 +27,13 @@ _lessons = st.builds(
     types=st.sets(_types, max_size=1),
 )
 _known = st.builds(
-    lambda scope, sensitivity, lessons: Known(ROOT, scope, sensitivity, lessons),
+    lambda scope, sensitivity, lessons, canonical: Known(
+        ROOT, scope, sensitivity, [Lesson(scope, sensitivity, {canonical}), *lessons], canonical
+    ),
     _scopes,
     _levels,
-    st.lists(_lessons, min_size=1, max_size=3),
+    st.lists(_lessons, max_size=2),
+    _names,
 )
 _mentions = st.builds(
     Mention,
@@ -51,8 +54,9 @@ def term(kind: int, *said: str) -> name_index.Term:
 
 def entity(known: Known) -> name_index.KnownEntity:
     found = name_index.KnownEntity(known.id, SCOPES[known.scope], known.sensitivity)
+    found.terms[term(name_index.NAME, known.canonical), SCOPES[known.scope], known.sensitivity] = None
     for lesson in known.lessons:
-        terms = [term(name_index.NAME, one) for one in lesson.names]
+        terms = [term(name_index.ALIAS, one) for one in lesson.names - {known.canonical}]
         terms += [term(name_index.IDENTIFIER, *one) for one in lesson.identifiers]
         terms += [term(name_index.TYPE, one) for one in lesson.types]
         found.terms |= {(one, SCOPES[lesson.scope], lesson.sensitivity): None for one in terms}

@@ -85,7 +85,7 @@ def expected(all_entities: list[KnownEntity], mention: MentionKeys) -> tuple[UUI
     steps = [
         having({term.key for term in mention.identifiers}, IDENTIFIER),
         having({mention.name.key}, NAME, ALIAS),
-        having({term.key for term in mention.aliases}, NAME, ALIAS),
+        having({term.key for term in mention.aliases}, NAME),
     ]
     for number, step in enumerate(steps):
         fitting = [id_ for id_ in step if not contradicts(id_)]

@@ -37,7 +37,7 @@ def _episodic(draft: Draft) -> tuple[str, str]:
             return f"{content['role']}: {content['text']}", f"{content['role']}: {content['text']}"
         case SourceKind.TOOL_OUTPUT:
             call = f"{content['tool_name']}({_inline(content.get('args'))})"
-            return call, f"{call} → {_inline(content.get('result'))[:RESULT_LENGTH]}"
+            return call, f"{call} → {_result(content)}"
         case SourceKind.EPISODE:
             lines = [_line(event) for event in draft.payload["timeline"]]
             tools = [node["tool"] for node in draft.payload.get("tool_graph") or ()]
@@ -49,6 +49,15 @@ def _episodic(draft: Draft) -> tuple[str, str]:
         case _:
             event = draft.payload["timeline"][0]
             return event.get("summary") or f"{event['event_kind']} {event['ref']}".strip(), _line(event)
+
+
+def _result(content: Mapping[str, Any]) -> str:
+    """Return the result of a tool call and, if it failed, its error, each cut to RESULT_LENGTH characters."""
+    result, error = _inline(content.get("result"))[:RESULT_LENGTH], content.get("error")
+    if not error:
+        return result
+    failure = "failed" if error is True else f"failed: {_inline(error)[:RESULT_LENGTH]}"
+    return f"{result}; {failure}" if result else failure
 
 
 def _line(event: dict[str, Any]) -> str:

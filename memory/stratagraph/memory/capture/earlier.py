@@ -24,7 +24,10 @@ async def find_earlier_captures(
     connection: Connection, caller: Caller, items: Mapping[str, ImportedItem]
 ) -> dict[str, EarlierCapture]:
     """Return the captures that the caller stored under the idempotency keys of `items`, by key; others are left out."""
-    keys = {key: RequestKey.of(caller.tenant, key, {"imported": item.fingerprint}) for key, item in items.items()}
+    keys = {
+        key: RequestKey.of(caller.tenant, key, {"imported": item.fingerprint}, is_import=True)
+        for key, item in items.items()
+    }
     hashes = [key.key_hash for key in keys.values() if key.key_hash is not None]
     used = await find_used_keys(connection, caller.tenant, caller.trust.actor, hashes)
     found = {}

@@ -54,7 +54,7 @@ async def refuse_erased(
     positions = [position for position, found in sources.items() if not erased.isdisjoint(found)]
     raise SourceErased(
         positions,
-        "idempotencyKey: what was captured from this source was erased, so it is not captured again. An administrator"
-        " may restore it, by an import with --restore-erased.",
+        "idempotencyKey: what was captured from this source was erased, so it is not captured again. For a capture,"
+        " use another key; for an import, an administrator may use --restore-erased.",
         path=[f"#{positions[0]}", "idempotencyKey"],
     )

@@ -56,6 +56,7 @@ class StoredFacts:
     single_valued: dict[Slot, bool] = field(default_factory=dict)
     compared: dict[int, Compared] = field(default_factory=dict)
     disputed: dict[int, dict[UUID, Fact]] = field(default_factory=dict)
+    opponents: set[UUID] = field(default_factory=set)  # other records in dispute with the contradicted facts
 
     def displaced(self, position: int) -> list[UUID]:
         """Return the facts that a draft may take out of the current truth."""
@@ -145,6 +146,7 @@ async def _disputed(writes: WriteSet, stored: StoredFacts, draft: Draft, leaving
     in_dispute = {
         end for one in await disputes_of(writes.connection, tenant, contested) for end in (one.contested, one.by)
     }
+    stored.opponents |= in_dispute - set(contested)
     parties = await dispute_parties(writes.connection, tenant, in_dispute & set(contested), limit=MAX_PARTIES * 2)
     ids = [id_ for id_, memory_type in parties.items() if memory_type is MemoryType.SEMANTIC and id_ not in leaving]
     facts = await lock_current_facts(writes.connection, tenant, ids)

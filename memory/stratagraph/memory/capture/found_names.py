@@ -61,6 +61,16 @@ def names_in_text(text: str, *, role: str | None = None) -> list[Named]:
     return named
 
 
+def address_of(name: str) -> tuple[tuple[str, str], ...]:
+    """Return a name as an identifier if it is an e-mail address, so that it means the entity that has the address.
+
+    >>> address_of("sam@example.org"), address_of("Sam"), address_of("kit@2.5.0")
+    ((('email', 'sam@example.org'),), (), ())
+    """
+    is_address = _EMAIL.fullmatch(name.strip()) is not None and not _is_excluded(name, "email")
+    return (("email", name.strip()),) if is_address else ()
+
+
 def guessed_names(text: str) -> list[str]:
     """Return runs of capitalised words, and parts of them, that may be names; at most GUESSES, in order.
 

@@ -16,7 +16,7 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from stratagraph.memory.capture.draft import Draft, Named, NamedArtifact, Reference
-from stratagraph.memory.capture.found_names import names_in_text
+from stratagraph.memory.capture.found_names import address_of, names_in_text
 from stratagraph.memory.capture.literals import is_sentence, is_value
 from stratagraph.memory.capture.procedures import names_of_procedure
 from stratagraph.memory.evidence import reference_of
@@ -31,6 +31,8 @@ from stratagraph.store.model.payloads.entity import Alias, Identifier
 from stratagraph.store.model.predicates import reference_predicate
 
 MAX_MENTIONS = 256  # listed by the caller
+MAX_TERMS = 64  # aliases, and identifiers, of one entry of `context.mentions`
+MAX_NAMES = 512  # names, aliases and identifiers of all entries of one capture
 MAX_ARTIFACTS = 256  # named by one capture
 MAX_LABELS = 12  # labels kept of one capture
 MAX_RECORD_IDS = 12  # record ids found in the text
@@ -84,18 +86,30 @@ def _mentions(context: dict[str, Any]) -> list[Named]:
             path=["context", "mentions"],
         )
     found = []
+    names = 0
     for index, item in enumerate(mentions):
         try:
             mention = _Mention.model_validate({"name": item} if isinstance(item, str) else item)
         except ValidationError as error:
             raise invalid(error, ["context", "mentions", str(index)]) from error
+        listed = (len(mention.aliases or ()), len(mention.identifiers or ()))
+        names += 1 + sum(listed)
+        if max(listed) > MAX_TERMS or names > MAX_NAMES:
+            raise InvalidInput(
+                f"context.mentions.{index}: an entry may have up to {MAX_TERMS} aliases and {MAX_TERMS} identifiers, and"
+                f" all entries together up to {MAX_NAMES} names, aliases and identifiers; send several captures",
+                path=["context", "mentions", str(index)],
+            )
         found.append(
             Named(
                 name=mention.name,
                 predicate="mentions_entity",
                 weight=0.9,
                 type=mention.type,
-                identifiers=tuple((entry.namespace, entry.value) for entry in mention.identifiers or ()),
+                identifiers=(
+                    *((entry.namespace, entry.value) for entry in mention.identifiers or ()),
+                    *(address_of(mention.name) if not mention.identifiers else ()),
+                ),
                 aliases=tuple(alias if isinstance(alias, str) else alias.value for alias in mention.aliases or ()),
                 is_declared=True,
             )
@@ -113,7 +127,14 @@ def _names_of_fact(draft: Draft, mentions: Sequence[Named]) -> list[Named]:
     listed = {normalised_name(mention.name) for mention in mentions}
     named = []
     if _may_be_name(payload["subject"], listed):
-        named.append(Named(name=payload["subject"].strip(), predicate="subject_entity", weight=1.0))
+        named.append(
+            Named(
+                name=payload["subject"].strip(),
+                predicate="subject_entity",
+                weight=1.0,
+                identifiers=address_of(payload["subject"]),
+            )
+        )
     value, declared = payload["object"], payload.get("object_type")
     if declared is not None and (not isinstance(declared, str) or not declared.strip()):
         raise InvalidInput(
@@ -122,7 +143,7 @@ def _names_of_fact(draft: Draft, mentions: Sequence[Named]) -> list[Named]:
         )
     if declared is not None and (not isinstance(value, str) or not value.strip()):
         raise InvalidInput(
-            f"content.object_type: the object is a {json_type(value)}, which cannot name an entity; leave object_type"
+            f"content.object_type: the object is {json_type(value)}, which cannot name an entity; leave object_type"
             " out, or give the entity's name as the object",
             path=["content", "object_type"],
         )
@@ -133,6 +154,7 @@ def _names_of_fact(draft: Draft, mentions: Sequence[Named]) -> list[Named]:
                 predicate="object_entity",
                 weight=0.9,
                 type=declared,
+                identifiers=address_of(value),
                 is_declared=declared is not None,
                 known_only=declared is None,
             )

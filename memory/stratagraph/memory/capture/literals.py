@@ -8,8 +8,13 @@ NAME_LENGTH = 60  # characters; a longer text is a statement, not a name
 NAME_WORDS = 8
 
 _WORDS = frozenset({"true", "false", "yes", "no", "none", "null", "n/a", "unknown", "on", "off", "todo", "tbd"})
+_UNIT = (
+    r"(?-i:[kMGTP]i?)?(?-i:[bB])(?:it|yte)?s?(?:/s|ps)?|[nµu]?s|ms|secs?|seconds?|mins?|minutes?|hours?|hrs?|h|days?|d"
+    r"|weeks?|months?|years?|(?-i:[kmcnµ]?m)|km/h|(?-i:[kmµ]?g)|(?-i:[kMG]?Hz)|(?-i:[kM]?Wh?)|(?-i:m?V)|(?-i:m?A)"
+    r"|px|pt|em|rem|fps|rpm|dpi|bps|x|k|eur|usd|gbp|chf|tons?|t|l|ml|items?|times?"
+)
 _NUMBER = re.compile(
-    r"[+-]?[$€£¥]?\s?\d[\d\s.,_']*(?:e[+-]?\d+)?\s?(?:%|‰|°|[$€£¥]|[a-zµ/]{1,8}|°[cf]|(?:mi|ki|gi)?b(?:/s)?)?"
+    r"[+-]?[$€£¥]?\s?\d[\d\s.,_']*(?:e[+-]?\d+)?\s?(?:%|‰|°[cf]?|[$€£¥]|" + _UNIT + ")?"
     r"|0x[0-9a-f]+|[+-]?inf(?:inity)?|nan",
     re.IGNORECASE,
 )
@@ -25,7 +30,7 @@ _DATE = re.compile(
     + r")?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}/\d{2}/\d{2}|"
     + _TIME
     + rf"|(?:{_DAY},?\s)?{_MONTH}\.?\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?"
-    + rf"|(?:{_DAY},?\s)?\d{{1,2}}(?:st|nd|rd|th)?\.?\s{_MONTH}\.?(?:,?\s\d{{4}})?|{_MONTH}\s\d{{4}}|{_DAY}"
+    + rf"|(?:{_DAY},?\s)?\d{{1,2}}(?:st|nd|rd|th)?\.?\s{_MONTH}\.?(?:,?\s\d{{4}})?|{_MONTH}\s\d{{4}}|(?:(?:next|last|this|every|on)\s)?{_DAY}"
     r"|(?:today|tomorrow|yesterday|now|q[1-4](?:[\s/-]?\d{4})?)",
     re.IGNORECASE,
 )
@@ -41,7 +46,7 @@ def is_value(text: str) -> bool:
     [True, True, True, True, True, True, False, False]
     """
     folded = " ".join(text.split())
-    if not folded or folded.casefold() in _WORDS:
+    if folded.casefold() in _WORDS or not any(character.isalpha() for character in folded):
         return True
     return any(form.fullmatch(folded) for form in (_NUMBER, _VERSION, _DATE, _COLOUR))
 

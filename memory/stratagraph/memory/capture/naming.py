@@ -73,6 +73,11 @@ class Resolved:
         )
 
     @property
+    def may_revise(self) -> bool:
+        """Whether the mention may change the record of an entity that existed: by a term, or by a captured payload."""
+        return not self.is_new and (bool(self.terms) or self.named is None)
+
+    @property
     def writes(self) -> bool:
         """Whether the mention creates an entity or teaches one."""
         return self.is_new or bool(self.terms)
@@ -188,7 +193,7 @@ async def resolve_names(
     else:
         raise StaleRead
     named = {one.entity for one in wanted if one.entity is not None} & known
-    taught = {one.entity for one in wanted if one.terms and one.entity is not None and not one.is_new} & known
+    taught = {one.entity for one in wanted if one.entity is not None and one.may_revise} & known
     if not await hold_entities(connection, tenant, named, taught=taught):
         raise StaleRead
     await insert_terms(

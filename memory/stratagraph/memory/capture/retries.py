@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -129,8 +129,8 @@ class FailedCaptures:
     async def retry(self, trust: Trust, id_: UUID) -> list[StoredCapture]:
         """Retry the batch of a failed capture now, with the rights of its own caller; return what was stored.
 
-        Raises RecordNotFound if it is not visible to the caller, Forbidden if a capture of its batch is not, the error
-        that refused the captures, or StoreUnavailable if they failed inside again.
+        Raises RecordNotFound if it is not visible to the caller, Forbidden if the caller may not write a capture of its
+        batch that is not its own, the error that refused the captures, or StoreUnavailable if they failed inside again.
         """
         key = await self._batch_for(trust, id_)
         done = await self.retry_batch(key)
@@ -150,7 +150,8 @@ class FailedCaptures:
     async def drop(self, trust: Trust, id_: UUID) -> list[UUID]:
         """Delete the batch of a failed capture with its input; return the ids of the deleted captures.
 
-        Raises RecordNotFound if it is not visible to the caller, Forbidden if a capture of its batch is not.
+        Raises RecordNotFound if it is not visible to the caller, Forbidden if the caller may not write a capture of its
+        batch that is not its own.
         """
         key = await self._batch_for(trust, id_)
         async with self._database.background(Role.ERASE) as connection:
@@ -237,7 +238,7 @@ class FailedCaptures:
         return Retry(outcome=outcome, error=error, next_try_at=next_try_at)
 
     async def _batch_for(self, trust: Trust, id_: UUID) -> BatchKey:
-        """Return the batch of a failed capture, all of which the caller may see and therefore retry or drop."""
+        """Return the batch of a failed capture, whose captures are all the caller's own or ones that it may write."""
         trust.require(Access.WRITE)
         caller = await self._directory.resolve(trust)
         async with self._database.writing(caller.bounds) as connection:
@@ -245,10 +246,12 @@ class FailedCaptures:
         visible = [capture for capture, is_visible in batch if is_visible]
         if id_ not in {capture.id for capture in visible}:
             raise _not_found(id_)
-        if len(visible) < len(batch):
+        scopes = await self._directory.scope_names({one.scope for one, _ in batch if one.scope is not None})
+        if not all(_may_write(trust, one, scopes) for one, _ in batch):
+            # One message for all causes, so that nobody learns of captures that are hidden from them.
             raise Forbidden(
-                "id: the request of this capture has other captures that this credential may not see; use one with"
-                " more scopes or a higher ceiling, or that of the request's own actor",
+                "id: this credential may not retry or drop the whole request that this capture was part of; use one"
+                " with more scopes or a higher ceiling, or that of the request's own actor",
                 path=["id"],
             )
         return visible[0].tenant, visible[0].batch
@@ -258,6 +261,19 @@ class FailedCaptures:
         return [
             ListedCapture(capture=one, scope=names[one.scope] if one.scope is not None else None) for one in captures
         ]
+
+
+def _may_write(trust: Trust, capture: FailedCapture, scopes: Mapping[int, str]) -> bool:
+    """Return whether the capture is the caller's own, or the caller may write its scope at its sensitivity."""
+    if capture.actor == trust.actor or (capture.scope is None and trust.scopes is None):
+        return True
+    if capture.scope is None or capture.sensitivity > trust.ceiling:
+        return False
+    try:
+        trust.scope_for_write(scopes[capture.scope])
+    except Forbidden:
+        return False
+    return True
 
 
 def _not_found(id_: UUID) -> RecordNotFound:

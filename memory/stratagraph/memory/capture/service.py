@@ -176,7 +176,13 @@ class Capture:
     async def _keys(self, caller: Caller, drafts: Sequence[Draft]) -> list[RequestKey]:
         """Return the drafts' idempotency keys, after interning the drafts' scopes."""
         keys = [
-            RequestKey.of(caller.tenant, draft.request.idempotency_key, draft.request.identity()) for draft in drafts
+            RequestKey.of(
+                caller.tenant,
+                draft.request.idempotency_key,
+                draft.request.identity(),
+                is_import=draft.request.imported is not None,
+            )
+            for draft in drafts
         ]
         refuse_repeated_keys(keys)
         await self._directory.scopes(caller.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)

@@ -100,7 +100,8 @@ def learned(
     }
     said = [{"value": mention.name}, *(given.get("aliases") or [{"value": alias} for alias in mention.aliases])]
     aliases = list(known.get("aliases") or ())
-    if may_rename and _is_renamed(known["canonical_name"], names, mention):
+    is_named = payload is not None and _is_address(known) and normalised_name(mention.name) not in names
+    if is_named or (may_rename and _is_renamed(known["canonical_name"], names, mention)):
         united["canonical_name"] = mention.name
         aliases.append({"value": known["canonical_name"]})
         names.add(normalised_name(mention.name))
@@ -118,6 +119,12 @@ def learned(
     _add_types(united, [mention.type, *mention.types])
     own = ("kind", "canonical_name", "aliases", "identifiers", "primary_type", "types")
     return united | {field: value for field, value in given.items() if field not in own and value is not None}
+
+
+def _is_address(known: Mapping[str, Any]) -> bool:
+    """Return whether an entity is only called by its e-mail address, until a capture gives its name."""
+    name = normalised_identifier("email", known["canonical_name"])
+    return any(normalised_identifier(one["namespace"], one["value"]) == name for one in known.get("identifiers") or ())
 
 
 def _is_renamed(name: str, known: Collection[str], mention: Mention) -> bool:

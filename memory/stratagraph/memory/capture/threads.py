@@ -9,6 +9,7 @@ from uuid import UUID
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import WriteSet
+from stratagraph.memory.changes import Effect
 from stratagraph.memory.episodes import lock_episodes, set_outcome
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import Forbidden, InvalidInput, RecordNotFound
@@ -198,12 +199,15 @@ async def _insert_closed(writes: WriteSet) -> None:
 
 async def close_with_outcomes(writes: WriteSet, threads: Threads) -> None:
     """Set the outcomes of the group, after its events were appended, and close the episodes."""
+    created = {record.id for _, record in writes.records}
     for draft in writes.drafts:
         if not is_outcome(draft):
             continue
         assert draft.outcome is not None  # `classify` requires it
         episode = threads.awaiting[draft.position]
         writes.primaries[draft.position] = episode
+        if episode not in created:
+            writes.note_change(draft, episode, Effect.REVISED)
         writes.changes += await set_outcome(
             writes.connection,
             writes.directory,

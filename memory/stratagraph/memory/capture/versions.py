@@ -17,6 +17,7 @@ import orjson
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import MAX_SOURCES, WriteSet, sources_of
+from stratagraph.memory.changes import Effect
 from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
@@ -72,13 +73,14 @@ class StoredVersions:
             )
             for id_ in ids:
                 writes.relate(draft, draft.id, id_, "supersedes", 1.0)
+                writes.note_change(draft, id_, Effect.SUPERSEDED)
 
 
 async def lock_versions(writes: WriteSet) -> StoredVersions:
     """Lock the plans and skills of the group, and decide which drafts repeat a stored version or replace one.
 
     A draft with the content of a current version repeats it and creates no record. Any other one becomes a version of
-    its own, which takes the place of the current versions except variants, whose conditions exclude its own. A skill
+    its own, which takes the place of the current versions except variants (see `_is_variant`). A skill
     without a version gets the next one. Raises InvalidInput for a version that is stored with other content, or that
     was superseded.
     """
@@ -157,7 +159,10 @@ def _is_equal(draft: Draft, stored: Version) -> bool:
 
 
 def _is_variant(draft: Draft, stored: Version) -> bool:
-    """Return whether the conditions of the two exclude each other, so that both are current, as after a fork."""
+    """Return whether the two apply under different conditions, so that both are current, as after a fork.
+
+    Their conditions exclude each other or, for skills, only one of them has conditions: it specialises the other one.
+    """
     if draft.type is MemoryType.PLAN_GRAPH:
         ours, theirs = draft.payload.get("constraints"), stored.payload.get("constraints")
         return isinstance(ours, dict) and isinstance(theirs, dict) and disjoint(ours, theirs)
@@ -167,7 +172,7 @@ def _is_variant(draft: Draft, stored: Version) -> bool:
         for other in stored.payload["triggers"]
         if trigger["signal"] == other["signal"]
     ]
-    return bool(shared) and all(disjoint(ours, theirs) for ours, theirs in shared)
+    return bool(shared) and all(bool(ours) != bool(theirs) or disjoint(ours, theirs) for ours, theirs in shared)
 
 
 async def _repeat(writes: WriteSet, draft: Draft, version: Version) -> None:
@@ -186,6 +191,7 @@ async def _repeat(writes: WriteSet, draft: Draft, version: Version) -> None:
     edit = Edit(id=version.id, provenance=orjson.dumps(provenance).decode(), payload=payload, is_revision=False)
     tenant = writes.caller.tenant
     writes.changes += await update_records(writes.connection, writes.directory, tenant, [edit], at=writes.at)
+    writes.note_change(draft, version.id, Effect.REINFORCED)
     if version.state is not RecordState.ACTIVE or draft.position in writes.source_records:
         writes.doubtful.add(version.id)
     if version.state is not RecordState.ACTIVE:

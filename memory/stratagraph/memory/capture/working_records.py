@@ -11,6 +11,7 @@ import orjson
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import WriteSet
+from stratagraph.memory.changes import Effect
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.enums import AuditAction, MemoryType
 from stratagraph.store.model.errors import InvalidInput
@@ -46,6 +47,8 @@ class WorkingUpdates:
             for draft, record in self.updates
         ]
         writes.changes += await update_records(writes.connection, writes.directory, tenant, edits, at=writes.at)
+        for draft, record in self.updates:
+            writes.note_change(draft, record, Effect.REVISED)
         await write_audit(
             writes.connection,
             tenant,

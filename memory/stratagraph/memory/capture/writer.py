@@ -6,7 +6,7 @@ Every writer takes its locks in one order: entity terms, fact slots, working rec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -95,7 +95,7 @@ async def write_group(
     versions = await lock_versions(writes)
     threads = await lock_threads(writes)
     displaced = [id_ for draft in writes.drafts for id_ in facts.displaced(draft.position)]
-    derived = await _lock_derived(writes, [*displaced, *versions.displaced_ids])
+    derived = await _lock_derived(writes, [*displaced, *versions.displaced_ids], facts.opponents)
     changes = (*taught, *facts.changed_at, *working.changed_at, *versions.changed_at, *derived)
     writes.at = max([now, *(changed_at + RESOLUTION for changed_at in changes)])
     await capture_facts.settle_facts(writes, facts)
@@ -146,12 +146,16 @@ async def read_final_state(
     return written
 
 
-async def _lock_derived(writes: WriteSet, displaced: Sequence[UUID]) -> list[datetime]:
-    """Lock the records derived from facts that will be displaced; return when each was last changed."""
+async def _lock_derived(writes: WriteSet, displaced: Sequence[UUID], opponents: Collection[UUID]) -> list[datetime]:
+    """Lock the records derived from facts that will be displaced, and those in dispute with them.
+
+    Returns when each was last changed.
+    """
     if not displaced:
         return []
     derived = await derived_records(writes.connection, writes.caller, displaced)
-    return [row.updated_at for row in (await lock_records(writes.connection, writes.caller.tenant, derived)).values()]
+    rows = await lock_records(writes.connection, writes.caller.tenant, {*derived, *opponents})
+    return [row.updated_at for row in rows.values()]
 
 
 async def _propagate(writes: WriteSet) -> None:

@@ -73,6 +73,7 @@ class Erase:
                 f"rationale: {len(self.rationale)} characters; at most {MAX_RATIONALE} are allowed, shorten it",
                 path=["rationale"],
             )
+        check_json(self.idempotency_key, path=["idempotencyKey"])
         if self.idempotency_key is not None and not 0 < len(self.idempotency_key) <= MAX_LABEL:
             raise InvalidInput(
                 f"idempotencyKey: must have 1 to {MAX_LABEL} characters, not {len(self.idempotency_key)}",

@@ -128,7 +128,7 @@ def _identity(data: dict[str, Any]) -> str | None:
     parts = [data[name], data["trial"]] if data.get("trial") is not None else [data[name]]
     for field, value in zip((name, "trial"), parts, strict=False):
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
-            raise InvalidInput(f"{field}: must be a string or a whole number, not {shown(value)}")
+            raise InvalidInput(f"{field}: must be a string or a whole number, not {_described(value)}")
     return f"{parts[0]}" if len(parts) == 1 else f"{parts[0]}:trial-{parts[1]}"
 
 
@@ -165,10 +165,10 @@ def message_time(message: dict[str, Any], where: str = "messages") -> datetime |
             raise InvalidInput(f"{where}.{field}: {shown(value)} is not a time since 1970 in seconds or milliseconds")
         return _EPOCH + timedelta(seconds=value / per_second)
     try:
-        at = datetime.fromisoformat(str(value))
-    except ValueError:
+        at = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
         raise InvalidInput(
-            f"{where}.{field}: {shown(value)} is not an RFC 3339 time; write one such as 2026-01-28T09:30:00Z"
+            f"{where}.{field}: {_described(value)} is not an RFC 3339 time; write one such as 2026-01-28T09:30:00Z"
         ) from None
     if at.tzinfo is None:
         raise InvalidInput(f"{where}.{field}: {value!r} has no UTC offset; write {value}Z")
@@ -182,18 +182,27 @@ def _outcome(data: dict[str, Any], named: str | None) -> str | None:
     value = data[field]
     if isinstance(value, bool):
         return "success" if value else "failure"
-    if isinstance(value, int | float):
-        return "success" if value >= 1 else "failure" if value <= 0 else "partial"
+    if isinstance(value, int | float) and 0 <= value <= 1:
+        return "success" if value == 1 else "failure" if value == 0 else "partial"
     if isinstance(value, str) and value.casefold() in _OUTCOMES:
         return value.casefold()
     raise InvalidInput(
-        f"{field}: {shown(value)} is not an outcome; use success, failure, partial, a boolean, or a number from 0 to 1"
+        f"{field}: {_described(value)} is not an outcome; use success, failure, partial, a boolean, or a number from 0 to 1"
     )
 
 
 def _reason(data: dict[str, Any], named: str | None) -> str | None:
     field = _outcome_field(data, named)
-    return f"{field} = {data[field]}" if field is not None else None
+    if field is None:
+        return None
+    value = data[field]
+    return f"{field} = {value if isinstance(value, str) else orjson.dumps(value).decode()}"
+
+
+def _described(value: object) -> str:
+    """Return a value of a line as an error names it: a string or a number as it is, others by their JSON type."""
+    is_plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return shown(value) if is_plain else json_type(value)
 
 
 def _outcome_field(data: dict[str, Any], named: str | None) -> str | None:

@@ -160,6 +160,7 @@ def check(request: Revise) -> None:
             path=["rationale"],
         )
     key = request.idempotency_key
+    check_json(key, path=["idempotencyKey"])
     if key is not None and not (key.strip() and len(key) <= MAX_LABEL):
         given = f"not {len(key)}" if key.strip() else "and must not be blank"
         raise InvalidInput(f"idempotencyKey: must have 1 to {MAX_LABEL} characters, {given}", path=["idempotencyKey"])

@@ -46,12 +46,13 @@ class RequestKey:
     request_hash: bytes | None
 
     @classmethod
-    def of(cls, tenant: Tenant, key: str | None, request: Mapping[str, Any]) -> RequestKey:
-        """Hash `key` and `request` with the tenant's index key."""
+    def of(cls, tenant: Tenant, key: str | None, request: Mapping[str, Any], *, is_import: bool = False) -> RequestKey:
+        """Hash `key` and `request` with the tenant's index key. The keys of imports differ from those of callers."""
         if key is None:
             return cls(None, None)
         body = orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
-        return cls(keyed_hash(tenant.index_key, "idempotency", key.encode()), hash_request(tenant, body))
+        kind = "import-idempotency" if is_import else "idempotency"
+        return cls(keyed_hash(tenant.index_key, kind, key.encode()), hash_request(tenant, body))
 
     def replay(self, used: Mapping[bytes, UsedKey], *, path: list[str]) -> Committed | None:
         """Return the result of the earlier request with this key, or None if the key was not used before.

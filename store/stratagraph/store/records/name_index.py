@@ -124,17 +124,19 @@ class NameIndex:
                 self._by_key.setdefault(term.key, {})[entity] = None
 
     def match(self, mention: MentionKeys) -> Match:
-        """Return the entity that the mention means: by identifier, then by its name, then by one of its aliases."""
+        """Return the entity that the mention means: by identifier, then by its name, then by one of its aliases.
+
+        A name is looked for among names and aliases, an alias that the mention gives among names only: two people may
+        have the same nickname.
+        """
         by_identifier = self._having(mention, mention.identifiers, (IDENTIFIER,))
         if by_identifier:
             fitting = [entity for entity in by_identifier if not entity.contradicts(mention)]
             if not fitting:
                 return Match(None, tuple(sorted(entity.id for entity in by_identifier)))
             return _best(mention, fitting)
-        for terms in ([mention.name], mention.aliases):
-            fitting = [
-                entity for entity in self._having(mention, terms, (NAME, ALIAS)) if not entity.contradicts(mention)
-            ]
+        for terms, kinds in (([mention.name], (NAME, ALIAS)), (mention.aliases, (NAME,))):
+            fitting = [entity for entity in self._having(mention, terms, kinds) if not entity.contradicts(mention)]
             if fitting:
                 return _best(mention, fitting)
         return Match(None)
