@@ -49,6 +49,9 @@ async def test_a_data_directory_is_shared_by_commands_and_locked_against_a_secon
     status, out, err = await run_command("ask", "parrot", env=env)
     assert status == 0, err
     assert "Teach the parrot to sing" in out
+    status, out, err = await run_command("ask", "parrot", "--tenant", "nope", env=env)
+    assert (status, out) == (1, "")
+    assert "there is no tenant 'nope'" in " ".join(err.split())
     assert not (data / "postgres" / "postmaster.pid").exists()
 
 

@@ -26,7 +26,18 @@ from model.records import (
     Trim,
     shows,
 )
-from model.slots import apart, contradictions, equal_fact, facts_in, fold_text, literal, make_single, slot_of, stated
+from model.slots import (
+    apart,
+    contradictions,
+    equal_fact,
+    facts_in,
+    fold_text,
+    has_room,
+    literal,
+    make_single,
+    slot_of,
+    stated,
+)
 from model.state import State
 from model.support import is_disputed
 
@@ -193,27 +204,32 @@ def place(
     """
     fact = found.fact
     same = equal_fact(state, where, fact, leaving=leaving)
+    is_revision = disputed is not None
     if same is not None:
+        parties = disputed_among(state, where, fact, [same], leaving=leaving)
+        wins = policy == "replace" and not is_revision and not fact.is_ambiguous and not _is_late(state, parties, at)
         add_sources(state, same, sources)
+        if wins and parties:
+            win_dispute(state, same, parties)
         state.reconsider([same.id])
         return same
     if not fact.is_ambiguous and fact.predicate in SINGLE_VALUED:
         state.single.add(slot_of(where, fact))
     is_single = not fact.is_ambiguous and (policy is not None or slot_of(where, fact) in state.single)
     rivals = contradictions(state, where, fact, fact.stated, leaving=leaving) if is_single else []
-    if rivals and policy == "fork":
+    newer = [rival for rival in rivals if rival.effective.contains(state.now) and at < rival.latest_evidence]
+    is_late = bool(newer) and fact.stated.contains(state.now) and not is_revision
+    if rivals and policy == "fork" and not is_late:
         raise Refused(ConditionsOverlap)
-    is_revision = disputed is not None
     if disputed is None:
         disputed = disputed_among(state, where, fact, rivals, leaving=leaving)
     new = add_fact(state, id_, where, content, fact, sources, at)
     new.policy = policy
-    newer = [rival for rival in rivals if rival.effective.contains(state.now) and at < rival.latest_evidence]
-    if rivals and policy == "contest":
-        contest(state, new, rivals)
-    elif newer and fact.stated.contains(state.now) and not is_revision:
+    if is_late:
         _become_history(state, new, max(newer, key=lambda rival: (rival.latest_evidence, rival.id)))
         return new
+    if rivals and policy == "contest":
+        contest(state, new, rivals)
     elif rivals:
         displace(state, new, rivals, disputed)
     if policy is not None:
@@ -256,6 +272,25 @@ def contest(state: State, new: Item, rivals: Iterable[Item]) -> None:
         state.disputes.add((rival.id, new.id))
         state.notes.add((rival.id, "contested"))
     new.state = CONTESTED
+
+
+def _is_late(state: State, parties: Collection[UUID], at: datetime) -> bool:
+    """Whether an instant is before the latest evidence of a dispute, of which other records may be parties too."""
+    others = {end for dispute in state.disputes_of(parties) for end in dispute} - set(parties)
+    times = [state.items[id_].latest_evidence for id_ in parties]
+    return any(at < one for one in [*times, *(state.items[id_].occurred_at for id_ in others if id_ in state.items)])
+
+
+def win_dispute(state: State, winner: Item, parties: Collection[UUID]) -> None:
+    """Let a party of a dispute supersede the others in its slot, and become active where the slot has room."""
+    state.reconsider(state.release([winner.id]))
+    for id_ in sorted(set(parties) - {winner.id}):
+        supersede(state, state.items[id_], winner)
+        state.propagate([id_])
+    if has_room(state, winner):
+        state.move(winner, ACTIVE)
+        state.notes.add((winner.id, "revised"))
+        state.propagate([winner.id])
 
 
 def disputed_among(

@@ -187,6 +187,7 @@ class Model:
                 item.content = {key: value for key, value in changed.items() if value is not None}
                 item.version += 1
                 item.audit.append("revise")
+                self.state.notes.add((item.id, "revised"))
                 return item.id
         content = {key: value for key, value in request.content.items() if value is not None}
         self.state.add(names.record, WORKING, where, content)

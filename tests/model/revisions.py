@@ -226,6 +226,9 @@ def _resolve(state: State, request: ResolveContest, trust: Trust, names: Names) 
         pass_trims(state, [loser.id for loser in losers], request.winner_id)
     if request.winner_id is not None and state.items[request.winner_id].state == CONTESTED:
         _reinstate(state, state.items[request.winner_id], trust)
+    if request.winner_id is not None:
+        winner = state.items[request.winner_id]
+        winner.evidence_at = max(winner.latest_evidence, state.now)
     state.propagate([item.id for item in others])
     state.reconsider(released)
     return request.winner_id or record.id

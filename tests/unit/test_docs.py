@@ -18,7 +18,7 @@ from stratagraph.consolidation.registry import JOBS
 from stratagraph.graphql.app import MAX_BODY_BYTES
 from stratagraph.graphql.schema import MAX_ALIASES, MAX_DEPTH, MAX_TOKENS
 from stratagraph.graphql.types.enums import ErrorCode
-from stratagraph.memory import linking, propagation, retrying
+from stratagraph.memory import event_times, linking, propagation, retrying
 from stratagraph.memory.capture import found_names, interpret, literals, policy
 from stratagraph.memory.capture import request as capture_request
 from stratagraph.memory.engines.service import DEADLINE_S, SEQUENCE_WITHIN_S
@@ -324,7 +324,7 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"beforehand for up to (\d+) records", propagation.BUDGET),
         (r"up to ([\d,]+) sources are read in that transaction", propagation.SOURCES),
         (r"transaction, and up to ([\d,]+) by the job", propagation.QUEUED_SOURCES),
-        (r"at most (\d+) minutes ahead of the service", capture_request.MAX_AHEAD / timedelta(minutes=1)),
+        (r"at most (\d+) minutes ahead of the service", event_times.MAX_AHEAD / timedelta(minutes=1)),
         (r"a credential (\d+) that are not registered", MAX_FREE_PREDICATES),
         (r"n is ([\d.]+) for a named entity", rank.NAMED),
         (r"r is ([\d.]+) / \(1 \+ rank\)", rank.RECENT),

@@ -7,10 +7,12 @@ Captures and revisions check and read entries by the functions of this module on
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from stratagraph.memory.event_times import MAX_AHEAD, refuse_future
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.error_values import json_type, shown
@@ -34,11 +36,11 @@ _SOURCE_KEYS = ("ref", "source_id", "kind", "source_type")
 _INSTANT: TypeAdapter[Any] = TypeAdapter(Instant)
 
 
-def check_evidence(entries: object, *, path: Sequence[str]) -> None:
-    """Check that each entry has a known kind, a reference, and a time with an offset if it has one.
+def check_evidence(entries: object, now: datetime, *, path: Sequence[str]) -> None:
+    """Check that each entry has a known kind, a reference, and, if it has a time, one with an offset.
 
-    `path` is that of the list. Raises EvidenceRequired for an entry without any key of a source, InvalidInput for
-    another fault.
+    `now` is the time of the service's clock, which no entry may be far ahead of. `path` is that of the list. Raises
+    EvidenceRequired for an entry without any key of a source, InvalidInput for another fault.
     """
     if not isinstance(entries, list | tuple):
         raise InvalidInput(
@@ -46,10 +48,10 @@ def check_evidence(entries: object, *, path: Sequence[str]) -> None:
             path=list(path),
         )
     for index, entry in enumerate(entries):
-        _check_entry(entry, [*path, str(index)])
+        _check_entry(entry, now, [*path, str(index)])
 
 
-def _check_entry(entry: object, path: list[str]) -> None:
+def _check_entry(entry: object, now: datetime, path: list[str]) -> None:
     where = ".".join(path)
     if not isinstance(entry, dict):
         raise InvalidInput(f"{where}: must be a JSON object such as {{kind, ref}}, not {json_type(entry)}", path=path)
@@ -63,18 +65,22 @@ def _check_entry(entry: object, path: list[str]) -> None:
         raise InvalidInput(f"{where}.{key}: {said}; give one of {', '.join(KINDS)}", path=[*path, key])
     if not reference_of(entry):
         key = "source_id" if entry.get("source_type") is not None else "ref"
-        raise InvalidInput(
-            f"{where}.{key}: must be the reference of the source, a text that is not blank, not"
-            f" {_quoted(entry.get(key))}",
-            path=[*path, key],
+        said = (
+            "is missing; give the reference of the source"
+            if entry.get(key) is None
+            else f"must be the reference of the source, a text that is not blank, not {_quoted(entry[key])}"
         )
+        raise InvalidInput(f"{where}.{key}: {said}", path=[*path, key])
     given = entry.get("timestamp")
-    if given is not None and time_of(entry) is None:
+    time = time_of(entry)
+    if given is not None and time is None:
         raise InvalidInput(
             f"{where}.timestamp: must be an RFC 3339 time with an offset, such as 2026-01-28T09:30:00Z, not"
             f" {_quoted(given)}",
             path=[*path, "timestamp"],
         )
+    if time is not None:
+        refuse_future(datetime.fromisoformat(time), now, path=[*path, "timestamp"])
 
 
 def kind_of(entry: Mapping[str, Any]) -> str | None:
@@ -106,13 +112,18 @@ def time_of(entry: Mapping[str, Any]) -> str | None:
         return None
 
 
-def accepted_evidence(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return stored entries in a form that `check_evidence` accepts; earlier versions stored others too."""
+def accepted_evidence(entries: Iterable[Mapping[str, Any]], now: datetime) -> list[dict[str, Any]]:
+    """Return stored entries in a form that `check_evidence` accepts; earlier versions stored others too.
+
+    A time that is too far ahead of `now` is left out.
+    """
     accepted = []
     for entry in entries:
         ref = reference_of(entry) or str(entry.get("source_type") or entry.get("kind") or "unknown")
         kept = {key: value for key, value in entry.items() if key not in ("source_id", "source_type", "timestamp")}
         time = time_of(entry)
+        if time is not None and datetime.fromisoformat(time) > now + MAX_AHEAD:
+            time = None
         kept |= {"kind": kind_of(entry) or "artifact", "ref": ref} | ({"timestamp": time} if time else {})
         accepted.append(kept)
     return accepted

@@ -153,7 +153,8 @@ class Lookup:
         """Return at most `first` entities with this name or alias, ignoring differences of case and white space.
 
         Only current entities that the caller may read in full; with `scope`, only those of that scope. Raises
-        InvalidInput for an invalid `first` or a text that cannot be stored, and Forbidden for a scope that the credential does not cover.
+        InvalidInput for an invalid `first` or text that cannot be stored, and Forbidden for a scope that the credential
+        does not cover.
         """
         trust.require(Access.READ)
         _check_first(first)

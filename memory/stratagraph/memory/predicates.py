@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stratagraph.memory.masking import hold_secrets
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.enums import Access
@@ -48,9 +49,11 @@ class Predicates:
 
         Applies to facts captured from then on; whether a predicate has one value applies only to subjects that have no
         fact with it yet. `name` is spelled as facts spell it: lower case, words joined by `_`. Raises
-        InvalidInput for a name without a word.
+        InvalidInput for a name without a word, or with a secret.
         """
         trust.require(Access.ADMIN)
+        if hold_secrets(name):
+            raise InvalidInput("name: holds a secret, such as a token; give a name without it", path=["name"])
         spelled = _spelled(name)
         if predicate.object_kind not in (None, *OBJECT_KINDS):
             raise InvalidInput(

@@ -67,11 +67,11 @@ async def reevaluate(
     """Re-evaluate the `doubtful` records, those derived from `causes`, and all records whose state follows from theirs.
 
     `doubtful` are records whose own support may have changed. `causes` are records whose state has changed; their rows
-    must have been written already. The caller has locked both before it took the instant `at`. `new` are doubtful records that this transaction wrote and on which no record rests
-    yet: an active source is enough for them. A record that is not grounded (see `grounding`) or has an open dispute
-    becomes contested, and active again once it is grounded and undisputed, unless another fact has taken its slot.
-    Superseded and retracted records keep their state. Call it once in a transaction, so that a record changes at most
-    once.
+    must have been written already. The caller has locked both before it took the instant `at`. `new` are doubtful
+    records that this transaction wrote and on which no record rests yet: an active source is enough for them. A record
+    that is not grounded (see `grounding`) or has an open dispute becomes contested, and active again once it is
+    grounded and undisputed, unless another fact has taken its slot. Superseded and retracted records keep their state.
+    Call it once in a transaction, so that a record changes at most once.
 
     A record whose ground is not found among SOURCES records is queued and keeps its state until then; with `is_queued`,
     for entries of that queue, QUEUED_SOURCES records are read, and a record that they do not decide keeps its state.

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from stratagraph.memory.masking import masked
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.records import MemoryRecord
@@ -35,7 +36,8 @@ def validity_qualifiers(record: MemoryRecord) -> list[str]:
     """
     found = []
     if record.conditions:
-        conditions = " and ".join(f"{key}: {_shown(value)}" for key, value in record.conditions.items())
+        shown, _ = masked(record.conditions, None)  # a sealed payload may hold secrets
+        conditions = " and ".join(f"{key}: {_shown(value)}" for key, value in shown.items())
         line = " ".join(conditions.split())
         found.append(f"when {line if len(line) <= CONDITIONS_LENGTH else line[: CONDITIONS_LENGTH - 1] + '…'}")
     bounds = (("from", record.valid_from), ("until", record.valid_to))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -241,12 +241,45 @@ async def test_a_credential_sees_its_own_failed_captures_and_those_within_its_bo
                 for one in (await memory.failed_captures.page(trust, first=100, after=None)).captures
                 if one.capture.batch == mixed
             )
-            with pytest.raises(Forbidden, match="other captures that this credential may not see"):
+            with pytest.raises(Forbidden, match="may not retry or drop the whole request"):
                 await action(trust, visible)
         with pytest.raises(Forbidden, match="write"):
             await action(trust_of(access=Access.READ), of_a)
     assert len(await memory.failed_captures.drop(both, mixed)) == 2
     assert [one.record is not None for one in await memory.failed_captures.retry(low, of_a)] == [True]
+
+
+async def test_a_credential_acts_on_its_own_failed_captures_and_those_that_it_may_write(
+    memory: Memory, fault: Fault
+) -> None:
+    everything = trust_of(actor="root", access=Access.WRITE)
+    a = trust_of(actor="a", access=Access.WRITE, ceiling=Sensitivity.MEDIUM, scopes={"project:a"})
+    reader = trust_of(actor="r", access=Access.READ, scopes={"project:a"})
+    await fault.begin()
+    unscoped = await fail(memory, turn("for all"), trust=everything)
+    high = await fail(memory, turn("of a, high", scope="project:a", sensitivity=HIGH), trust=everything)
+    scoped = await fail(memory, turn("of a", scope="project:a"), trust=everything)
+    partly = await fail(memory, turn("of a", scope="project:a"), turn("for all"), trust=everything)
+    hidden = await fail(memory, turn("of a", scope="project:a"), turn("of b", scope="project:b"), trust=everything)
+    own = await fail(memory, turn("my own"), trust=replace(everything, actor="a"))
+    await fault.mend()
+    for action in (memory.failed_captures.retry, memory.failed_captures.drop):
+        messages = set()
+        for id_ in (unscoped, partly, hidden):
+            with pytest.raises(Forbidden) as refused:
+                await action(a, id_)
+            messages.add(refused.value.message)
+        assert len(messages) == 1, "the answer does not tell whether a capture of the request is hidden"
+        with pytest.raises(RecordNotFound):
+            await action(a, high)
+        for id_ in (unscoped, scoped):
+            with pytest.raises(Forbidden, match="needs write access"):
+                await action(reader, id_)
+    (stored,) = await memory.failed_captures.retry(a, own)
+    assert stored.record is not None
+    assert await memory.failed_captures.drop(a, scoped) == [scoped]
+    left = await memory.failed_captures.page(everything, first=100, after=None)
+    assert {one.capture.batch for one in left.captures} == {unscoped, high, partly, hidden}
 
 
 async def test_failed_captures_are_listed_in_pages(memory: Memory, fault: Fault) -> None:

@@ -11,7 +11,7 @@ import pytest
 from fix_memory import Memory, memory_of, trust_of
 from sqlalchemy import text
 
-from stratagraph.memory.capture.request import MAX_AHEAD
+from stratagraph.memory.event_times import MAX_AHEAD
 from stratagraph.memory.revise.request import Contest, Supersede
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION, rfc3339
@@ -98,6 +98,30 @@ async def test_an_event_may_lie_five_minutes_ahead_and_no_more(memory: Memory) -
     with pytest.raises(InvalidInput, match="5 minutes ahead") as caught:
         await memory.remember(SourceKind.EPISODE, whole(rfc3339(latest + RESOLUTION)))
     assert caught.value.path == ["content", "timeline"]
+
+
+async def test_evidence_may_lie_five_minutes_ahead_and_no_more(memory: Memory) -> None:
+    """In captures and in revisions; a fact with evidence of next year would make every correction late news."""
+    latest = memory.clock.now() + timedelta(seconds=1) + MAX_AHEAD
+    on_time, early = ({**KIND, "timestamp": rfc3339(at)} for at in (latest, latest + RESOLUTION))
+    kept = (await memory.observe("Kestrel", "uses", "tea", evidence=[on_time])).primary.id
+    memory.clock.forward(-timedelta(seconds=1))
+    with pytest.raises(InvalidInput, match="5 minutes ahead") as caught:
+        await memory.observe("Kestrel", "uses", "coffee", evidence=[KIND, early])
+    assert caught.value.path == ["content", "evidence", "1", "timestamp"]
+    for request, path in (
+        (Supersede(record_id=kept, rationale="x", payload=FACT, evidence=(early,)), ["evidence"]),
+        (Supersede(record_id=kept, rationale="x", payload={**FACT, "evidence": [early]}), ["payload", "evidence"]),
+        (Contest(record_id=kept, rationale="x", evidence=(early,)), ["evidence"]),
+    ):
+        with pytest.raises(InvalidInput, match="5 minutes ahead") as caught:
+            await memory.revision.revise(memory.trust, request)
+        assert caught.value.path == [*path, "0", "timestamp"]
+
+
+async def test_evidence_without_a_reference_is_refused_as_such(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match=r"evidence\.0\.ref: is missing"):
+        await memory.observe("Kestrel", "uses", "tea", evidence=[{"kind": "human"}])
 
 
 async def test_a_fact_may_hold_from_a_later_time(memory: Memory) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ import pytest
 from fix_git import new_repository
 from fix_memory import Memory, trust_of
 
+from stratagraph.memory.capture.policy import Policy
+from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.capture.service import Capture, Captured
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.imports.git_history import import_history, open_repository
 from stratagraph.memory.imports.progress import ImportSummary
@@ -18,6 +22,7 @@ from stratagraph.memory.imports.traces import import_traces
 from stratagraph.memory.revise.request import Delete
 from stratagraph.store.model.enums import Access, MemoryType, Sensitivity
 from stratagraph.store.model.errors import Forbidden, SourceErased
+from stratagraph.store.model.trust import Trust
 
 
 async def erase(memory: Memory, **target: Any) -> None:
@@ -34,7 +39,7 @@ async def test_a_capture_with_the_key_of_an_erased_one_is_refused_and_says_why(m
     kept = await memory.turn("my address is 7 Elm Street", idempotency_key="k")
     await erase(memory, record_id=kept.primary.id)
     for trust in (memory.trust, trust_of(actor="somebody else", access=Access.WRITE)):
-        with pytest.raises(SourceErased, match="was erased") as refused:
+        with pytest.raises(SourceErased, match=r"was erased.* use another key") as refused:
             await memory.turn("my address is 7 Elm Street", idempotency_key="k", trust=trust)
         assert refused.value.code == "FORBIDDEN"
         assert refused.value.path == ["idempotencyKey"]
@@ -169,6 +174,48 @@ async def test_an_import_leaves_out_erased_commits_and_goes_on(memory: Memory, t
     restored = await imported(memory, made.path, restore_erased=True)
     assert (restored.captured, restored.erased) == (1, 0)
     assert await texts(memory) == [f"Change {number}" for number in range(5)]
+
+
+@pytest.mark.parametrize("are_erased", [False, True], ids=["captured", "erased"])
+async def test_a_caller_with_the_keys_of_an_import_changes_nothing_in_what_is_imported(
+    memory: Memory, tmp_path: Path, are_erased: bool
+) -> None:
+    """Neither captures with the keys of its commits and conversations, nor their erasure."""
+    made = new_repository(tmp_path / "widgets")
+    made.write("a.txt", "one\n")
+    made.commit("Change 1")
+    file = conversations(tmp_path, {"id": "x", "messages": [said("hello"), said("good bye", "assistant")]})
+    requests: list[CaptureRequest] = []
+    capture = recording(memory, requests)
+
+    async def import_both() -> list[ImportSummary]:
+        commits = await import_history(capture, memory.trust, await open_repository(made.path))
+        return [commits, await import_traces(capture, memory.trust, file)]
+
+    undisturbed = await import_both()
+    keys = [request.idempotency_key for request in requests]
+    assert len(keys) == 3
+    await erase(memory, tenant="acme")
+    for key in keys:
+        taken = await memory.turn("mine", idempotency_key=key)
+        if are_erased:
+            await erase(memory, record_id=taken.primary.id)
+    requests.clear()
+    assert await import_both() == undisturbed
+    assert [request.idempotency_key for request in requests] == keys
+
+
+def recording(memory: Memory, recorded: list[CaptureRequest]) -> Capture:
+    """The capture service, which adds the requests that it gets to `recorded`."""
+
+    class Recording(Capture):
+        async def capture(
+            self, trust: Trust, requests: Sequence[CaptureRequest], *, batch: bool = False, restore_erased: bool = False
+        ) -> list[Captured]:
+            recorded.extend(requests)
+            return await super().capture(trust, requests, batch=batch, restore_erased=restore_erased)
+
+    return Recording(memory.database, memory.directory, memory.clock, Policy())
 
 
 async def imported(memory: Memory, path: Path, **options: Any) -> ImportSummary:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -177,6 +177,15 @@ async def test_late_news_becomes_history(memory: Memory) -> None:
     assert late.changes == ()
 
 
+@pytest.mark.parametrize("policy", ["contest", "fork", None])
+async def test_late_news_becomes_history_whatever_its_policy(memory: Memory, policy: str | None) -> None:
+    newer = (await memory.observe("Ann", "works_at", "Beta", revision_policy="replace", timestamp=day(-1))).primary
+    more = {} if policy is None else {"revision_policy": policy}
+    late = await memory.observe("Ann", "works_at", "Acme", timestamp=day(-10), **more)
+    assert (late.primary.state, late.changes) == (RecordState.SUPERSEDED, ())
+    assert await state_of(memory, newer.id) is RecordState.ACTIVE
+
+
 async def test_evidence_of_a_later_time_makes_a_fact_newer(memory: Memory) -> None:
     """An observation between the fact and its later repetition is older than the evidence of the repetition."""
     fact = {"timestamp": day(-10), "revision_policy": "replace"}
@@ -271,6 +280,65 @@ async def test_a_replacement_ends_the_dispute_of_its_slot(memory: Memory) -> Non
     assert effects(done) == {(id_, Effect.SUPERSEDED) for id_ in parties}
 
 
+async def test_a_replacement_by_a_party_of_the_dispute_makes_it_the_winner(memory: Memory) -> None:
+    bonn, *others = [one.primary.id for one in await contest_three(memory)]
+    source = (await memory.observe("Ann", "seen_in", "Bonn")).primary.id
+    done = await memory.observe(
+        "Ann", "lives_in", "Bonn", revision_policy="replace", evidence=[{"kind": "observation", "ref": str(source)}]
+    )
+    assert (done.primary.id, done.primary.state) == (bonn, RecordState.ACTIVE)
+    assert effects(done) == {
+        (bonn, Effect.REINFORCED),
+        (bonn, Effect.REVISED),
+        *((id_, Effect.SUPERSEDED) for id_ in others),
+    }
+    assert {await state_of(memory, id_) for id_ in others} == {RecordState.SUPERSEDED}
+    assert {(edge.source, edge.target) for edge in done.edges if edge.predicate == "supersedes"} == {
+        (bonn, id_) for id_ in others
+    }
+    assert done.primary.provenance is not None
+    assert str(source) in {entry["ref"] for entry in done.primary.provenance["sources"]}
+    assert await current(memory) == {bonn: Interval(), source: Interval()}
+
+
+async def test_a_replacement_ends_a_dispute_with_mere_evidence_as_well(memory: Memory) -> None:
+    home = (await memory.observe("Ann", "lives_in", "Bonn", revision_policy="replace", timestamp=day(-3))).primary
+    source = {"kind": "observation", "ref": str(home.id)}
+    derived = (await memory.observe("Ann", "plays", "chess", evidence=[source])).primary
+    await revise(memory, Contest(record_id=home.id, evidence=(EXTERNAL,), rationale="doubt"))
+    assert await state_of(memory, derived.id) is RecordState.CONTESTED
+    late = await memory.observe("Ann", "lives_in", "Bonn", revision_policy="replace", timestamp=day(-2))
+    assert late.primary.state is RecordState.CONTESTED
+    done = await memory.observe("Ann", "lives_in", "Bonn", revision_policy="replace")
+    assert (done.primary.id, done.primary.state) == (home.id, RecordState.ACTIVE)
+    assert await state_of(memory, derived.id) is RecordState.ACTIVE
+
+
+@pytest.mark.parametrize(("policy", "number"), [("replace", -2), ("contest", None), (None, None)])
+async def test_a_late_or_plain_repetition_leaves_the_dispute_open(
+    memory: Memory, policy: str | None, number: int | None
+) -> None:
+    for place, at in (("Bonn", -4), ("Rome", -1)):
+        await memory.observe("Ann", "lives_in", place, revision_policy="contest", timestamp=day(at))
+    more: dict[str, Any] = {} if policy is None else {"revision_policy": policy}
+    more |= {} if number is None else {"timestamp": day(number)}
+    done = await memory.observe("Ann", "lives_in", "Bonn", **more)
+    assert done.primary.state is RecordState.CONTESTED
+    assert effects(done) == {(done.primary.id, Effect.REINFORCED)}
+    assert len(await current(memory)) == 2
+
+
+async def test_a_resolved_dispute_is_not_opened_by_what_was_said_before(memory: Memory) -> None:
+    first, second, _ = [
+        await memory.observe("Ann", "lives_in", place, revision_policy="contest", timestamp=day(at))
+        for place, at in (("Bonn", -4), ("Rome", -3), ("Oslo", -2))
+    ]
+    await revise(memory, ResolveContest(record_id=second.primary.id, winner_id=first.primary.id, rationale="asked"))
+    again = await memory.observe("Ann", "lives_in", "Rome", revision_policy="contest", timestamp=day(-3))
+    assert again.primary.state is RecordState.SUPERSEDED
+    assert await current(memory) == {first.primary.id: Interval()}
+
+
 async def test_a_dispute_with_a_hidden_party_is_not_resolved_and_names_nobody(memory: Memory) -> None:
     shown = (await memory.observe("Ann", "lives_in", "Bonn")).primary
     hidden = (await memory.observe("Ann", "lives_in", "Rome", sensitivity=Sensitivity.HYPER)).primary
@@ -301,7 +369,7 @@ async def test_a_dispute_has_a_bounded_number_of_parties(memory: Memory, monkeyp
 async def test_a_fork_policy_is_refused_by_an_active_and_by_a_disputed_fact(memory: Memory) -> None:
     first = (await memory.observe("Ann", "lives_in", "Bonn")).primary
     for _ in range(2):
-        with pytest.raises(ConditionsOverlap):
+        with pytest.raises(ConditionsOverlap, match="needs conditions, which that fact does not have, or a separate"):
             await memory.observe("Ann", "lives_in", "Rome", revision_policy="fork")
         if await state_of(memory, first.id) is RecordState.ACTIVE:
             await revise(memory, Contest(record_id=first.id, evidence=(EXTERNAL,), rationale="doubt"))
@@ -504,3 +572,59 @@ def _shape(record: MemoryRecord) -> tuple[Any, ...]:
     assert record.provenance is not None
     triple = tuple(record.payload[key] for key in ("subject", "predicate", "object", "validity"))
     return triple, record.state, record.valid_from, record.valid_to, len(record.provenance["sources"]), record.version
+
+
+POLICIES = ["replace", "contest", "fork"]
+statements = st.fixed_dictionaries(
+    {
+        "predicate": st.sampled_from(["lives_in", "age"]),
+        "object": st.sampled_from([12, 15, 9]),
+        "conditions": st.sampled_from([{}, {}, {"env": "prod"}, {"env": "dev"}]),
+    },
+    optional={"revision_policy": st.sampled_from(POLICIES)},
+)
+resolutions = st.integers(0, 5)
+
+
+@EXAMPLES
+@given(story=st.lists(statements | resolutions, min_size=2, max_size=9))
+def test_a_story_told_a_second_time_leaves_the_same_truth(stores: Any, story: Sequence[dict[str, Any] | int]) -> None:
+    """Each capture has its time and no key; disputes are resolved in between, and only when it is told first."""
+
+    async def run() -> None:
+        async with stores() as memory:
+            told = []
+            for step in story:
+                if isinstance(step, int):
+                    await resolve_any(memory, step)
+                    continue
+                memory.clock.forward(timedelta(minutes=1))
+                instant = memory.clock.now()
+                content = {key: value for key, value in step.items() if value != {}}
+                told.append((content, instant))
+                await tell(memory, content, instant)
+            before = await truth(memory)
+            for content, instant in told:
+                await tell(memory, content, instant)
+                assert await truth(memory) == before
+
+    asyncio.run(run())
+
+
+async def tell(memory: Memory, content: dict[str, Any], instant: datetime) -> None:
+    more = {key: value for key, value in content.items() if key not in ("predicate", "object")}
+    with suppress(ConditionsOverlap):
+        await memory.observe("Ann", content["predicate"], content["object"], timestamp=instant, **more)
+
+
+async def resolve_any(memory: Memory, choice: int) -> None:
+    """Resolve one of the disputes, if there is one."""
+    states = {id_: await state_of(memory, id_) for id_ in sorted(await current(memory))}
+    disputed = [id_ for id_, state in states.items() if state is RecordState.CONTESTED]
+    if disputed:
+        winner = disputed[choice % len(disputed)]
+        await revise(memory, ResolveContest(record_id=winner, winner_id=winner, rationale="asked"))
+
+
+async def truth(memory: Memory) -> dict[UUID, tuple[RecordState, Interval]]:
+    return {id_: (await state_of(memory, id_), interval) for id_, interval in (await current(memory)).items()}

@@ -207,6 +207,32 @@ async def test_a_result_of_null_differs_from_no_result(memory: Memory, sensitivi
         assert (await payload_of(memory, whole))["tool_graph"] == [node]
 
 
+@pytest.mark.parametrize("sensitivity", [Sensitivity.LOW, Sensitivity.HIGH])
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"error": "hydraulic valve jammed"}, "failed: hydraulic valve jammed"),
+        ({"error": {"part": "valve", "fault": "jammed"}}, 'failed: {"part":"valve","fault":"jammed"}'),
+        ({"error": "valve jammed", "result": "half up"}, "half up; failed: valve jammed"),
+        ({"error": True}, "failed"),
+        ({"error": True, "result": "valve jammed"}, "valve jammed; failed"),
+        ({"error": False, "result": "up"}, "up"),
+        ({"result": "up"}, "up"),
+    ],
+)
+async def test_a_failed_tool_call_is_found_and_rendered_with_its_error(
+    memory: Memory, sensitivity: Sensitivity, fields: Json, said: str
+) -> None:
+    content = {"tool_name": "crane_lift", "args": {"kg": 900}, **fields}
+    call = await memory.remember(SourceKind.TOOL_OUTPUT, content, sensitivity=sensitivity)
+    assert call.primary.text == 'crane_lift({"kg":900}) → ' + said
+    if "jammed" in said:
+        request = RetrieveRequest(task_descriptor="which valve jammed", token_budget=1_000)
+        found = await memory.retrieve.retrieve(memory.trust, request)
+        assert [node.record.id for node in found.nodes if node.root] == [call.primary.id]
+        assert "jammed" in (found.rendering or "")
+
+
 # Plans and skills
 
 
@@ -255,6 +281,37 @@ async def test_a_skill_for_other_conditions_stands_beside(memory: Memory) -> Non
     variant = await procedure(memory, SKILL | {"triggers": [trigger], "recipe": [{"step": "purge"}]})
     assert [(await read(memory, one)).state for one in (first, variant)] == [RecordState.ACTIVE] * 2
     assert (await payload_of(memory, variant))["version"] == "2"
+
+
+def skill_of(recipe: str, conditions: dict[str, Json | None]) -> Json:
+    """A skill with a trigger of each signal, under the conditions given for it."""
+    triggers = [{"signal": signal, **({"conditions": one} if one else {})} for signal, one in conditions.items()]
+    return SKILL | {"triggers": triggers, "recipe": [{"step": recipe}]}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_variants"),
+    [
+        ({"s": None}, {"s": {"os": "linux"}}, True),
+        ({"s": {"os": "macos"}}, {"s": {"os": "linux"}}, True),
+        ({"s": None}, {"s": None}, False),
+        ({"s": {"os": "linux"}}, {"s": {"os": ["linux", "macos"]}}, False),
+        ({"s": None, "t": None}, {"s": {"os": "linux"}, "t": None}, False),
+        ({"s": None, "t": {"os": "macos"}}, {"s": {"os": "linux"}, "t": {"os": "linux"}}, True),
+        ({"s": None}, {"t": {"os": "linux"}}, False),
+    ],
+)
+async def test_a_skill_with_conditions_specialises_one_without_for_the_same_signal(
+    memory: Memory, one: dict[str, Json | None], other: dict[str, Json | None], are_variants: bool
+) -> None:
+    for scope, pair in (("project:a", (one, other)), ("project:b", (other, one))):
+        first, second = [
+            await procedure(memory, skill_of(recipe, conditions), scope=scope)
+            for recipe, conditions in zip(("purge", "wipe"), pair, strict=True)
+        ]
+        expected = RecordState.ACTIVE if are_variants else RecordState.SUPERSEDED
+        assert (await read(memory, first)).state is expected
+        assert (await read(memory, second)).state is RecordState.ACTIVE
 
 
 async def test_statistics_do_not_make_a_version(memory: Memory) -> None:

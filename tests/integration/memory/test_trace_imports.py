@@ -287,3 +287,44 @@ async def test_files_in_any_order_leave_every_version_that_does_not_go_on_in_ano
             ]
             assert [summary.captured for summary in again] == [0] * len(versions)
             assert await conversations(memory) == threads
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "outcome", "reason"),
+    [
+        ("reward", 1, "success", "reward = 1"),
+        ("reward", 0.5, "partial", "reward = 0.5"),
+        ("reward", 0.0, "failure", "reward = 0.0"),
+        ("success", True, "success", "success = true"),
+        ("outcome", "Failure", "failure", "outcome = Failure"),
+    ],
+)
+async def test_the_outcome_of_a_conversation_is_stored_with_its_field_as_json(
+    memory: Memory, tmp_path: Path, field: str, value: Any, outcome: str, reason: str
+) -> None:
+    await imported(memory, written(tmp_path, {"id": "x", "messages": HELLO, field: value}))
+    (episode,) = await episodes(memory)
+    assert (episode["outcome"], episode["outcome_reason"]) == (outcome, reason)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"reward": 1.5}, "reward: 1.5 is not an outcome"),
+        ({"reward": -0.1}, "reward: -0.1 is not an outcome"),
+        ({"reward": 100}, "reward: 100 is not an outcome"),
+        ({"reward": {"a": 1}}, "reward: an object is not an outcome"),
+        ({"outcome": [True]}, "outcome: a list is not an outcome"),
+        ({"id": True}, "id: must be a string or a whole number, not a boolean"),
+        ({"id": {"a": 1}}, "id: must be a string or a whole number, not an object"),
+        ({"id": 2.5}, "id: must be a string or a whole number, not 2.5"),
+        ({"messages": [said("a", timestamp={"a": 1})]}, "messages.0.timestamp: an object is not an RFC 3339 time"),
+        ({"messages": [said("a", timestamp=True)]}, "messages.0.timestamp: a boolean is not an RFC 3339 time"),
+    ],
+)
+async def test_a_line_with_a_malformed_field_is_refused_with_its_reason(
+    memory: Memory, tmp_path: Path, fields: dict[str, Any], reason: str
+) -> None:
+    summary = await imported(memory, written(tmp_path, {"id": "x", "messages": HELLO} | fields, {"messages": HELLO}))
+    assert [(refused.item, refused.reason.startswith(reason)) for refused in summary.refused] == [("line 1", True)]
+    assert summary.captured == len(HELLO)

@@ -19,8 +19,8 @@ class MentionResult:
     name: str = strawberry.field(description="The name as the capture gives it.")
     outcome: MentionOutcome = strawberry.field(description="What became of the name.")
     entity_id: strawberry.ID | None = strawberry.field(
-        description="Id of the entity that the name means, a UUID; null where it is not visible, or where it is ambiguous."
-        " Of a capture of an entity whose own name is ambiguous, the id of the new entity that it became."
+        description="Id of the entity that the name means, a UUID; null where it is ambiguous or not visible. Where the"
+        " name of a captured entity is ambiguous, the id of the new entity that was stored."
     )
     candidate_ids: list[strawberry.ID] = strawberry.field(
         description="Ids of the visible entities that an ambiguous name may mean, UUIDs; empty otherwise."

@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from stratagraph.memory.capture.draft import Draft
-from stratagraph.memory.capture.request import MAX_SUMMARY, CaptureRequest, refuse_future
+from stratagraph.memory.capture.request import MAX_SUMMARY, CaptureRequest
+from stratagraph.memory.event_times import refuse_future
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Outcome, SourceKind
 from stratagraph.store.model.error_values import json_type, shown

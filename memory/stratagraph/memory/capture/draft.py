@@ -108,6 +108,11 @@ class Draft:
         return self.sensitivity if self.lifted_from is None else self.lifted_from
 
     @property
+    def has_own_time(self) -> bool:
+        """Whether `occurred_at` is not just the time of the draft's arrival."""
+        return self.request.timestamp is not None or self.is_retried
+
+    @property
     def joins_thread(self) -> bool:
         """Whether the draft becomes an event of its thread's open episode."""
         return (

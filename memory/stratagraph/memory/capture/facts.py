@@ -13,10 +13,10 @@ from uuid import UUID
 
 import orjson
 
+from stratagraph.memory.capture.disputes import supersede_facts, win_dispute
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import MAX_SOURCES, WriteSet, sources_of
 from stratagraph.memory.changes import Effect
-from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import ConditionsOverlap, LimitExceeded
@@ -38,7 +38,7 @@ from stratagraph.store.records.facts import (
 )
 from stratagraph.store.records.inserting import latest_evidence
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.relations import dispute_parties, disputes_of, end_relations
+from stratagraph.store.records.relations import dispute_parties, disputes_of
 from stratagraph.store.records.salience_rows import write_salience
 from stratagraph.store.records.trims import Trim
 
@@ -49,7 +49,7 @@ MAX_PARTIES = 200  # records in one dispute
 class StoredFacts:
     """The locked slots of a group, and the stored facts that its drafts repeat or contradict, by the drafts' positions.
 
-    `disputed` are the facts of a slot that are in dispute with a contradicted one, and those contradicted ones.
+    `disputed` are the parties, in the slot of a draft, of the disputes that the draft may end.
     """
 
     slots: dict[int, Slot] = field(default_factory=dict)
@@ -61,9 +61,8 @@ class StoredFacts:
     def displaced(self, position: int) -> list[UUID]:
         """Return the facts that a draft may take out of the current truth."""
         found = self.compared.get(position)
-        if found is None or found.equal:
-            return []
-        return [*(fact.id for fact in found.contradicted), *self.disputed.get(position, ())]
+        contradicted = found.contradicted if found is not None and not found.equal else ()
+        return [*(fact.id for fact in contradicted), *self.disputed.get(position, ())]
 
     @property
     def changed_at(self) -> list[datetime]:
@@ -98,7 +97,8 @@ async def lock_facts(
             equal=tuple(fact for fact in one.equal if fact.id not in leaving),
             contradicted=tuple(fact for fact in one.contradicted if fact.id not in leaving),
         )
-        if not stored.compared[draft.position].equal and draft.payload.get("revision_policy") in (None, "replace"):
+        policy = draft.payload.get("revision_policy")
+        if policy == "replace" or (policy is None and not stored.compared[draft.position].equal):
             stored.disputed[draft.position] = await _disputed(writes, stored, draft, leaving)
     return stored
 
@@ -136,11 +136,9 @@ def admits_one_value(draft: Draft, *, is_single_valued: bool) -> bool:
 
 
 async def _disputed(writes: WriteSet, stored: StoredFacts, draft: Draft, leaving: Collection[UUID]) -> dict[UUID, Fact]:
-    """Return the facts of the draft's slot that are parties of an open dispute with a contradicted fact."""
-    tenant = writes.caller.tenant
-    contested = [
-        fact.id for fact in stored.compared[draft.position].contradicted if fact.state is RecordState.CONTESTED
-    ]
+    """Return the facts of the draft's slot that are in an open dispute with the fact that it repeats or contradicts."""
+    tenant, found = writes.caller.tenant, stored.compared[draft.position]
+    contested = [fact.id for fact in found.equal[:1] or found.contradicted if fact.state is RecordState.CONTESTED]
     if not contested:
         return {}
     in_dispute = {
@@ -157,10 +155,11 @@ async def settle_facts(writes: WriteSet, stored: StoredFacts) -> None:
     """Decide for each fact of the group what it does to stored facts, and write that.
 
     A fact equal to a stored one creates no record: its sources are added to the stored fact, which is reinforced if it
-    is active. A fact that contradicts stored ones supersedes or trims them, or is itself trimmed; with the revision
-    policy `contest`, all of them become contested. A fact older than the evidence of one that holds now becomes
-    history. Any other fact is new. Stored facts are updated before the new ones are inserted, since a single-valued
-    slot admits one active fact per conditions and time.
+    is active; with the revision policy `replace`, a party of a dispute wins it. A fact older than the evidence of one
+    that it contradicts now becomes history, whatever its policy. Another one that contradicts stored facts supersedes
+    or trims them, or is itself trimmed; with the policy `contest`, all of them become contested. Any other fact is new.
+    Stored facts are updated before the new ones are inserted, since a single-valued slot admits one active fact per
+    conditions and time.
 
     Raises ConditionsOverlap where a fact with the revision policy `fork` contradicts a stored one, or where a slot that
     becomes single-valued has facts that contradict each other; LimitExceeded for too large a dispute or slot.
@@ -183,34 +182,45 @@ async def settle_fact(
     found = stored.compared[draft.position]
     if found.equal:
         await add_evidence(writes, draft, found.equal[0])
+        parties = stored.disputed.get(draft.position)
+        if parties and not is_revision and not draft.entities.subject_is_ambiguous:
+            await win_dispute(writes, draft, found.equal[0], parties)
         return
     is_single = stored.single_valued[slot]
     draft.fact = replace(draft.fact, single_valued=is_single)
     if not admits_one_value(draft, is_single_valued=is_single):
         return
     conflicts, policy = found.contradicted, draft.payload.get("revision_policy")
+    newer = None if is_revision else _newer(writes, draft, conflicts)
+    if newer is not None:
+        _become_history(writes, draft, newer)
+        return
     if conflicts and policy == "fork":
-        raise ConditionsOverlap(
-            f"{path[-1]}.validity: this fact holds at the same time as fact {conflicts[0].id} of its subject and"
-            " predicate; a fork needs conditions that exclude that fact's: a shared key with other values, or a"
-            " separate time",
-            path=[*path, "validity"],
-        )
+        raise _no_fork(conflicts[0], path)
     leaving: set[UUID] = set()
     if conflicts and policy == "contest":
         await _contest(writes, draft, conflicts, path)
         leaving = {fact.id for fact in conflicts}
     elif conflicts:
-        newer = None if is_revision else _newer(writes, draft, conflicts)
-        if newer is not None:
-            _become_history(writes, draft, newer)
-            return
         await _replace(writes, draft, conflicts, stored.disputed.get(draft.position, {}))
     if not is_single:
         await _require_one_value(writes, slot, path, leaving=leaving)
         await make_single_valued(writes.connection, writes.caller.tenant, slot)
         stored.single_valued[slot] = True
         draft.fact = replace(draft.fact, single_valued=True)
+
+
+def _no_fork(other: Fact, path: tuple[str, ...]) -> ConditionsOverlap:
+    needed = (
+        "conditions that exclude those of that fact (a shared key with other values)"
+        if other.conditions
+        else "conditions, which that fact does not have,"
+    )
+    return ConditionsOverlap(
+        f"{path[-1]}.validity: this fact holds at the same time as fact {other.id} of its subject and predicate; a fork"
+        f" needs {needed} or a separate time",
+        path=[*path, "validity"],
+    )
 
 
 async def _require_one_value(
@@ -236,8 +246,7 @@ def _newer(writes: WriteSet, draft: Draft, conflicts: Iterable[Fact]) -> Fact | 
     those who sent the stored evidence may be ahead.
     """
     assert draft.fact is not None
-    has_own_time = draft.request.timestamp is not None or draft.is_retried
-    if not has_own_time or not draft.fact.stated.holds_at(writes.at):
+    if not draft.has_own_time or not draft.fact.stated.holds_at(writes.at):
         return None
     present = [fact for fact in conflicts if fact.interval.holds_at(writes.at)]
     newest = max(present, key=lambda fact: (fact.evidence_at, fact.id), default=None)
@@ -270,37 +279,10 @@ async def _replace(writes: WriteSet, draft: Draft, conflicts: Iterable[Fact], di
         else:
             superseded[fact.id] = fact
     if superseded:
-        await _supersede(writes, draft, superseded)
+        draft.payload["revision"] = {"supersedes": str(min(superseded))} | (draft.payload.get("revision") or {})
+        await supersede_facts(writes, draft, superseded, by=draft.id)
     await _trim(writes, draft, trimmed)
     draft.fact = replace(draft.fact, validity=draft.fact.stated.cut(cuts))
-
-
-async def _supersede(writes: WriteSet, draft: Draft, facts: Mapping[UUID, Fact]) -> None:
-    """Supersede facts by the draft; they leave the current truth, and their disputes end."""
-    tenant, ids = writes.caller.tenant, sorted(facts)
-    contested = [id_ for id_ in ids if facts[id_].state is RecordState.CONTESTED]
-    if contested:
-        disputes = await disputes_of(writes.connection, tenant, contested)
-        writes.changes += await end_relations(
-            writes.connection, tenant, [dispute.relation for dispute in disputes], at=writes.at
-        )
-        writes.doubtful |= {end for one in disputes for end in (one.contested, one.by)} - set(ids)
-    writes.withdrawn |= set(ids)
-    writes.changes += await withdraw(
-        writes.connection,
-        writes.directory,
-        writes.caller,
-        ids,
-        RecordState.SUPERSEDED,
-        rationale=f"superseded by {draft.id}",
-        at=writes.at,
-        by=draft.id,
-    )
-    writes.successors |= dict.fromkeys(ids, draft.id)
-    draft.payload["revision"] = {"supersedes": str(ids[0])} | (draft.payload.get("revision") or {})
-    for id_ in ids:
-        writes.relate(draft, draft.id, id_, "supersedes", 1.0)
-        writes.note_change(draft, id_, Effect.SUPERSEDED)
 
 
 async def _trim(writes: WriteSet, draft: Draft, trimmed: Collection[tuple[Fact, Cut]]) -> None:

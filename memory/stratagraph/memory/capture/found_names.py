@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from stratagraph.memory.capture.draft import Named
+from stratagraph.memory.masking import holds_mask
 from stratagraph.store.model.canonical import normalised_name
 
 MAX_FOUND = 12  # names of each kind found in a text
@@ -23,6 +24,7 @@ _SCRIPTS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u0e00-\u0e7f"  # that do not
 _UNSPACED = re.compile(f"[{_SCRIPTS}]+")
 _WORD = re.compile(rf"(?![{_SCRIPTS}])[^\W_](?:(?![{_SCRIPTS}])[\w'’&-])*")
 _LINKING = frozenset({"of", "the", "and", "de", "la", "van", "von", "der", "den", "da", "di"})
+_SPACED = re.compile(r"\S++")
 _ROLES = frozenset({"user", "assistant", "system", "tool", "agent", "human", "ai", "developer", "function"})
 
 
@@ -34,6 +36,8 @@ def names_in_text(text: str, *, role: str | None = None) -> list[Named]:
     named = []
     if role is not None and role.strip() and role.casefold() not in _ROLES:
         named.append(Named(name=role.strip(), predicate="mentions_entity", weight=0.6, type="Person"))
+    if holds_mask(text):  # what holds a mask is no name
+        text = _SPACED.sub(lambda word: ";" if holds_mask(word[0]) else word[0], text)
     plain = _ADDRESS.sub(" ", text)
     for pattern, entity_type, namespace, searched in (
         (_URL, "URL", "url", text),

@@ -96,8 +96,8 @@ def _mentions(context: dict[str, Any]) -> list[Named]:
         names += 1 + sum(listed)
         if max(listed) > MAX_TERMS or names > MAX_NAMES:
             raise InvalidInput(
-                f"context.mentions.{index}: an entry may have up to {MAX_TERMS} aliases and {MAX_TERMS} identifiers, and"
-                f" all entries together up to {MAX_NAMES} names, aliases and identifiers; send several captures",
+                f"context.mentions.{index}: an entry may have up to {MAX_TERMS} aliases and {MAX_TERMS} identifiers,"
+                f" and all entries together up to {MAX_NAMES} names, aliases and identifiers; send several captures",
                 path=["context", "mentions", str(index)],
             )
         found.append(

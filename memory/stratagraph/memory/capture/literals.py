@@ -30,7 +30,8 @@ _DATE = re.compile(
     + r")?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}/\d{2}/\d{2}|"
     + _TIME
     + rf"|(?:{_DAY},?\s)?{_MONTH}\.?\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?"
-    + rf"|(?:{_DAY},?\s)?\d{{1,2}}(?:st|nd|rd|th)?\.?\s{_MONTH}\.?(?:,?\s\d{{4}})?|{_MONTH}\s\d{{4}}|(?:(?:next|last|this|every|on)\s)?{_DAY}"
+    + rf"|(?:{_DAY},?\s)?\d{{1,2}}(?:st|nd|rd|th)?\.?\s{_MONTH}\.?(?:,?\s\d{{4}})?|{_MONTH}\s\d{{4}}"
+    + rf"|(?:(?:next|last|this|every|on)\s)?{_DAY}"
     r"|(?:today|tomorrow|yesterday|now|q[1-4](?:[\s/-]?\d{4})?)",
     re.IGNORECASE,
 )

@@ -19,6 +19,7 @@ from stratagraph.memory.capture.policy import entity_decay
 from stratagraph.memory.capture.references import link_references
 from stratagraph.memory.capture.write_set import WriteSet, capture_source
 from stratagraph.memory.changes import Effect
+from stratagraph.memory.masking import holds_mask
 from stratagraph.memory.retrying import StaleRead
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity
@@ -260,9 +261,14 @@ def mention_of(payload: Mapping[str, Any], *, scope: int, sensitivity: Sensitivi
         sensitivity=int(sensitivity),
         type=payload.get("primary_type"),
         types=tuple(payload.get("types") or ()),
-        identifiers=tuple((entry["namespace"], entry["value"]) for entry in payload.get("identifiers") or ()),
-        aliases=tuple(alias["value"] for alias in payload.get("aliases") or ()),
+        identifiers=tuple((entry["namespace"], entry["value"]) for entry in _known(payload, "identifiers")),
+        aliases=tuple(alias["value"] for alias in _known(payload, "aliases")),
     )
+
+
+def _known(payload: Mapping[str, Any], field: str) -> list[dict[str, Any]]:
+    """Return the aliases or identifiers by which an entity is found: those in which no secret was masked."""
+    return [entry for entry in payload.get(field) or () if not holds_mask(entry["value"])]
 
 
 def _resolve_in_order(index: NameIndex, tenant: Tenant, wanted: Sequence[Resolved]) -> None:

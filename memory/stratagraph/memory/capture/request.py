@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Self
 
 import orjson
 
+from stratagraph.memory.event_times import refuse_future
 from stratagraph.memory.evidence import check_evidence
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import as_utc, rfc3339
@@ -21,7 +22,6 @@ MAX_TAGS = 64
 MAX_LABEL = 256  # characters of a source, a scope, a tag, an idempotency key
 MAX_SUMMARY = 10_000  # characters
 MAX_BATCH = 1_000  # captures in one transaction
-MAX_AHEAD = timedelta(minutes=5)  # of the service's clock, for the time of an event
 _WITH_EVIDENCE = (SourceKind.OBSERVATION, SourceKind.EPISODE)  # whose `evidence` names sources
 
 
@@ -148,23 +148,12 @@ def checked(request: CaptureRequest, now: datetime) -> CaptureRequest:
         check_json(value, path=[name])
     _check_size(request)
     if request.source_kind in _WITH_EVIDENCE and request.content.get("evidence") is not None:
-        check_evidence(request.content["evidence"], path=["content", "evidence"])
+        check_evidence(request.content["evidence"], now, path=["content", "evidence"])
     if request.timestamp is None:
         return request
     timestamp = as_utc(request.timestamp, path=["timestamp"])
     refuse_future(timestamp, now, path=["timestamp"])
     return replace(request, timestamp=timestamp)
-
-
-def refuse_future(instant: datetime, now: datetime, *, path: list[str]) -> None:
-    """Raise InvalidInput if the time of an event lies more than MAX_AHEAD after `now`."""
-    if instant > now + MAX_AHEAD:
-        raise InvalidInput(
-            f"{'.'.join(path)}: {rfc3339(instant)} is more than {MAX_AHEAD.seconds // 60} minutes ahead of the"
-            f" service's clock ({rfc3339(now)}); an event has happened already. Correct the time, or give what will"
-            " hold later as a fact with validity.start.",
-            path=path,
-        )
 
 
 def _check_size(request: CaptureRequest) -> None:

@@ -6,18 +6,25 @@ is then put back if the record is sealed (docs/specification.md, Capture).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft, Named
-from stratagraph.memory.secret_forms import MASK, hold_secrets, masked, masked_text
+from stratagraph.memory.masking import hold_secrets, holds_mask, masked
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.enums import MemoryType, Sensitivity
+from stratagraph.store.model.errors import InvalidInput
 
 # An entity is known by its names, and a working state is rewritten in place: neither is lifted.
 _NEVER_LIFTED = (MemoryType.ENTITY, MemoryType.WORKING)
+# Fields that may hold no secret at all.
+_WORDS = {
+    MemoryType.SEMANTIC: ("predicate", "object_type"),
+    MemoryType.ENTITY: ("canonical_name", "primary_type", "types"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,15 +40,20 @@ def sealing_level(vault: Vault) -> Sensitivity | None:
     return vault.seal_from if vault.master is not None else None
 
 
-def hide_secrets(draft: Draft) -> Hidden | None:
-    """Mask the secrets in the draft and in its request; return what was masked, or None if there are no secrets."""
-    request = draft.request
+def hide_secrets(draft: Draft, tenant: Tenant) -> Hidden | None:
+    """Mask the secrets in the draft and in its request; return what was masked, or None if there are no secrets.
+
+    Raises InvalidInput for a secret in a predicate, a type, or the name of a captured entity.
+    """
+    request, key = draft.request, tenant.index_key
     texts = [request.source, request.reason_to_remember, request.summary, *request.tags]
     if not hold_secrets(request.content, request.context, texts):
         return None
-    content, in_content = masked(request.content)
-    context, in_context = masked(request.context)
-    texts, in_texts = masked(texts)
+    refuse_secret_names(draft.type, request.content, path=["content"])
+    _refuse_secret_types(request.context or {})
+    content, in_content = masked(request.content, key)
+    context, in_context = masked(request.context, key)
+    texts, in_texts = masked(texts, key)
     found = in_content + in_context + in_texts
     if not found:
         return None
@@ -56,10 +68,12 @@ def hide_secrets(draft: Draft) -> Hidden | None:
         tags=tuple(tags),
     )
     hidden = Hidden(found=found, payload=draft.payload)
-    draft.payload, _ = masked(draft.payload)
-    draft.thread, draft.handle = _masked(draft.thread), _masked(draft.handle)
-    draft.call, draft.outcome_reason = _masked(draft.call), _masked(draft.outcome_reason)
-    draft.depends_on, _ = masked(draft.depends_on)
+    draft.payload, _ = masked(draft.payload, key)
+    draft.thread, _ = masked(draft.thread, key)
+    draft.handle, _ = masked(draft.handle, key)
+    draft.call, _ = masked(draft.call, key)
+    draft.outcome_reason, _ = masked(draft.outcome_reason, key)
+    draft.depends_on, _ = masked(draft.depends_on, key)
     return hidden
 
 
@@ -70,9 +84,9 @@ def keep_content(draft: Draft, hidden: Hidden | None, *, level: Sensitivity | No
     does for entities, working states and outcomes. `level` None seals nothing. Call it once the names of the draft are
     known: those that held a secret are dropped, so that no entity is made of them.
     """
+    draft.named = [_without_secrets(named) for named in draft.named if not holds_mask(named.name)]
     if hidden is None:
         return
-    draft.named = [_without_secrets(named) for named in draft.named if MASK not in named.name]
     may_seal = level is not None and not is_outcome(draft) and draft.type not in _NEVER_LIFTED
     lifted = False
     if may_seal and level is not None and (draft.sensitivity >= level or level <= ceiling):
@@ -86,10 +100,31 @@ def keep_content(draft: Draft, hidden: Hidden | None, *, level: Sensitivity | No
 def _without_secrets(named: Named) -> Named:
     return replace(
         named,
-        aliases=tuple(alias for alias in named.aliases if MASK not in alias),
-        identifiers=tuple(pair for pair in named.identifiers if MASK not in pair[1]),
+        aliases=tuple(alias for alias in named.aliases if not holds_mask(alias)),
+        identifiers=tuple(pair for pair in named.identifiers if not holds_mask(pair[1])),
     )
 
 
-def _masked(text: str | None) -> str | None:
-    return None if text is None else masked_text(text)[0]
+def refuse_secret_names(memory_type: MemoryType, content: Mapping[str, Any], *, path: Sequence[str]) -> None:
+    """Raise InvalidInput for a secret in a word by which records are found: a predicate, a type, an entity's name.
+
+    Such words are spelled anew, or shared by many records, so that a mask in them would be no use.
+    """
+    for field in _WORDS.get(memory_type, ()):
+        if hold_secrets(content.get(field)):
+            raise _secret_word([*path, field])
+
+
+def _refuse_secret_types(context: Mapping[str, Any]) -> None:
+    mentions = context.get("mentions")
+    for index, mention in enumerate(mentions if isinstance(mentions, list) else ()):
+        if isinstance(mention, dict) and hold_secrets(mention.get("type")):
+            raise _secret_word(["context", "mentions", str(index), "type"])
+
+
+def _secret_word(path: list[str]) -> InvalidInput:
+    return InvalidInput(
+        f"{'.'.join(path)}: holds a secret, such as a token or a password; leave the secret out, or give it in another"
+        " field, where it is masked or sealed",
+        path=path,
+    )

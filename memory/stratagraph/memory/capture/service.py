@@ -107,7 +107,7 @@ class Capture:
                 path=["items"],
             )
         caller = await self._directory.resolve(trust)
-        drafts = self._drafts(trust, requests, batch=batch, now=self._clock.now())
+        drafts = self._drafts(caller, requests, batch=batch, now=self._clock.now())
         await self._claim_predicates(caller, drafts, batch=batch)
         keys = await self._keys(caller, drafts)
         return await self._persist(caller, drafts, keys, batch=batch, restore_erased=restore_erased)
@@ -122,7 +122,7 @@ class Capture:
         before, and any internal failure as it is.
         """
         caller = await self._directory.resolve(trust)
-        drafts = self._drafts(trust, list(requests.values()), batch=True, now=captured_at)
+        drafts = self._drafts(caller, list(requests.values()), batch=True, now=captured_at)
         for draft, candidate in zip(drafts, requests, strict=True):
             draft.candidate, draft.is_retried = candidate, True
         keys = await self._keys(caller, drafts)
@@ -132,9 +132,10 @@ class Capture:
 
         return await retried(attempt)
 
-    def check(self, trust: Trust, requests: Sequence[CaptureRequest]) -> None:
+    async def check(self, trust: Trust, requests: Sequence[CaptureRequest]) -> None:
         """Check requests as `capture` does before it writes; raise what it would raise, as for a batch."""
-        self._drafts(trust, requests, batch=True, now=self._clock.now())
+        caller = await self._directory.resolve(trust)
+        self._drafts(caller, requests, batch=True, now=self._clock.now())
 
     async def earlier(self, trust: Trust, items: Mapping[str, ImportedItem]) -> dict[str, EarlierCapture]:
         """Return what imports stored under the idempotency keys of `items`, by key; keys not used are left out."""
@@ -188,7 +189,7 @@ class Capture:
         await self._directory.scopes(caller.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
         return keys
 
-    def _drafts(self, trust: Trust, requests: Sequence[CaptureRequest], *, batch: bool, now: datetime) -> list[Draft]:
+    def _drafts(self, caller: Caller, requests: Sequence[CaptureRequest], *, batch: bool, now: datetime) -> list[Draft]:
         """Return the drafts of the requests, checked, with policy, caption and names.
 
         `now` is the time of a request without a timestamp.
@@ -197,12 +198,12 @@ class Capture:
         for position, request in enumerate(requests):
             try:
                 draft = classify(checked(request, now), position, now)
-                self._policy.apply(draft, trust)
-                hidden = hide_secrets(draft)
+                self._policy.apply(draft, caller.trust)
+                hidden = hide_secrets(draft, caller.tenant)
                 if not is_outcome(draft):
                     caption(draft)
                 interpret(draft)
-                keep_content(draft, hidden, level=sealing_level(self._directory.vault), ceiling=trust.ceiling)
+                keep_content(draft, hidden, level=sealing_level(self._directory.vault), ceiling=caller.trust.ceiling)
             except StratagraphError as error:
                 if batch:
                     raise at_item(error, position) from error

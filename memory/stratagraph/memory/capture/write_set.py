@@ -11,6 +11,7 @@ from stratagraph.memory.capture.draft import Draft, Lesson
 from stratagraph.memory.capture.interpret import reference_target
 from stratagraph.memory.changes import Effect
 from stratagraph.memory.evidence import kind_of, reference_of, time_of
+from stratagraph.memory.masking import masked_text
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
@@ -42,6 +43,7 @@ class WriteSet:
     contested: set[int] = field(default_factory=set)
     source_records: dict[int, dict[UUID | str, UUID]] = field(default_factory=dict)  # by position and reference
     withdrawn: set[UUID] = field(default_factory=set)  # records that this group took out of the current truth
+    causes: set[UUID] = field(default_factory=set)  # and other records whose dependents are to be re-evaluated
     doubtful: set[UUID] = field(default_factory=set)  # records whose support this group may have changed
     lessons: list[Lesson] = field(default_factory=list)  # what the drafts teach existing entities
     newly_named: set[UUID] = field(default_factory=set)  # entities whose names earlier records may hold
@@ -109,6 +111,8 @@ def sources_of(writes: WriteSet, draft: Draft) -> list[dict[str, Any]]:
     sources = {str(source["ref"]): source for source in draft.inherited_sources}
     for evidence in draft.payload.get("evidence") or ():
         ref = reference_of(evidence) or "unknown"
+        if draft.secrets is not None:  # the payload may have got its secrets back, but the sources are never sealed
+            ref, _ = masked_text(ref, writes.caller.tenant.index_key)
         known = resolved.get(reference_target(ref))
         sources[str(known or ref)] = {
             "kind": kind_of(evidence) or "artifact",

@@ -162,13 +162,13 @@ async def _propagate(writes: WriteSet) -> None:
     """Re-evaluate the records whose support this group changed, and the new records that name records as sources."""
     new = ids_with_record_sources(writes.records)
     writes.doubtful |= new
-    if writes.withdrawn or writes.doubtful:
+    if writes.withdrawn or writes.causes or writes.doubtful:
         done = await reevaluate(
             writes.connection,
             writes.directory,
             writes.caller,
             doubtful=writes.doubtful,
-            causes=writes.withdrawn,
+            causes=writes.withdrawn | writes.causes,
             new=new,
             actor=writes.caller.trust.actor,
             at=writes.at,

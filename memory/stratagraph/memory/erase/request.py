@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 import orjson
 
+from stratagraph.memory.masking import masked_text
 from stratagraph.store.erasure.receipts import ErasureKind, Receipt
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.canonical import check_json, keyed_hash
@@ -79,6 +80,10 @@ class Erase:
                 f"idempotencyKey: must have 1 to {MAX_LABEL} characters, not {len(self.idempotency_key)}",
                 path=["idempotencyKey"],
             )
+
+    def without_secrets(self) -> Erase:
+        """Return the request with the secrets in its rationale masked, without a key, which the receipt may outlive."""
+        return replace(self, rationale=masked_text(self.rationale, None)[0])
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields that two requests must share to count as the same; the idempotency key is none of them."""

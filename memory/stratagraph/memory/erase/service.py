@@ -45,6 +45,7 @@ class Erasure:
         """
         request.check()
         check_rights(trust, request)
+        request = request.without_secrets()
         if request.kind is ErasureKind.TENANT:
             return await erase_tenant(self._context, trust, request, advance)
         caller = await self._context.directory.resolve(trust)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.words import lexemes
@@ -38,6 +39,7 @@ def check_ops(ops: Sequence[str]) -> None:
     """Check the names of the operations that steps of a plan must have: their number, lengths and words."""
     if not 1 <= len(ops) <= MAX_OPS:
         raise InvalidInput(f"ops: {len(ops)} ops given; give 1 to {MAX_OPS}, in order", path=["ops"])
+    check_json(list(ops), path=["ops"])
     for op in ops:
         if not op.strip() or len(op) > MAX_OP:
             raise InvalidInput(

@@ -48,7 +48,7 @@ async def store_items(
         requests = [request for item in left for request in item.requests]
         try:
             if len(requests) > MAX_BATCH:
-                capture.check(trust, requests)
+                await capture.check(trust, requests)
             # The rest of a long item is stored only after its beginning, so that a refusal leaves nothing of it.
             answers = await capture.capture(trust, requests[:MAX_BATCH], batch=True, restore_erased=restore_erased)
         except SourceErased as error:

@@ -187,7 +187,8 @@ def _outcome(data: dict[str, Any], named: str | None) -> str | None:
     if isinstance(value, str) and value.casefold() in _OUTCOMES:
         return value.casefold()
     raise InvalidInput(
-        f"{field}: {_described(value)} is not an outcome; use success, failure, partial, a boolean, or a number from 0 to 1"
+        f"{field}: {_described(value)} is not an outcome; use success, failure, partial, a boolean, or a number from 0"
+        " to 1"
     )
 
 

@@ -59,6 +59,7 @@ def check(request: RetrieveRequest) -> None:
             path=["taskDescriptor"],
         )
     check_json(request.task_descriptor, path=["taskDescriptor"])
+    check_json(list(request.scopes or ()), path=["scopes"])
     for attribute, (name, least, most) in _BOUNDS.items():
         value = getattr(request, attribute)
         if not least <= value <= most:

@@ -46,7 +46,7 @@ async def fork(work: UnitOfWork, request: Fork) -> UUID:
         old,
         payload,
         request.evidence,
-        actor=work.caller.trust.actor,
+        caller=work.caller,
         rationale=request.rationale,
         now=work.at,
         seals_from=sealing_level(work.directory.vault),

@@ -68,14 +68,15 @@ async def _unite(
     carried = [source for record in records for source in (record.provenance or {}).get("sources", ())]
     evidence = [item for record in records for item in (record.payload or {}).get("evidence") or ()]
     if lead.type is MemoryType.SEMANTIC:
-        payload = {**payload, "evidence": _distinct([*(payload.get("evidence") or ()), *accepted_evidence(evidence)])}
+        given = (request.payload or {}).get("evidence") or ()
+        payload = {**payload, "evidence": _distinct([*given, *accepted_evidence(evidence, work.at)])}
         if not payload["evidence"]:
             payload["evidence"] = [{"kind": "artifact", "ref": source["ref"]} for source in carried[:1]]
     draft = successor(
         lead,
         payload,
         (),
-        actor=work.caller.trust.actor,
+        caller=work.caller,
         rationale=request.rationale,
         now=work.at,
         seals_from=sealing_level(work.directory.vault),

@@ -8,13 +8,14 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.capture.caption import entity_caption, shortened
+from stratagraph.memory.capture.secrets import refuse_secret_names
+from stratagraph.memory.masking import masked
 from stratagraph.memory.revise.in_place import entity_mention, rewrite_record
 from stratagraph.memory.revise.merged_payloads import merged_entity
 from stratagraph.memory.revise.rekeyed_facts import MAX_REKEYED, rekey_facts
 from stratagraph.memory.revise.repointing import relate, repoint
 from stratagraph.memory.revise.request import Merge
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, require_current, require_version
-from stratagraph.memory.secret_forms import masked
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded
 from stratagraph.store.model.payloads import parse_payload
@@ -65,8 +66,9 @@ async def merge_entities(
     for index, loser in enumerate(losers):
         payload = merged_entity([payload, loser.payload or {}])
         if request.payload is not None and index == len(losers) - 1:
+            refuse_secret_names(MemoryType.ENTITY, request.payload, path=["payload"])
             payload = request.payload
-        payload, _ = masked(parse_payload(MemoryType.ENTITY, payload))
+        payload, _ = masked(parse_payload(MemoryType.ENTITY, payload), work.caller.tenant.index_key)
         await _absorb(work, survivor, loser, payload)
         work.after(work.at)
     # Names that were ambiguous between them are clear now.

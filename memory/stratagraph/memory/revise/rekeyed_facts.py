@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
 from uuid import UUID
 
 import orjson
@@ -33,8 +32,8 @@ from stratagraph.store.records.rekeying import (
     fetch_keyed_facts,
     find_rivals,
     lock_given_slots,
-    set_evidence_times,
     set_single_valued,
+    unite_evidence_times,
     write_fact_keys,
 )
 
@@ -152,7 +151,7 @@ async def _collapse(work: UnitOfWork, placed: Sequence[_Placed], done: Rekeyed) 
         kept, *others = [one.fact for one in group]
         _note(done, group)
         await work.replace([fact.id for fact in others], RecordState.SUPERSEDED, by=kept.id, keep_disputes=True)
-        await _unite_sources(work, kept.id, [contents[one.fact.id] for one in group])
+        await _unite_sources(work, {one.fact.id: contents[one.fact.id] for one in group})
         done.relations.add(await repoint(work, [fact.id for fact in others], kept.id))
         done.relations.add(
             await relate(
@@ -165,25 +164,21 @@ async def _collapse(work: UnitOfWork, placed: Sequence[_Placed], done: Rekeyed) 
     return remaining
 
 
-async def _unite_sources(work: UnitOfWork, kept: UUID, contents: Sequence[FactContent]) -> None:
-    """Give the first fact the sources of all, at most MAX_SOURCES of them."""
-    own = contents[0].provenance
+async def _unite_sources(work: UnitOfWork, contents: Mapping[UUID, FactContent]) -> None:
+    """Give the first fact the sources of all, at most MAX_SOURCES of them, and the time of their latest evidence."""
+    kept, first = next(iter(contents.items()))
     sources = {
         source["ref"]: source
-        for content in reversed(contents)
+        for content in reversed(list(contents.values()))
         for source in content.provenance.get("sources", ())
         if source["ref"] != str(kept)
     }
-    await write_sources(work, kept, {**own, "sources": list(sources.values())[-MAX_SOURCES:]}, contents[0])
-
-
-async def write_sources(work: UnitOfWork, id_: UUID, provenance: Mapping[str, Any], content: FactContent) -> None:
-    """Write the provenance of a locked fact, and the time of its latest evidence that follows from it."""
-    edit = Edit(id=id_, provenance=orjson.dumps(provenance).decode(), is_revision=False)
+    provenance = {**first.provenance, "sources": list(sources.values())[-MAX_SOURCES:]}
+    edit = Edit(id=kept, provenance=orjson.dumps(provenance).decode(), is_revision=False)
     work.changes += await update_records(work.connection, work.directory, work.caller.tenant, [edit], at=work.at)
-    latest = latest_evidence(provenance, content.occurred_at)
-    await set_evidence_times(work.connection, work.caller.tenant, {id_: latest})
-    work.touched.append(id_)
+    latest = latest_evidence(provenance, first.occurred_at)
+    await unite_evidence_times(work.connection, work.caller.tenant, kept, list(contents), at=latest)
+    work.touched.append(kept)
 
 
 async def _disputes(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
 from stratagraph.memory.evidence import check_evidence
-from stratagraph.memory.secret_forms import masked, masked_text
+from stratagraph.memory.masking import masked, masked_text
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
@@ -146,8 +147,8 @@ class Pin(Revise):
     pinned: bool
 
 
-def check(request: Revise) -> None:
-    """Check the fields of a request.
+def check(request: Revise, now: datetime) -> None:
+    """Check the fields of a request; `now` is the time of the service's clock.
 
     Raises InvalidInput naming the field that is wrong, EvidenceRequired for evidence that names no source.
     """
@@ -174,27 +175,27 @@ def check(request: Revise) -> None:
         if value is not None and not isinstance(value, dict):
             raise InvalidInput(f"{field}: must be a JSON object, not {json_type(value)}", path=[field])
         check_json(value, path=[field])
-    _check_evidence(getattr(request, "evidence", ()))
+    _check_evidence(getattr(request, "evidence", ()), now)
     if isinstance(request, Penalize) and not (math.isfinite(request.amount) and request.amount >= 0):
         raise InvalidInput(f"amount: {request.amount} is not a finite number of at least 0", path=["amount"])
     if isinstance(request, Merge):
         _check_merge(request)
 
 
-def without_secrets(request: Revise) -> Revise:
-    """Return the request with the secrets in its rationale and its evidence masked."""
-    evidence, found = masked(getattr(request, "evidence", ()))
+def without_secrets(request: Revise, key: bytes) -> Revise:
+    """Return the request with the secrets in its rationale and its evidence masked; `key` is the tenant's index key."""
+    evidence, found = masked(getattr(request, "evidence", ()), key)
     if found:
         request = replace(request, evidence=evidence)  # type: ignore[call-arg]  # of those that have evidence
-    return replace(request, rationale=masked_text(request.rationale)[0])
+    return replace(request, rationale=masked_text(request.rationale, key)[0])
 
 
-def _check_evidence(evidence: tuple[Any, ...]) -> None:
+def _check_evidence(evidence: tuple[Any, ...], now: datetime) -> None:
     if len(evidence) > MAX_EVIDENCE:
         raise InvalidInput(
             f"evidence: {len(evidence)} entries; at most {MAX_EVIDENCE} are allowed, give fewer", path=["evidence"]
         )
-    check_evidence(evidence, path=["evidence"])
+    check_evidence(evidence, now, path=["evidence"])
 
 
 def _check_merge(request: Merge) -> None:

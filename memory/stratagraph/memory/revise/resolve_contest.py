@@ -16,7 +16,7 @@ from stratagraph.store.model.errors import ConditionsOverlap, Forbidden, Invalid
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.postgres.database import elevated
 from stratagraph.store.records.editing import Edit, update_records
-from stratagraph.store.records.facts import find_conflicting_fact
+from stratagraph.store.records.facts import find_conflicting_fact, note_evidence
 from stratagraph.store.records.inserting import NewRelation
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.relations import dispute_parties
@@ -60,6 +60,9 @@ async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:
         )
     if winner is not None and rows[winner].state is RecordState.CONTESTED:
         await _reinstate(work, winner)
+    if winner is not None:
+        # An observation from before the decision is late news, even one that is newer than the winner's sources.
+        await note_evidence(work.connection, work.caller.tenant, winner, work.at)
     work.causes |= {party.id for party in parties}
     return winner or record.id
 

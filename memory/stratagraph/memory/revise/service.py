@@ -116,9 +116,9 @@ class Revision:
         IdempotencyMismatch, DeletionForbidden or StoreUnavailable, with nothing changed.
         """
         trust.require(Access.WRITE)
-        check(request)
-        request = without_secrets(request)
+        check(request, self._clock.now())
         caller = await self._directory.resolve(trust)
+        request = without_secrets(request, caller.tenant.index_key)
         try:
             return await retried(lambda: self._commit(caller, request))
         except StratagraphError as error:

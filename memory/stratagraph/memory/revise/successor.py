@@ -13,6 +13,7 @@ from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.request import CaptureRequest, checked
 from stratagraph.memory.capture.secrets import hide_secrets, keep_content
 from stratagraph.memory.capture.versions import next_version
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import EvidenceRequired, InvalidInput, StratagraphError
@@ -26,7 +27,7 @@ def successor(
     payload: Mapping[str, Any],
     evidence: Sequence[Mapping[str, Any]],
     *,
-    actor: str,
+    caller: Caller,
     rationale: str,
     now: datetime,
     seals_from: Sensitivity | None,
@@ -49,7 +50,7 @@ def successor(
     elif old.type in _HANDLES:
         content = _next_version(old, content)
     request = CaptureRequest(
-        source=actor,
+        source=caller.trust.actor,
         source_kind=SourceKind.WORKING_STATE if old.type is MemoryType.WORKING else SourceKind.OBSERVATION,
         content=content,
         proposed_type=None if old.type in (MemoryType.SEMANTIC, MemoryType.WORKING) else old.type,
@@ -60,11 +61,11 @@ def successor(
     )
     try:
         draft = classify(checked(request, now), 0, now)
+        hidden = hide_secrets(draft, caller.tenant)
     except StratagraphError as error:
         raise _about_payload(error) from error
     inherit(draft, old)
     draft.evidence = tuple(dict(item) for item in evidence)
-    hidden = hide_secrets(draft)
     caption(draft)
     interpret(draft)
     keep_content(draft, hidden, level=seals_from, ceiling=old.sensitivity)

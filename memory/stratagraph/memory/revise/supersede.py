@@ -35,7 +35,7 @@ async def supersede(work: UnitOfWork, request: Supersede) -> UUID:
         old,
         payload,
         request.evidence,
-        actor=work.caller.trust.actor,
+        caller=work.caller,
         rationale=request.rationale,
         now=work.at,
         seals_from=sealing_level(work.directory.vault),

@@ -221,7 +221,7 @@ class UnitOfWork:
             records = await Reader(self.connection, self.directory, self.caller, writes.at).records(current.values())
             await attach(writes, {position: records[id_] for position, id_ in current.items()})
         self.changes += writes.changes
-        self.causes |= writes.withdrawn
+        self.causes |= writes.withdrawn | writes.causes
         for effects in writes.effects.values():
             self.effects |= effects
             self.touched += [id_ for id_, _ in effects]

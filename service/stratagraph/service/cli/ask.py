@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -17,12 +16,12 @@ from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.past import instant
 from stratagraph.service.cli.show import validity_json
+from stratagraph.service.cli.tenants import reader_of
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.predicates import inverse
 from stratagraph.store.model.records import Relation
-from stratagraph.store.model.trust import SINGLE_USER
 
 NEIGHBOURS = 6  # printed below a root; the others are only counted
 
@@ -60,7 +59,7 @@ def ask(
     )
 
     async def work(runtime: Runtime) -> Retrieved:
-        return await runtime.retrieve.retrieve(replace(SINGLE_USER, tenant=tenant), request)
+        return await runtime.retrieve.retrieve(await reader_of(runtime, tenant), request)
 
     found = with_runtime(work)
     if json:

@@ -15,13 +15,14 @@ from stratagraph.memory.explore.answers import Expansion, Impact, Paths, Plans, 
 from stratagraph.memory.explore.service import Explore
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.show import as_json, line
+from stratagraph.service.cli.tenants import reader_of
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.predicates import inverse
 from stratagraph.store.model.records import MemoryRecord, Relation
-from stratagraph.store.model.trust import SINGLE_USER, Trust
+from stratagraph.store.model.trust import Trust
 
 app = typer.Typer(
     help="Ask how memories are connected: paths, impact, plans by their steps, shared memories, neighbours."
@@ -153,7 +154,7 @@ def expand(
 
 def _ask(tenant: str, question: Callable[[Explore, Trust], Awaitable[T]]) -> T:
     async def work(runtime: Runtime) -> T:
-        return await question(runtime.explore, dataclasses.replace(SINGLE_USER, tenant=tenant))
+        return await question(runtime.explore, await reader_of(runtime, tenant))
 
     return with_runtime(work)
 

@@ -208,6 +208,13 @@ async def write_fact_keys(
     )
 
 
+async def unite_evidence_times(
+    connection: AsyncConnection, tenant: Tenant, id_: UUID, ids: Collection[UUID], *, at: datetime
+) -> None:
+    """Give a fact the time of the latest evidence of the facts `ids`, or `at` if that is later."""
+    await run(connection, "unite_evidence_times", tenant=tenant.id, id=id_, ids=list(ids), at=at)
+
+
 async def set_evidence_times(connection: AsyncConnection, tenant: Tenant, times: Mapping[UUID, datetime]) -> None:
     """Set the times of the latest evidence of locked facts."""
     if times:

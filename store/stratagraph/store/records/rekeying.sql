@@ -74,6 +74,14 @@ UPDATE fact f SET evidence_at = asked.at
 FROM unnest(CAST(:ids AS uuid[]), CAST(:times AS timestamptz[])) AS asked(id, at)
 WHERE f.tenant = :tenant AND f.id = asked.id
 
+-- unite_evidence_times --
+-- Give a fact the time of the latest evidence of the given facts, or the given time if that is later.
+UPDATE fact SET evidence_at = (
+  SELECT greatest(CAST(:at AS timestamptz), max(f.evidence_at)) FROM fact f
+  WHERE f.tenant = :tenant AND f.id = ANY(CAST(:ids AS uuid[]))
+)
+WHERE tenant = :tenant AND id = :id
+
 -- set_single_valued --
 -- Set whether slots are single-valued; their facts follow through the foreign key.
 UPDATE fact_slot s SET single_valued = :single_valued
