@@ -174,7 +174,8 @@ async def resolve_names(
 
     `scopes` has the numbers of the drafts' scopes and of the unscoped one. Sets `entities` of drafts that are facts.
     Locks the names that are written and all entities named; these are the first locks of a writer
-    (docs/architecture.md, Lock order). Raises StaleRead if one of the entities was merged or withdrawn meanwhile.
+    (docs/architecture.md, Lock order). Raises StaleRead if one of the entities was changed, merged or withdrawn
+    meanwhile.
     """
     predicates = await registered(
         connection, tenant, {draft.payload["predicate"] for draft in drafts if draft.type is MemoryType.SEMANTIC}
@@ -197,6 +198,12 @@ async def resolve_names(
     taught = {one.entity for one in wanted if one.entity is not None and one.may_revise} & known
     if not await hold_entities(connection, tenant, named, taught=taught):
         raise StaleRead
+    if taught:
+        # A writer that held one of them until now may have given it an identifier that contradicts the mention.
+        before = [(one.entity, one.terms) for one in wanted]
+        _resolve_in_order(await read_names(connection, tenant, keys), tenant, wanted)
+        if [(one.entity, one.terms) for one in wanted] != before:
+            raise StaleRead
     await insert_terms(
         connection,
         tenant,
