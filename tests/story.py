@@ -14,6 +14,7 @@ from fix_memory import Memory
 
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
+from stratagraph.memory.capture.request import ImportedItem
 from stratagraph.memory.revise.request import Fork, Merge, Retract
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 
@@ -110,14 +111,14 @@ async def _commit(memory: Memory) -> None:
         event = {"t": memory.clock.at.isoformat(), "event_kind": "commit", "ref": sha, "summary": subject}
         mentions = [_person(author), LANTERN, _named("lantern-api", "Repository")]
         mentions += [_named(file, "File") for file in files] + [_named(f"lantern#{issue}", "Issue") for issue in issues]
-        references: list[dict[str, str]] = [{"ref": parent, "predicate": "follows"}] if parent else []
         await memory.remember(
             SourceKind.EPISODE,
             {"ref": f"commit:{sha}", "timeline": [event], "outcome": "success"},
-            context={"mentions": mentions, "references": references},
+            context={"mentions": mentions},
             summary=subject,
             scope=SCOPE,
             timestamp=memory.clock.at,
+            imported=ImportedItem(fingerprint=sha, follows=(parent,) if parent else ()),
         )
         parent = f"commit:{sha}"
 

@@ -125,10 +125,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"content": "free text"}, "must be a JSON object"),
     ({"content": {"event_kind": ""}}, "event_kind"),
     ({"content": {"event_kind": "x", "blob": "y" * (1 << 20)}}, "at most"),
-    ({"tags": [""]}, "must not be empty"),
+    ({"tags": [""]}, "must not be blank"),
     ({"scope": "x" * 300}, "at most 256"),
     ({"sensitivity": "SECRET"}, "Sensitivity"),
-    ({"source": ""}, "must not be empty"),
+    ({"source": ""}, "must not be blank"),
 ]
 
 

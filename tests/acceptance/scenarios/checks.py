@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -20,6 +21,7 @@ WHOLE = """fragment Whole on MemoryRecord { id name text state sensitivity redac
 RECORDS = """query($after: String) { records(first: 100, after: $after) { pageInfo { hasNextPage endCursor }
   nodes { id type name text tags payload interpretation provenance { sources { ref } } auditLog { rationale } } } }"""
 MAX_ALIASES = 20  # of one GraphQL document
+MASK = re.compile(r"\[secret:[0-9a-f]{8}\]")
 ENTITIES = "query($name: String!) { entities(name: $name, first: 100) { id name } }"
 
 
@@ -232,5 +234,6 @@ def digest(memory: Memory) -> dict[str, Any]:
         same = sorted(other for other, other_id in memory.ids.items() if other_id == id_)
         sources = len(record["provenance"]["sources"]) if record["provenance"] else 0
         kept = {name: record[name] for name in ("name", "state", "sensitivity", "validFrom", "validTo", "conditions")}
+        kept["name"] = MASK.sub("[secret]", kept["name"] or "")  # masks are keyed by the tenant
         found[label] = kept | {"links": links, "same": same, "sources": sources}
     return found

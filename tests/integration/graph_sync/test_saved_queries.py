@@ -101,12 +101,19 @@ async def browser(memory: Memory, clean_neo4j: str) -> AsyncIterator[Browser]:
         yield opened
 
 
+ONLY_EARLIER = "The relationship type `SUPPORTS` does not exist"  # only stores of earlier releases have it
+
+
 async def test_every_saved_query_returns_rows_without_a_warning_and_uses_indexes(browser: Browser) -> None:
     assert None not in browser.parameters.values()
     wrong: dict[str, Any] = {}
     for query in QUERIES:
         rows, summary = await browser.execute(query)
-        warnings = [status.status_description for status in summary.gql_status_objects if status.is_notification]
+        warnings = [
+            status.status_description
+            for status in summary.gql_status_objects
+            if status.is_notification and ONLY_EARLIER not in status.status_description
+        ]
         used = await browser.operators(query)
         number = query.title[:2]
         whole = {name for name in used if "Scan" in name or name == "CartesianProduct"} - JUSTIFIED.get(number, set())
@@ -125,9 +132,7 @@ async def test_the_saved_queries_return_the_records_of_the_story(browser: Browse
     assert sum(row["records"] for row in counted) == tenant["records"]
     assert {row["type"] for row in counted} == {kind.label for kind in MemoryType}
     assert {row["state"] for row in counted} == {"active", "contested", "superseded", "retracted"}
-    assert tenant["records"] - tenant["with_a_name"] == 2, (
-        "a fact above the limit for names, and the entity that only it names"
-    )
+    assert tenant["records"] - tenant["with_a_name"] == 1, "a fact above the limit for names"
 
     known, _ = shown(await browser.run("05", name="Keycloak"))
     assert {"Keycloak", "Keycloak runs ahead by 48 s", "Keycloak issues tokens for Lantern"} <= known
