@@ -14,9 +14,11 @@ CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input
 JOBS = {
     "close-episodes",
     "count-words",
+    "link-names",
     "log-days",
     "prune",
     "reevaluate",
+    "rekey",
     "retry-captures",
     "sweep-artifacts",
     "trim-logs",

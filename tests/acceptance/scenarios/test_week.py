@@ -117,13 +117,13 @@ class Stores:
         return Memory(week, url, tokens, self._open.enter_context(httpx.Client(timeout=60)))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # until the last test of a week: its worker must not write into the next test's mirror
 def stores(postgres_url: str, template_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
     with Stores(postgres_url, template_database, tmp_path_factory.mktemp("scenarios")) as opened:
         yield opened
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def report(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
@@ -155,7 +155,7 @@ def _summary(rows: list[dict[str, Any]]) -> Iterator[str]:
         )
 
 
-@pytest.fixture(params=MODES, scope="session")  # the scope groups the tests by mode, so that each is mirrored once
+@pytest.fixture(params=MODES, scope="module")  # the scope groups the tests by mode, so that each is mirrored once
 def mode(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
