@@ -19,6 +19,7 @@ from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.predicates import inverse
 from stratagraph.store.postgres.database import Database, Role, elevated
+from stratagraph.store.records.inserting import NewRelation, insert_relations
 from stratagraph.store.records.support import fetch_downstream
 
 
@@ -26,9 +27,11 @@ async def main(url: str) -> dict[str, object]:
     async with Database(url) as database:
         memory = memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32)))))
         source = (await memory.observe("Alice", "works_at", "Acme")).primary
-        reference = {"ref": str(source.id), "predicate": "inferred_from"}
-        derived = (await memory.observe("Alice", "lives_in", "Rome", context={"references": [reference]})).primary
+        derived = (await memory.observe("Alice", "lives_in", "Rome")).primary
         caller = await memory.directory.resolve(memory.trust)
+        relation = NewRelation(source=source.id, target=derived.id, predicate="inferred", weight=1.0)
+        async with database.writing(caller.bounds) as connection:
+            await insert_relations(connection, memory.directory, caller.tenant, [relation], at=memory.clock.now())
         async with database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
             closure = await erasure_closure(connection, caller.tenant, [source.id], whole=False)
             downstream = await fetch_downstream(connection, caller.tenant, [source.id])

@@ -165,7 +165,10 @@ async def test_no_table_and_no_log_line_holds_a_secret(
     sensitivity = None if sensitivity is not None and sensitivity > ceiling else sensitivity
     with logged() as lines, caplog.at_level(caplog_level):
         for index, kind in enumerate(kinds):
-            given_ = dict(captures_with(written, f"{form} {seed} {index}")[kind])
+            mark = (
+                f"{form} {seed} {index} {level} {ceiling} {sensitivity}"  # the same name may not have another content
+            )
+            given_ = dict(captures_with(written, mark)[kind])
             done = await store.remember(
                 given_.pop("kind"), given_.pop("content"), trust=trust, sensitivity=sensitivity, **given_
             )
