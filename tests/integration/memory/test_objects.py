@@ -196,3 +196,12 @@ async def test_an_object_is_linked_to_an_entity_that_exists(memory: Memory) -> N
     assert any(edge.target == known.primary.id and edge.predicate == "object_entity" for edge in likes.edges)
     mood = await memory.observe("Sam", "favorite_color", "Pizza")
     assert not any(edge.predicate == "object_entity" for edge in mood.edges)
+
+
+async def test_the_type_of_a_mention_wins_over_the_object_type(memory: Memory) -> None:
+    person = {"name": "Bo", "type": "Person", "identifiers": [{"namespace": "email", "value": "bo@x.example"}]}
+    content = {"subject": "Ada", "predicate": "knows", "object": "Bo", "object_type": "Organization"}
+    told = await memory.remember(SourceKind.OBSERVATION, content, context={"mentions": [person]})
+    entities = [record for record in told.created if record.type is MemoryType.ENTITY]
+    types = {record.payload["canonical_name"]: record.payload["primary_type"] for record in entities if record.payload}
+    assert types == {"Ada": "Other", "Bo": "Person"}

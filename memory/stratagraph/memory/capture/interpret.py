@@ -202,7 +202,7 @@ def _declared(one: Named, mention: Named) -> Named:
     """Return a name with what an entry of `context.mentions` says of the same name."""
     return replace(
         one,
-        type=one.type or mention.type,
+        type=mention.type or one.type,  # the entry decides, also over content.object_type
         identifiers=tuple(dict.fromkeys([*one.identifiers, *mention.identifiers])),
         aliases=mention.aliases,
         is_declared=True,
