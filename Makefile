@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Property tests that `make soak` runs with more examples
+MANY_EXAMPLES := $(addprefix tests/integration/memory/test_,naming.py merge_histories.py git_imports.py grounding.py)
 
 .PHONY: help install run test soak check lint format lock schema bench clean
 
@@ -34,6 +36,7 @@ test: check  ## check, then run the test suite on a real Postgres and a real Neo
 soak: install  ## run the long tests: newest Neo4j line, all Browser queries, 10,000 random steps, 100 random kills
 	$(BIN)/pytest -m soak --ignore=tests/acceptance/test_faults.py
 	$(BIN)/pytest -s -m "soak or not soak" --hypothesis-profile=soak tests/integration/memory/test_histories.py tests/acceptance/test_faults.py
+	$(BIN)/pytest --hypothesis-profile=soak $(MANY_EXAMPLES)
 
 format: install  ## format the code, and fix what ruff can fix
 	$(BIN)/ruff format .

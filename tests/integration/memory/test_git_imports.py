@@ -12,9 +12,10 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from fix_examples import examples
 from fix_git import GitRepository, grow_at_random, new_repository
 from fix_memory import Memory, fresh_database, memory_of
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stratagraph.memory.imports.git_history import import_history, open_repository
@@ -340,16 +341,16 @@ def identifiers_of(payloads: list[str]) -> list[tuple[str, str]]:
     ]
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(1)
 @given(random=st.randoms(use_true_random=False))
 async def test_a_random_history_imported_in_pieces_is_the_history_imported_at_once(
     postgres_url: str, template_database: str, tmp_path_factory: pytest.TempPathFactory, random: Random
 ) -> None:
     """One import is interrupted at random, and another one sees the repository before its last commits."""
     made = new_repository(tmp_path_factory.mktemp("random") / "widgets")
-    grow_at_random(made, random, commits=14)
+    grow_at_random(made, random, commits=9)
     early = made.clone(made.path.parent / "early" / "widgets")
-    grow_at_random(made, random, commits=6)
+    grow_at_random(made, random, commits=4)
     found = []
     for way in ("at once", "interrupted", "grown"):
         with fresh_database(postgres_url, template_database) as url:

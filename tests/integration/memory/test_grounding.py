@@ -8,8 +8,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from fix_examples import examples
 from fix_memory import Memory
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
@@ -134,9 +135,7 @@ steps = st.lists(
 
 
 @pytest.mark.parametrize("budget", [propagation.BUDGET, 1], ids=["at once", "queued"])
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@examples(12)
 @given(derived=st.lists(st.booleans(), min_size=FACTS, max_size=FACTS), steps=steps)
 async def test_states_are_the_least_fixpoint_of_support(
     memory: Memory, budget: int, derived: list[bool], steps: list[tuple[str, int, int]]

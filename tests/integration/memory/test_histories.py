@@ -531,8 +531,8 @@ class AnyName(dict[str, list[UUID]]):
 
 # The explain phase would run a failing history hundreds of times more.
 SMALL = settings(
-    max_examples=12,
-    stateful_step_count=40,
+    max_examples=8,
+    stateful_step_count=35,
     deadline=None,
     phases=[phase for phase in Phase if phase is not Phase.explain],
     report_multiple_bugs=False,

@@ -11,8 +11,9 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+from fix_examples import examples
 from fix_memory import Memory, memory_of, trust_of
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
@@ -139,7 +140,7 @@ async def number_of(memory: Memory) -> int:
     return (await memory.directory.resolve(memory.trust)).tenant.id
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(7)
 @given(st.lists(FACTS, max_size=14))
 def test_a_merge_of_random_facts_that_is_undone_leaves_the_store_as_it_was(
     database_url: str, facts: list[Said]
@@ -175,7 +176,7 @@ async def spoken_of(memory: Memory) -> Counter[tuple[str, str, str, str | None, 
     return found
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(7)
 @given(st.lists(EARLIER, max_size=8), st.lists(LATER, max_size=6))
 def test_what_is_said_between_a_merge_and_its_undoing_is_about_the_survivor(
     database_url: str, earlier: list[Said], later: list[Said]

@@ -14,9 +14,10 @@ from uuid import UUID
 
 import orjson
 import pytest
+from fix_examples import examples
 from fix_jobs import run_jobs
 from fix_memory import NOON, Memory, fresh_database, memory_of, trust_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
@@ -338,7 +339,7 @@ async def at_rest(memory: Memory) -> Counter[str]:
     story=st.lists(st.builds(timed, requests, st.integers(0, 3)), min_size=2, max_size=9),
     cuts=st.sets(st.integers(1, 8)),
 )
-@settings(max_examples=40, deadline=None)
+@examples(15)
 def test_any_split_into_batches_leaves_the_same_store(
     postgres_url: str, template_database: str, story: list[CaptureRequest], cuts: set[int]
 ) -> None:

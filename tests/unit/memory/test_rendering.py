@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from fix_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import records
 
@@ -80,7 +81,7 @@ def test_only_the_bounds_that_exist_are_shown(
     assert validity_qualifiers(fact(valid_from=bounds[0], valid_to=bounds[1])) == phrase
 
 
-@settings(deadline=None)  # the first call imports the detectors of secrets
+@examples(20)
 @given(st.lists(facts() | records(), max_size=8), st.integers(1, 400))
 def test_every_line_cites_its_record_within_the_budget(found: list[MemoryRecord], budget: int) -> None:
     """Texts and conditions may hold line breaks, and conditions may be long."""
@@ -94,7 +95,7 @@ def test_every_line_cites_its_record_within_the_budget(found: list[MemoryRecord]
     assert render([record.as_redacted() for record in found], token_budget=budget) == ""
 
 
-@settings(deadline=None)
+@examples(20)
 @given(facts())
 def test_a_redacted_fact_has_no_qualifiers_and_long_conditions_are_cut(record: MemoryRecord) -> None:
     assert qualifiers(record.as_redacted()) == []
