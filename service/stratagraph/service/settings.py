@@ -241,7 +241,9 @@ def _secret_in(path: Path, variable: str) -> str:
         text = path.read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise ValueError(f"{variable}: {path} cannot be read: {reason}. Name a readable file with the secret") from error
+        raise ValueError(
+            f"{variable}: {path} cannot be read: {reason}. Name a readable file with the secret"
+        ) from error
     if not text:
         raise ValueError(f"{variable}: {path} is empty. Write the secret to it")
     return text
