@@ -101,6 +101,39 @@ class EmbeddedPostgres:
             return False
         return True
 
+    def has_data(self) -> bool:
+        """Return whether the directory has a cluster. `running` would create one."""
+        return (self.data / "PG_VERSION").exists()
+
+    @contextmanager
+    def stopping_with_this_process(self) -> Iterator[None]:
+        """Stop the server at once if this process ends during the block, however it ends.
+
+        A shell waits for the end of a pipe that only this process holds open. The server itself is a process of its own
+        that would go on; that is right for a service's data, and wrong for data that nobody will look for.
+        """
+        waiting, held = os.pipe()
+        stop = [str(self._binaries / "pg_ctl"), "stop", "-D", str(self.data), "-m", "immediate"]
+        owner = self._owner
+        watcher = subprocess.Popen(
+            ["/bin/sh", "-c", 'read -r word; [ "$word" = over ] || exec "$@"', "sh", *stop],
+            stdin=waiting,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            user=owner.pw_uid if owner else None,
+            group=owner.pw_gid if owner else None,
+            extra_groups=[] if owner else None,
+            start_new_session=True,
+        )
+        os.close(waiting)
+        try:
+            yield
+        finally:
+            os.write(held, b"over\n")
+            os.close(held)
+            watcher.wait()
+
     def is_running(self) -> bool:
         """Return whether the server of this directory is running, whichever process started it."""
         return self._run("pg_ctl", "status", check=False).returncode == 0

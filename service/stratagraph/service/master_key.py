@@ -18,7 +18,7 @@ async def open_vault(settings: Settings, database: Database, *, previous: Master
     `previous` is the master key being exchanged; by default, STRATAGRAPH_PREVIOUS_MASTER_KEY. Raises Misconfigured
     where the key is missing or wrong; then nothing has been written.
     """
-    master = _from_settings(settings) or await _from_data_dir(settings, database)
+    master = from_settings(settings) or await _from_data_dir(settings, database)
     if master is None and settings.encryption_level is not None:
         raise Misconfigured(
             "No master key is set. STRATAGRAPH_DATABASE_URL names a database of your own, and records of sensitivity"
@@ -27,14 +27,14 @@ async def open_vault(settings: Settings, database: Database, *, previous: Master
             " STRATAGRAPH_MASTER_KEY, STRATAGRAPH_MASTER_KEY_FILE or STRATAGRAPH_MASTER_KEY_HOOK; or set"
             " STRATAGRAPH_ENCRYPT_FROM=off."
         )
-    if previous is None and settings.previous_master_key is not None:
-        previous = from_text(settings.previous_master_key.get_secret_value(), where="STRATAGRAPH_PREVIOUS_MASTER_KEY")
+    previous = previous or previous_from_settings(settings)
     vault = Vault(database, master, previous=previous, seal_from=settings.encryption_level)
     await vault.check()
     return vault
 
 
-def _from_settings(settings: Settings) -> MasterKey | None:
+def from_settings(settings: Settings) -> MasterKey | None:
+    """Return the master key that the settings name; None if they name none. Raises Misconfigured if it is not one."""
     if settings.master_key is not None:
         return from_text(settings.master_key.get_secret_value(), where="STRATAGRAPH_MASTER_KEY")
     if settings.master_key_file is not None:
@@ -42,6 +42,13 @@ def _from_settings(settings: Settings) -> MasterKey | None:
     if settings.master_key_hook is not None:
         return from_hook(settings.master_key_hook, where="STRATAGRAPH_MASTER_KEY_HOOK")
     return None
+
+
+def previous_from_settings(settings: Settings) -> MasterKey | None:
+    """Return the master key that is being exchanged; None if the settings name none."""
+    if settings.previous_master_key is None:
+        return None
+    return from_text(settings.previous_master_key.get_secret_value(), where="STRATAGRAPH_PREVIOUS_MASTER_KEY")
 
 
 async def _from_data_dir(settings: Settings, database: Database) -> MasterKey | None:

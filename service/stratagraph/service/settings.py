@@ -23,6 +23,8 @@ PREFIX = "STRATAGRAPH_"
 Part = Literal["api", "sync", "jobs"]
 PARTS: tuple[Part, ...] = ("api", "sync", "jobs")  # of a service; each can run in a process of its own
 _OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
+# Each may be given as NAME, or in a file that NAME_FILE names, as Docker and Kubernetes hand out secrets.
+_IN_FILES = ("database_url", "owner_database_url", "worker_database_url", "neo4j_password", "previous_master_key")
 
 
 class Settings(BaseSettings):
@@ -50,9 +52,13 @@ class Settings(BaseSettings):
     worker_database_url: SecretStr | None = Field(
         default=None, description="the same database with the login for background work; default: DATABASE_URL"
     )
+    database_url_file: Path | None = Field(default=None, description="file that contains DATABASE_URL")
+    owner_database_url_file: Path | None = Field(default=None, description="file that contains OWNER_DATABASE_URL")
+    worker_database_url_file: Path | None = Field(default=None, description="file that contains WORKER_DATABASE_URL")
     neo4j_uri: str | None = Field(default=None, description="bolt:// or neo4j:// address of the mirror")
     neo4j_user: str | None = Field(default=None, description="user name at Neo4j; without one, no authentication")
     neo4j_password: SecretStr | None = Field(default=None, description="password at Neo4j")
+    neo4j_password_file: Path | None = Field(default=None, description="file that contains NEO4J_PASSWORD")
     neo4j_database: str = Field(default="neo4j", description="database at Neo4j")
     single_user: Literal["auto", "on", "off"] = Field(
         default="auto",
@@ -80,6 +86,7 @@ class Settings(BaseSettings):
     previous_master_key: SecretStr | None = Field(
         default=None, description="the old master key, for `stratagraph keys rotate` to exchange it"
     )
+    previous_master_key_file: Path | None = Field(default=None, description="file that contains PREVIOUS_MASTER_KEY")
     mirror_names_up_to: Literal["public", "low", "medium", "high"] = Field(
         default="low", description="records above this sensitivity are mirrored without a name"
     )
@@ -106,6 +113,19 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="least severe log events that are written"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def secrets_in_files(cls, given: dict[str, Any]) -> dict[str, Any]:
+        read = {}
+        for name in _IN_FILES:
+            path = given.get(f"{name}_file")
+            if path is None:
+                continue
+            if given.get(name) is not None:
+                raise ValueError(f"set only one of {_variable(name)} and {_variable(name)}_FILE")
+            read[name] = _secret_in(Path(path), f"{_variable(name)}_FILE")
+        return given | read
 
     @field_validator("data_dir", "cache_dir")
     @classmethod
@@ -213,6 +233,20 @@ class Settings(BaseSettings):
                 for item in error.errors(include_url=False, include_input=False)
             )
             raise Misconfigured(problems.replace("Value error, ", "")) from error
+
+
+def _secret_in(path: Path, variable: str) -> str:
+    """Return the text of a file without the line breaks at its end. Raises ValueError, which does not repeat it."""
+    try:
+        text = path.read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ValueError(
+            f"{variable}: {path} cannot be read: {reason}. Name a readable file with the secret"
+        ) from error
+    if not text:
+        raise ValueError(f"{variable}: {path} is empty. Write the secret to it")
+    return text
 
 
 def _variable(name: int | str, *within: int | str) -> str:

@@ -20,7 +20,10 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.service.backups.making import Steps, make_backup
+from stratagraph.service.backups.restoring import restore_backup
 from stratagraph.service.embedded_postgres import EmbeddedPostgres, postgres_binaries
+from stratagraph.service.settings import Settings
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
@@ -174,6 +177,23 @@ def _write_as_owner(copy: Copy, name: str, content: str) -> None:
     owner = copy.path.stat()
     shutil.chown(path, owner.st_uid, owner.st_gid)
     path.chmod(0o600)
+
+
+async def test_a_restored_backup_is_recognized_by_the_system_identifier_of_its_cluster(
+    cluster: EmbeddedPostgres, clean_neo4j: str, tmp_path: Path
+) -> None:
+    with cluster.running() as url:
+        migrate(url)
+        async with mirrored_on(url, clean_neo4j) as mirrored:
+            kept = await remember(mirrored, "Alice")
+            await make_backup(Settings.load({}, data_dir=cluster.directory), tmp_path / "backup", Steps())
+            lost = await remember(mirrored, "Bob")
+    elsewhere = tmp_path / "elsewhere"
+    await restore_backup(tmp_path / "backup", elsewhere, Steps(), masters=[LocalMasterKey(bytes(32))])
+    with EmbeddedPostgres(elsewhere).running() as url:
+        migrate(url)
+        async with mirrored_on(url, clean_neo4j) as mirrored:
+            await check_follows_restore(mirrored, kept=kept, lost=lost)
 
 
 @pytest.fixture

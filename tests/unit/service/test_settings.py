@@ -69,3 +69,41 @@ def test_other_logins_require_the_database_url(other: str) -> None:
 def test_passwords_are_not_in_the_repr_of_the_settings() -> None:
     settings = Settings.load({}, database_url="postgresql://u:hunter2@h/d", neo4j_password="hunter2")
     assert "hunter2" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        ("database_url", "postgresql://u:hunter2@h/d"),
+        ("owner_database_url", "postgresql://o:hunter2@h/d"),
+        ("worker_database_url", "postgresql://w:hunter2@h/d"),
+        ("neo4j_password", " hunter2 "),
+        ("previous_master_key", "aGk="),
+    ],
+)
+def test_a_secret_may_be_in_a_file(tmp_path: Path, name: str, secret: str) -> None:
+    file = tmp_path / "secret"
+    file.write_text(f"{secret}\r\n")
+    others = {"database_url": "postgresql://x"} if name.endswith("r_database_url") else {}
+    settings = Settings.load({}, **others, **{f"{name}_file": file})
+    assert getattr(settings, name).get_secret_value() == secret
+    assert secret not in repr(settings)
+    with pytest.raises(Misconfigured, match=f"set only one of STRATAGRAPH_{name.upper()} and") as caught:
+        Settings.load({}, **others | {name: secret}, **{f"{name}_file": file})
+    assert secret not in caught.value.message
+    for content, complaint in ((b"", "is empty"), (b"\xff\xfe", "not text"), (None, "cannot be read")):
+        file.unlink(missing_ok=True)
+        if content is not None:
+            file.write_bytes(content)
+        with pytest.raises(Misconfigured, match=f"STRATAGRAPH_{name.upper()}_FILE: .*{complaint}"):
+            Settings.load({}, **others, **{f"{name}_file": file})
+
+
+def test_a_file_with_a_secret_is_named_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "database_url"
+    file.write_text("postgresql://u:hunter2@h/d\n")
+    monkeypatch.setenv("STRATAGRAPH_DATABASE_URL_FILE", str(file))
+    settings = Settings.load()
+    assert settings.database_url is not None
+    assert settings.database_url.get_secret_value() == "postgresql://u:hunter2@h/d"
+    assert not settings.is_single_user

@@ -10,6 +10,7 @@ from stratagraph.service.cli import (
     artifact,
     ask,
     audit,
+    backup,
     captures,
     erase,
     explore,
@@ -45,6 +46,8 @@ app.command("schema")(serve.schema)
 app.command("ask")(ask.ask)
 app.command("history")(past.history)
 app.command("forget-preview")(past.forget_preview)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
 app.add_typer(imports.app, name="import")
 app.add_typer(explore.app, name="explore")
 app.add_typer(revise.app, name="revise")

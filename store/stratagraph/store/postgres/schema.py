@@ -45,6 +45,11 @@ def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = No
         engine.dispose()
 
 
+def known_revisions() -> list[str]:
+    """Return the schema revisions that this version knows, the oldest first."""
+    return sorted(path.stem.split("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+
+
 def _engine(url: str) -> Engine:
     return create_engine(sqlalchemy_url(url), poolclass=NullPool, connect_args={"connect_timeout": CONNECT_TIMEOUT_S})
 
@@ -68,7 +73,7 @@ def _migrate(engine: Engine, *, api: str, worker: str) -> str:
             )
         connection.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": MIGRATION_LOCK})
         connection.commit()
-        known = sorted(path.stem.split("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+        known = known_revisions()
         current = _revision(connection)
         if current is not None and current not in known:
             raise Misconfigured(
