@@ -45,6 +45,8 @@ async def serve(
                 tell(told, url)
             async with asyncio.TaskGroup() as group:
                 background = []
+                if runtime.supervisor is not None:
+                    background.append(group.create_task(runtime.supervisor.run(), name="postgres"))
                 if "jobs" in parts:
                     background.append(group.create_task(runtime.jobs.run(), name="jobs"))
                 worker = runtime.sync_worker() if "sync" in parts else None

@@ -136,6 +136,11 @@ class Database:
         for engine in (self.engine, self._worker, self._autonomous):
             await engine.dispose()
 
+    async def reconnect(self) -> None:
+        """Replace all connections, because the server was started again. One in use is closed when it is returned."""
+        for engine in (self.engine, self._worker, self._autonomous):
+            await engine.dispose()
+
     @asynccontextmanager
     async def reading(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
         """Open a read-only transaction for a caller: one snapshot, with only the rows within `bounds`."""
