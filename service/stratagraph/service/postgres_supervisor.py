@@ -69,7 +69,7 @@ class PostgresSupervisor:
             if time.monotonic() - self._started_at > config.stable_s:
                 self._attempts = 0
             return config.poll_s
-        pause_s = min(config.longest_pause_s, config.first_pause_s * 2 ** min(self._attempts, 20))
+        pause_s = min(config.longest_pause_s, config.first_pause_s * 2.0 ** min(self._attempts, 20))
         self._attempts += 1
         if not self._has_failed:
             _log.warning("embedded postgres has ended and is started again")

@@ -28,9 +28,10 @@ from stratagraph.memory.predicates import Predicates
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
 from stratagraph.service.embedded_postgres import API_LOGIN, WORKER_LOGIN, EmbeddedPostgres
-from stratagraph.service.health import Health
+from stratagraph.service.health import Health, HealthConfig
 from stratagraph.service.local_neo4j import LocalNeo4j
 from stratagraph.service.master_key import open_vault
+from stratagraph.service.measuring import Measurements
 from stratagraph.service.postgres_supervisor import PostgresSupervisor
 from stratagraph.service.settings import Settings
 from stratagraph.store.artifacts.blobs import Blobs
@@ -70,6 +71,7 @@ class Runtime:
     predicates: Predicates
     artifacts: Artifacts
     jobs: Runner
+    measurements: Measurements
     health: Health
     mirror: Mirror | None
     feed: Feed
@@ -95,7 +97,7 @@ class Runtime:
             forgetting=self.forgetting,
             explore=self.explore,
             predicates=self.predicates,
-            health=self.health.reports,
+            health=self.health.report,
             version=importlib.metadata.version("stratagraph"),
         )
 
@@ -169,6 +171,14 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
             owner=owner,
         )
         jobs = Runner(database, clock, build_jobs(resources), owner=owner)
+        measurements = Measurements.of(database, jobs.leases, mirror)
+        health = Health(
+            measurements,
+            database,
+            directory,
+            HealthConfig(max_lag_s=settings.max_lag_s),
+            database_problem=(lambda: supervisor.problem) if supervisor is not None else lambda: None,
+        )
         yield Runtime(
             settings=settings,
             database=database,
@@ -185,7 +195,8 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
             predicates=Predicates(database, directory),
             artifacts=artifacts,
             jobs=jobs,
-            health=Health(database, jobs.leases, feed, mirror, generations),
+            measurements=measurements,
+            health=health,
             mirror=mirror,
             feed=feed,
             generations=generations,
