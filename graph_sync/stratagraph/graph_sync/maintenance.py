@@ -98,6 +98,7 @@ class Maintenance:
             repaired = await self._scrub() if check and not rebuilt else 0
             await self._delete_expired_tombstones()
             await self.publish_status()
+            await self._generations.record_maintenance(self._owner)
         return MaintenanceResult(leads=True, rebuilt=rebuilt, retried=retried, repaired=repaired)
 
     async def acquire_lease(self) -> bool:
@@ -221,6 +222,7 @@ class Maintenance:
                         "Another worker is now the mirror's leader and continues the rebuild; nothing needs to be done."
                     )
                 await self.publish_status()
+                await self._generations.record_maintenance(self._owner)
             if on_page is not None:
                 await on_page(done)
 
@@ -298,5 +300,6 @@ class Maintenance:
             lag_seconds=round(lag.seconds, 3),
             changes_waiting=lag.changes,
             dead_letters=lag.dead_letters,
-            note="Names and structure only; Postgres holds the truth. Changes made here are undone.",
+            note="Names and structure only; Postgres holds the truth. Changes made here are undone. If checked_at is"
+            " more than a minute ago, no worker maintains the mirror, and the state is that of then.",
         )

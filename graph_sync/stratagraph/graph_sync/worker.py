@@ -94,6 +94,7 @@ class SyncWorker:
         self._leases: list[Lease] = []
         self._unreleased: list[Lease] = []  # given up, but not released yet
         self._tended_at = -float(LEASE_S)
+        self._recorded_at = -float(LEASE_S)
         self._incarnation = ""
         self._applier = self._new_applier(directory)
         self.checker = Checker(self._source, mirror, self._feed, self._generations, directory)
@@ -184,13 +185,21 @@ class SyncWorker:
         applied = dead_letters = 0
         while True:
             if (self._overdue or not self._leases) and not await self._tend_leases():
+                await self._record_follow()  # it waits for the leader, which is no failure
                 return SyncResult(applied=applied, dead_letters=dead_letters, ready=False)
             for lease in [*self._leases]:
                 done, refused = await self._follow(lease)
                 applied, dead_letters = applied + done, dead_letters + refused
             self._join_leases()
+            await self._record_follow()
             if not self._overdue:
                 return SyncResult(applied=applied, dead_letters=dead_letters, idle=not applied)
+
+    async def _record_follow(self) -> None:
+        """Store in Postgres, now and then, that a pass was completed, so that health knows how old that is."""
+        if time.monotonic() - self._recorded_at > LEASE_S / 3:
+            await self._feed.record_follow(self._owner)
+            self._recorded_at = time.monotonic()
 
     @property
     def _overdue(self) -> bool:

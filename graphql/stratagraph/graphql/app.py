@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,8 +27,10 @@ from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.failure import failure
 from stratagraph.graphql.masking import coded
+from stratagraph.graphql.probes import probes
 from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Services
+from stratagraph.graphql.telemetry import RecordRequests, Telemetry
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.store.model.errors import StratagraphError
 
@@ -50,12 +52,15 @@ class GraphQLEndpoint(GraphQL[Context, None]):
 
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
         assert isinstance(request, Request)  # no subscription protocol is offered
-        return Context(trust=await self._authentication.trust_of(request), services=self._services)
+        trust = await self._authentication.trust_of(request)
+        return Context(trust=trust, services=self._services, record=request.state.record)
 
     async def process_result(self, request: Request, result: ExecutionResult) -> GraphQLHTTPResponse:
         data: GraphQLHTTPResponse = {"data": result.data}
         if result.errors:
-            data["errors"] = [coded(error).formatted for error in result.errors]
+            errors = [coded(error) for error in result.errors]
+            data["errors"] = [error.formatted for error in errors]
+            request.state.record.codes.extend(str((error.extensions or {}).get("code")) for error in errors)
         if result.extensions:
             data["extensions"] = result.extensions
         return data
@@ -71,6 +76,7 @@ class GraphQLEndpoint(GraphQL[Context, None]):
         try:
             await super().__call__(scope, receive, _as_json(send))
         except StratagraphError as error:
+            scope["state"]["record"].codes.append(error.code)
             status = {"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "UNAVAILABLE": 503}.get(error.code, 400)
             headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
             await failure(error.message, error.code, status, headers)(scope, receive, send)
@@ -173,22 +179,18 @@ def build_app(
     authentication: Authentication,
     artifacts: Artifacts,
     *,
-    ready: Callable[[], Awaitable[bool]],
+    failing: Callable[[], Awaitable[list[str]]],
     loopback_only: bool,
+    telemetry: Telemetry | None = None,
+    metrics: Route | None = None,
 ) -> Starlette:
     """Return the ASGI application with its routes, limits and probes.
 
-    `ready` reports whether requests can be answered at present; /readyz answers 200 or 503 accordingly. With
-    `loopback_only`, for single-user mode, requests must name a loopback host.
+    `failing` returns the names of the parts that keep the service from being ready; /readyz answers 200 without any,
+    else 503. With `loopback_only`, for single-user mode, requests must name a loopback host. `telemetry` receives what
+    is recorded of requests. `metrics` is the route of the metrics; None where this application must not show them.
     """
     endpoint = GraphQLEndpoint(services, authentication)
-
-    async def healthz(_: Request) -> Response:
-        return JSONResponse({"status": "alive", "version": services.version})
-
-    async def readyz(_: Request) -> Response:
-        is_ready = await ready()
-        return JSONResponse({"status": "ready" if is_ready else "not ready"}, status_code=200 if is_ready else 503)
 
     async def home(_: Request) -> Response:
         return RedirectResponse("/graphiql")
@@ -210,12 +212,13 @@ def build_app(
                 Route("/graphql", endpoint, methods=["GET", "POST"]),
                 *artifact_routes(artifacts, authentication),
                 Route("/graphiql", graphiql),
-                Route("/healthz", healthz),
-                Route("/readyz", readyz),
+                *probes(services.version, failing),
+                *([metrics] if metrics is not None else []),
                 Route("/", home),
                 Mount("/static", StaticFiles(directory=directory)),
             ],
             middleware=[
+                Middleware(RecordRequests, telemetry=telemetry or Telemetry()),
                 *([Middleware(LoopbackHosts)] if loopback_only else []),
                 Middleware(BodyLimit),
             ],

@@ -11,6 +11,7 @@ import strawberry
 from strawberry.dataloader import DataLoader
 
 from stratagraph.graphql.services import Services
+from stratagraph.graphql.telemetry import RequestRecord
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
 from stratagraph.store.model.trust import Trust
@@ -18,10 +19,14 @@ from stratagraph.store.model.trust import Trust
 
 @dataclass(slots=True)
 class Context:
-    """The context of one request. Loaders are made per request, so no caller is shown what another one read."""
+    """The context of one request. Loaders are made per request, so no caller is shown what another one read.
+
+    `record` receives what metrics and traces record of the request.
+    """
 
     trust: Trust
     services: Services
+    record: RequestRecord = field(default_factory=RequestRecord)
     relations: DataLoader[UUID, list[Relation]] = field(init=False)
     audit: DataLoader[UUID, list[AuditEntry]] = field(init=False)
     timelines: DataLoader[EpisodeKey, dict[str, Any] | None] = field(init=False)
@@ -38,7 +43,7 @@ class Context:
         """
         if scopes is None and ceiling is None:
             return self
-        return Context(self.trust.narrowed(scopes=scopes, ceiling=ceiling), self.services)
+        return Context(self.trust.narrowed(scopes=scopes, ceiling=ceiling), self.services, self.record)
 
     async def _load_relations(self, ids: list[UUID]) -> list[list[Relation]]:
         found = await self.services.lookup.relations(self.trust, ids)

@@ -10,6 +10,7 @@ from strawberry.schema.config import StrawberryConfig
 from stratagraph.graphql.mutations import Mutation
 from stratagraph.graphql.queries import Query
 from stratagraph.graphql.scalars import SCALARS
+from stratagraph.graphql.telemetry import RecordOperation
 from stratagraph.graphql.types import errors
 
 MAX_TOKENS = 2_000  # of a document; long values are sent as variables
@@ -34,6 +35,7 @@ def build_schema() -> strawberry.Schema:
             lambda: AddValidationRules(_RULES),
             lambda: MaxTokensLimiter(max_token_count=MAX_TOKENS),
             ValidationCache,
+            RecordOperation,
         ],
         exception_handlers=errors.HANDLERS,
         config=StrawberryConfig(scalar_map=SCALARS),

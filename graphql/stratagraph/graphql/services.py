@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture
@@ -14,15 +15,32 @@ from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.predicates import Predicates
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
+from stratagraph.store.model.trust import Trust
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The state of one part of the service. `ok` is False if it needs attention; `detail` is a sentence for people."""
+    """The state of one part of the service, measured at `checked_at`, `age_s` seconds ago.
+
+    `ok` is False if the part needs attention; `fails` is True if it also keeps the service from being ready. `detail`
+    is a sentence for people. `is_stale` says that the part could not be measured lately.
+    """
 
     name: str
     ok: bool
     detail: str
+    fails: bool
+    checked_at: datetime
+    age_s: float
+    is_stale: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthReport:
+    """The state of the service as one caller may see it. `ok` is False if a part keeps it from being ready."""
+
+    ok: bool
+    checks: list[Report]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,5 +56,5 @@ class Services:
     forgetting: Forgetting
     explore: Explore
     predicates: Predicates
-    health: Callable[[], Awaitable[list[Report]]]
+    health: Callable[[Trust], Awaitable[HealthReport]]
     version: str

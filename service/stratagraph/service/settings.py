@@ -110,6 +110,25 @@ class Settings(BaseSettings):
     artifact_max_bytes: int = Field(
         default=64 << 20, ge=1, le=1 << 30, description="size limit of an artifact in bytes, at most 1 GiB"
     )
+    max_lag_s: float = Field(
+        default=300.0,
+        gt=0,
+        description="seconds that the mirror may be behind, or without a working worker or leader, before `health` and"
+        " `/readyz` fail",
+    )
+    metrics_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="port of a listener of its own for `/metrics`, which asks for no credential; 0 picks a free one."
+        " Without it, `/metrics` is on the API's port in single-user mode, and off otherwise",
+    )
+    metrics_host: str = Field(default="127.0.0.1", description="address that the metrics' listener listens on")
+    traces_endpoint: str | None = Field(
+        default=None,
+        description="URL that receives traces by OTLP over HTTP, such as http://localhost:4318/v1/traces; needs the"
+        " extra `tracing`",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="least severe log events that are written"
     )
@@ -177,15 +196,18 @@ class Settings(BaseSettings):
             )
         return self
 
+    @model_validator(mode="after")
+    def traces_endpoint_is_valid(self) -> Self:
+        if self.traces_endpoint is not None and not self.traces_endpoint.startswith(("http://", "https://")):
+            raise ValueError(
+                "STRATAGRAPH_TRACES_ENDPOINT must be an http:// or https:// URL, such as http://localhost:4318/v1/traces"
+            )
+        return self
+
     @property
     def on_loopback(self) -> bool:
         """Whether the API listens on a loopback address only."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.host)
 
     @property
     def is_single_user(self) -> bool:
@@ -247,6 +269,16 @@ def _secret_in(path: Path, variable: str) -> str:
     if not text:
         raise ValueError(f"{variable}: {path} is empty. Write the secret to it")
     return text
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether `host` is a loopback address, or the name localhost."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _variable(name: int | str, *within: int | str) -> str:

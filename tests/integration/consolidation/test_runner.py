@@ -18,11 +18,11 @@ from sqlalchemy import text
 from stratagraph.consolidation.job import Job, JobConfig, JobResult
 from stratagraph.consolidation.jobs.prune import Prune
 from stratagraph.consolidation.runner import Runner
-from stratagraph.graph_sync.worker import mirror_feed
-from stratagraph.service.health import KEEPS_FAILING, Health
+from stratagraph.graphql.services import Report
+from stratagraph.service.health import KEEPS_FAILING, Health, HealthConfig
+from stratagraph.service.measuring import Measurements
 from stratagraph.store.jobs.leases import JobLeases, JobState
 from stratagraph.store.jobs.set_aside import SetAside, list_set_aside
-from stratagraph.store.mirror.generations import Generations
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import StoreUnavailable
 from stratagraph.store.postgres.database import Role
@@ -123,15 +123,21 @@ async def test_pauses_double_up_to_the_longest_and_health_reports_until_the_job_
     runs = [await runner.run_once("bad") for _ in range(KEEPS_FAILING + 2)]
     assert [run.pause_s for run in runs if run is not None] == [10.0, 20.0, 40.0, 60.0, 60.0]
     leases = JobLeases(memory.database, owner="reader")
-    health = Health(memory.database, leases, mirror_feed(memory.database), None, Generations(memory.database, "neo4j"))
-    report = next(one for one in await health.reports() if one.name == "jobs")
-    assert not report.ok
-    assert report.detail == f"bad has failed {KEEPS_FAILING + 2} times in a row: ZeroDivisionError"
+
+    async def jobs_report() -> Report:
+        gauges = Measurements.of(memory.database, leases, None)
+        health = Health(gauges, memory.database, memory.directory, HealthConfig())
+        checks = (await health.report(memory.trust)).checks
+        return next(one for one in checks if one.name == "jobs")
+
+    report = await jobs_report()
+    assert (report.ok, report.fails) == (False, True)
+    assert report.detail == "bad keeps failing", "the kind of the error is for operators"
     job.action = None
     done = await runner.run_once("bad")
     assert done is not None
     assert (done.error, done.pause_s) == (None, 10.0)
-    assert next(one for one in await health.reports() if one.name == "jobs").ok
+    assert (await jobs_report()).ok
 
 
 async def test_several_servers_run_a_job_one_at_a_time_and_once_per_interval(memory: Memory) -> None:

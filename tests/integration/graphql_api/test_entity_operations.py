@@ -9,7 +9,7 @@ from fix_memory import Memory, trust_of
 
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
-from stratagraph.graphql.services import Report, Services
+from stratagraph.graphql.services import HealthReport, Services
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.predicates import Predicates
@@ -18,8 +18,8 @@ from stratagraph.store.model.trust import Trust
 
 
 async def answer(memory: Memory, document: str, variables: dict[str, Any], trust: Trust | None = None) -> Any:
-    async def health() -> list[Report]:
-        return []
+    async def health(_: Trust) -> HealthReport:
+        return HealthReport(ok=True, checks=[])
 
     services = Services(
         capture=memory.capture,

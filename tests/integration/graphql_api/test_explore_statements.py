@@ -11,11 +11,12 @@ from fix_memory import Memory
 
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
-from stratagraph.graphql.services import Report, Services
+from stratagraph.graphql.services import HealthReport, Services
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.predicates import Predicates
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.trust import Trust
 from stratagraph.store.records.inserting import NewRelation
 
 RECORD = "{ id name text payload relations { predicate } auditLog { action } }"
@@ -45,8 +46,8 @@ async def write_connected_pair(memory: Memory, memories: int) -> tuple[UUID, UUI
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 async def test_the_number_of_statements_does_not_grow_with_the_answer(memory: Memory, name: str) -> None:
-    async def health() -> list[Report]:
-        return []
+    async def health(_: Trust) -> HealthReport:
+        return HealthReport(ok=True, checks=[])
 
     explore = Explore(memory.database, memory.directory, memory.clock, Engines())
     services = Services(

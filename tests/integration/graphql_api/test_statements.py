@@ -9,12 +9,13 @@ from graphql import GraphQLError
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import build_schema
-from stratagraph.graphql.services import Report, Services
+from stratagraph.graphql.services import HealthReport, Services
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.predicates import Predicates
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
+from stratagraph.store.model.trust import Trust
 
 EVERYTHING = """{ records(first: 100) { nodes {
   id name text payload interpretation lifecycle { pinned } provenance { sources { ref } }
@@ -24,8 +25,8 @@ GRAPH = """{ retrieveGraph(input: {taskDescriptor: "message", rootLimit: 50, nod
 
 
 async def count_statements(memory: Memory, document: str) -> int:
-    async def health() -> list[Report]:
-        return []
+    async def health(_: Trust) -> HealthReport:
+        return HealthReport(ok=True, checks=[])
 
     services = Services(
         capture=memory.capture,

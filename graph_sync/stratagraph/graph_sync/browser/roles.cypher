@@ -22,7 +22,8 @@ GRANT MATCH {*} ON GRAPH neo4j RELATIONSHIPS * TO stratagraph_explorer;
 CREATE ROLE stratagraph_tenant_1 IF NOT EXISTS;
 GRANT ACCESS ON DATABASE neo4j TO stratagraph_tenant_1;
 GRANT MATCH {*} ON GRAPH neo4j FOR (n:Memory|Past|PlanStep|Tool) WHERE n.ten = 1 TO stratagraph_tenant_1;
-GRANT MATCH {*} ON GRAPH neo4j NODES MirrorInfo TO stratagraph_tenant_1;
+// Not the numbers of MirrorInfo, which count the changes of all tenants.
+GRANT MATCH {k, name, state, as_of, checked_at, note} ON GRAPH neo4j NODES MirrorInfo TO stratagraph_tenant_1;
 GRANT MATCH {*} ON GRAPH neo4j RELATIONSHIPS * TO stratagraph_tenant_1;
 
 // People of one scope up to a sensitivity: acl is the scope's number times 8 plus the sensitivity (public 0, low 1,

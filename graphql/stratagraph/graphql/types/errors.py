@@ -116,6 +116,7 @@ class _Handler:
     def handle(
         self, exception: errors.StratagraphError, *, field: StrawberryField, info: strawberry.Info
     ) -> MemoryError | None:
+        info.context.record.codes.append(exception.code)
         return self.error_type.of(exception)
 
 

@@ -123,6 +123,12 @@ class Feed:
         async with self._database.background(Role.FEED) as connection:
             await run(connection, "leave_workers", consumer=self.consumer, owner=owner)
 
+    async def record_follow(self, owner: str) -> None:
+        """Store that the worker `owner` has completed a pass over the feed now. Does nothing if it has not joined."""
+        async with self._database.background(Role.FEED) as connection:
+            await connection.execute(text("SET LOCAL synchronous_commit = off"))  # a lost status is stored again soon
+            await run(connection, "record_follow", consumer=self.consumer, owner=owner)
+
     async def holders(self) -> dict[str, int]:
         """Return the number of cursors that each live worker has a lease on, 0 included, keyed by worker."""
         async with self._database.background(Role.FEED) as connection:
@@ -239,11 +245,7 @@ class Feed:
     async def lag(self) -> Lag | None:
         """Measure how far this consumer is behind; None if it has never been registered."""
         async with self._database.background(Role.FEED) as connection:
-            rows = await fetch(connection, "measure_lag", consumer=self.consumer, shards=list(range(SHARDS)))
-        if not rows or rows[0]["snapshot"] is None:
-            return None
-        row = rows[0]
-        return Lag(changes=row["changes"], seconds=max(0.0, row["seconds"]), dead_letters=row["dead_letters"])
+            return await _lag(connection, self.consumer)
 
     async def seen(self, token: str) -> bool:
         """Return whether this consumer has applied all changes of a transaction; `token` is its id as text.
@@ -253,3 +255,19 @@ class Feed:
         async with self._database.autonomous() as connection:
             found = await fetch(connection, "token_applied", consumer=self.consumer, token=token)
         return bool(found and found[0]["applied"])
+
+
+async def measure_lags(database: Database) -> dict[str, Lag]:
+    """Measure how far each registered consumer of the feed is behind, keyed by its name. Raises StoreUnavailable."""
+    async with database.background(Role.FEED) as connection:
+        names = [row["consumer"] for row in await fetch(connection, "list_consumers")]
+        found = {name: await _lag(connection, name) for name in names}
+    return {name: lag for name, lag in found.items() if lag is not None}
+
+
+async def _lag(connection: AsyncConnection, consumer: str) -> Lag | None:
+    rows = await fetch(connection, "measure_lag", consumer=consumer, shards=list(range(SHARDS)))
+    if not rows or rows[0]["snapshot"] is None:
+        return None
+    row = rows[0]
+    return Lag(changes=row["changes"], seconds=max(0.0, row["seconds"]), dead_letters=row["dead_letters"])

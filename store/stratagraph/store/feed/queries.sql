@@ -98,6 +98,10 @@ RETURNING c.shard, c.epoch, c.snapshot, c.window_snapshot, c.window_seq
 -- Remove a worker from the list of live workers.
 DELETE FROM sync_worker WHERE consumer = :consumer AND owner = :owner
 
+-- list_consumers --
+-- List the consumers that have cursors.
+SELECT DISTINCT consumer FROM sync_cursor ORDER BY consumer
+
 -- list_prepared_commits --
 -- List the names of the two-phase commits that are prepared on Citus workers, as one text per worker.
 SELECT result FROM run_command_on_workers(
@@ -165,6 +169,10 @@ SELECT seq, tenant, kind, id, version, op FROM (
 ) unseen
 WHERE pg_visible_in_snapshot(xid, CAST(:later AS pg_snapshot)) AND seq > :after
 ORDER BY seq LIMIT :page
+
+-- record_follow --
+-- Record that a worker has completed a pass over the feed.
+UPDATE sync_worker SET followed_at = clock_timestamp() WHERE consumer = :consumer AND owner = :owner
 
 -- release_cursor --
 -- Release the cursors of a lease.

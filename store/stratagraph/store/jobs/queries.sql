@@ -10,6 +10,23 @@ WHERE name = :name
     OR (isfinite(next_run_at) AND next_run_at > clock_timestamp() + make_interval(secs => 2 * :longest_s)))
 RETURNING failures
 
+-- count_queues --
+-- Count what waits for the background jobs, each up to 10,000.
+-- A failed capture without a next try was given up and waits for a person.
+SELECT
+  (SELECT count(*) FROM (SELECT FROM candidate WHERE state = 'failed' AND next_try_at IS NOT NULL LIMIT 10000) c)
+    AS failed_captures,
+  (SELECT count(*) FROM (SELECT FROM candidate WHERE state = 'failed' AND next_try_at IS NULL LIMIT 10000) c)
+    AS given_up_captures,
+  (SELECT count(*) FROM (SELECT FROM reevaluation LIMIT 10000) r) AS reevaluations,
+  (SELECT count(*) FROM (SELECT FROM episode WHERE closed_at IS NULL AND closes_at <= clock_timestamp() LIMIT 10000) e)
+    AS due_episodes
+
+-- count_tenant_problems --
+-- Count the rows of one tenant that jobs have set aside, and its dead letters.
+SELECT (SELECT count(*) FROM job_set_aside WHERE tenant = :tenant) AS set_aside,
+  (SELECT count(*) FROM sync_dead_letter WHERE tenant = :tenant) AS dead_letters
+
 -- delete_set_aside --
 -- Delete the entries of rows that a job has processed after all.
 DELETE FROM job_set_aside s

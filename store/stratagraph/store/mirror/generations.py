@@ -160,6 +160,12 @@ class Generations:
         async with self._database.background(Role.FEED) as connection:
             return bool(await fetch(connection, "lease_leader", mirror=self.mirror, owner=owner, lease_s=LEASE_S))
 
+    async def record_maintenance(self, owner: str) -> None:
+        """Store that the leader `owner` has maintained the mirror now. Does nothing if another worker leads."""
+        async with self._database.background(Role.FEED) as connection:
+            await connection.execute(text("SET LOCAL synchronous_commit = off"))  # a lost status is stored again soon
+            await run(connection, "record_maintenance", mirror=self.mirror, owner=owner)
+
     async def release_leadership(self, owner: str) -> None:
         """End the leader's lease if `owner` has it, so that another worker can lead at once."""
         async with self._database.background(Role.FEED) as connection:

@@ -170,6 +170,21 @@ END AS payload,
 SELECT checked_kind, checked_tenant, checked_id, check_began_at, drift, last_checked_at, last_drift
 FROM mirror_leader WHERE mirror = :mirror
 
+-- read_mirror_status --
+-- Read how long ago the mirror was followed and maintained, how many of its workers are live, and its newest state.
+SELECT
+  (SELECT extract(epoch FROM clock_timestamp() - max(followed_at)) FROM sync_worker
+   WHERE consumer = :mirror)::float8 AS followed_s,
+  (SELECT extract(epoch FROM clock_timestamp() - maintained_at) FROM mirror_leader
+   WHERE mirror = :mirror)::float8 AS maintained_s,
+  (SELECT count(*) FROM sync_worker WHERE consumer = :mirror AND alive_until >= clock_timestamp()) AS live_workers,
+  (SELECT state FROM mirror_generation WHERE mirror = :mirror AND tenant IS NULL
+   ORDER BY generation DESC LIMIT 1) = 'building' AS is_building
+
+-- record_maintenance --
+-- Record that the leader has completed a pass of maintenance, or a page of a rebuild.
+UPDATE mirror_leader SET maintained_at = clock_timestamp() WHERE mirror = :mirror AND owner = :owner
+
 -- relation_columns --
 -- Fragment: what the mirror shows of a relation `e`.
 e.tenant, e.id, e.source, e.target, e.predicate, e.weight, e.created_at, e.ended_at, e.row_version,

@@ -5,6 +5,7 @@ See docs/architecture.md, Transactions and roles.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,9 +16,11 @@ import orjson
 from sqlalchemy import event, text
 from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import QueuePool
 
 from stratagraph.store.model.errors import Misconfigured
 from stratagraph.store.postgres.failures import POOL_WAIT_S, translated
+from stratagraph.store.postgres.observing import PoolUsage, TransactionObserver, unobserved
 
 Connection = AsyncConnection  # for packages that pass connections on and do not import SQLAlchemy
 
@@ -101,6 +104,8 @@ class Database:
         self.engine = self._engine(url, pool_size)
         self._worker = self._engine(worker_url or url, WORKER_POOL_SIZE)
         self._autonomous = self._engine(worker_url or url, AUTONOMOUS_POOL_SIZE)
+        self.observe: TransactionObserver = unobserved
+        self._waiting: Counter[AsyncEngine] = Counter()
         self.statements = 0  # executed so far, for tests that limit the number of statements
         for engine in (self.engine, self._worker):
             event.listen(engine.sync_engine, "before_cursor_execute", self._count)
@@ -136,10 +141,15 @@ class Database:
         for engine in (self.engine, self._worker, self._autonomous):
             await engine.dispose()
 
+    async def reconnect(self) -> None:
+        """Replace all connections, because the server was started again. One in use is closed when it is returned."""
+        for engine in (self.engine, self._worker, self._autonomous):
+            await engine.dispose()
+
     @asynccontextmanager
     async def reading(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
         """Open a read-only transaction for a caller: one snapshot, with only the rows within `bounds`."""
-        async with translated(), self.engine.connect() as connection:
+        async with translated(), self._connected(self.engine, Role.READ) as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             async with connection.begin():
                 await _enter(connection, Role.READ, bounds)
@@ -148,21 +158,21 @@ class Database:
     @asynccontextmanager
     async def writing(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
         """Open a transaction for a caller's write, with only the rows of the caller's tenant."""
-        async with translated(), self.engine.begin() as connection:
+        async with translated(), self._connected(self.engine, Role.WRITE) as connection, connection.begin():
             await _enter(connection, Role.WRITE, bounds)
             yield connection
 
     @asynccontextmanager
     async def background(self, role: Role) -> AsyncIterator[AsyncConnection]:
         """Open a transaction for background work across tenants, as the role for that work."""
-        async with translated(), self._worker.begin() as connection:
+        async with translated(), self._connected(self._worker, role) as connection, connection.begin():
             await _enter(connection, role)
             yield connection
 
     @asynccontextmanager
     async def background_snapshot(self, role: Role) -> AsyncIterator[AsyncConnection]:
         """Open a read-only transaction for background work across tenants: one snapshot for all statements."""
-        async with translated(), self._worker.connect() as connection:
+        async with translated(), self._connected(self._worker, role) as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             async with connection.begin():
                 await _enter(connection, role)
@@ -175,9 +185,32 @@ class Database:
         It has a pool of its own. With a shared pool, ten writers that each hold one connection and wait for another
         would block each other (docs/decisions/001). Never await anything else inside the block.
         """
-        async with translated(), self._autonomous.begin() as connection:
+        async with translated(), self._connected(self._autonomous, Role.KEYS) as connection, connection.begin():
             await _enter(connection, Role.KEYS)
             yield connection
+
+    @asynccontextmanager
+    async def _connected(self, engine: AsyncEngine, role: Role) -> AsyncIterator[AsyncConnection]:
+        """Take a connection from the engine's pool for the block, which is observed as a transaction of `role`."""
+        with self.observe(role.value):
+            self._waiting[engine] += 1
+            is_waiting = True
+            try:
+                async with engine.connect() as connection:
+                    self._waiting[engine] -= 1
+                    is_waiting = False
+                    yield connection
+            finally:
+                self._waiting[engine] -= is_waiting
+
+    def pools(self) -> list[PoolUsage]:
+        """Return the use of each pool."""
+        engines = {"callers": self.engine, "background": self._worker, "autonomous": self._autonomous}
+        return [
+            PoolUsage(name=name, size=pool.size(), in_use=pool.checkedout(), waiting=self._waiting[engine])
+            for name, engine in engines.items()
+            if isinstance(pool := engine.sync_engine.pool, QueuePool)
+        ]
 
     async def ping(self) -> None:
         """Raise StoreUnavailable unless the database answers."""

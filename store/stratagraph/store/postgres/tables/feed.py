@@ -95,6 +95,7 @@ sync_worker = Table(
     Column("consumer", Text, primary_key=True),
     Column("owner", Text, primary_key=True),
     Column("alive_until", Instant, nullable=False),
+    Column("followed_at", Instant, comment="when it last completed a pass over the feed; null before the first"),
 )
 
 sync_dead_letter = Table(
@@ -146,4 +147,9 @@ mirror_leader = Table(
     ),
     Column("last_checked_at", Instant),
     Column("last_drift", JSONB, comment="differences found by the last complete scrub, by class"),
+    Column(
+        "maintained_at",
+        Instant,
+        comment="when a leader last completed a pass of maintenance, or a page of a rebuild",
+    ),
 )

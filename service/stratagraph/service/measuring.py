@@ -1,0 +1,106 @@
+"""The state of the parts of the service, measured when somebody asks, at most once a second for all who ask."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Generic, TypeVar
+
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.graph_sync.worker import CONSUMER
+from stratagraph.store.feed.consumer import Lag, measure_lags
+from stratagraph.store.jobs.leases import JobLeases, JobState
+from stratagraph.store.jobs.queues import count_queues
+from stratagraph.store.mirror.status import MirrorStatus, read_mirror_status
+from stratagraph.store.model.errors import StatementFailed, StratagraphError
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.partitions import count_default_rows
+
+FRESH_S = 1.0  # a measurement is used for so long
+PATIENCE_S = 2.0  # for which a question waits for a new measurement, before it gets the last one with its age
+LONGEST_S = 10.0  # after which a measurement is given up
+STALE_S = 5.0  # age from which a measurement is reported as stale
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured(Generic[T_co]):
+    """A measurement: a `value`, or the `problem` that prevented it. `at` is its time, `age_s` its age in seconds."""
+
+    value: T_co | None
+    problem: str | None
+    at: datetime
+    age_s: float
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it is too old to say how the part is now."""
+        return self.age_s > STALE_S
+
+
+class Gauge(Generic[T]):
+    """One value. One task measures it for all that ask at the same time. Asking never raises."""
+
+    def __init__(self, read: Callable[[], Awaitable[T]]) -> None:
+        self._read = read
+        self._task: asyncio.Task[None] | None = None
+        self._value: T | None = None
+        self._problem: str | None = "was not measured yet"
+        self._at = datetime.now(UTC)
+        self._measured_at = -FRESH_S
+        self._made_at = time.monotonic()
+
+    async def current(self) -> Measured[T]:
+        """Return a measurement that is at most FRESH_S old, or the last one if a new one takes over PATIENCE_S."""
+        if time.monotonic() - self._measured_at >= FRESH_S:
+            if self._task is None or self._task.done():
+                self._task = asyncio.create_task(self._measure(), name="measurement")
+            await asyncio.wait({self._task}, timeout=PATIENCE_S)
+        since = max(self._measured_at, self._made_at)
+        return Measured(value=self._value, problem=self._problem, at=self._at, age_s=time.monotonic() - since)
+
+    async def _measure(self) -> None:
+        value, problem = None, None
+        try:
+            async with asyncio.timeout(LONGEST_S):
+                value = await self._read()
+        except TimeoutError:
+            problem = f"did not answer within {LONGEST_S:g} s"
+        except StratagraphError as error:
+            problem = error.message
+        except StatementFailed as error:
+            problem = f"the database refused a statement: {error}"
+        except Exception as error:  # a defect in one measurement must not hide the others
+            problem = f"could not be measured: {type(error).__name__}"
+        self._value, self._problem = value, problem
+        self._at, self._measured_at = datetime.now(UTC), time.monotonic()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurements:
+    """The gauges of one process. `neo4j` and `mirror` are None without a mirror."""
+
+    database: Gauge[None]
+    default_rows: Gauge[int]
+    jobs: Gauge[list[JobState]]
+    lags: Gauge[dict[str, Lag]]
+    queues: Gauge[Mapping[str, int]]
+    mirror: Gauge[MirrorStatus] | None
+    neo4j: Gauge[None] | None
+
+    @classmethod
+    def of(cls, database: Database, jobs: JobLeases, mirror: Mirror | None) -> Measurements:
+        """Return the gauges of a process."""
+        return cls(
+            database=Gauge(database.ping),
+            default_rows=Gauge(lambda: count_default_rows(database)),
+            jobs=Gauge(jobs.states),
+            lags=Gauge(lambda: measure_lags(database)),
+            queues=Gauge(lambda: count_queues(database)),
+            mirror=Gauge(lambda: read_mirror_status(database, CONSUMER)) if mirror is not None else None,
+            neo4j=Gauge(mirror.ping) if mirror is not None else None,
+        )

@@ -1,0 +1,206 @@
+"""The metrics of one process in Prometheus' text format.
+
+Labels hold names that the code fixes: routes, root fields, error codes, jobs, queues, pools. They never hold a tenant,
+an actor, a scope, the name of a client's operation, or anything of a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.metrics_core import Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from stratagraph.graphql.telemetry import RequestRecord, Telemetry
+from stratagraph.service.measuring import Measured, Measurements
+from stratagraph.service.postgres_supervisor import PostgresSupervisor
+from stratagraph.store.feed.consumer import Lag
+from stratagraph.store.jobs.leases import JobState
+from stratagraph.store.mirror.status import MirrorStatus
+from stratagraph.store.postgres.database import Database
+
+_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+class Metrics(Telemetry):
+    """Counts the requests of this process, and measures the service as a whole when it is asked for.
+
+    Counters are of this process. Jobs, queues and the mirror are of the database, so that every process shows the same.
+    """
+
+    def __init__(self, database: Database, measurements: Measurements, supervisor: PostgresSupervisor | None) -> None:
+        self._database = database
+        self._measurements = measurements
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "stratagraph_requests",
+            "HTTP requests by route, method and status.",
+            ["route", "method", "status"],
+            registry=self._registry,
+        )
+        self._request_seconds = Histogram(
+            "stratagraph_request_duration_seconds",
+            "Time from the head of an HTTP request to the end of its response.",
+            ["route"],
+            buckets=_BUCKETS_S,
+            registry=self._registry,
+        )
+        self._operation_seconds = Histogram(
+            "stratagraph_operation_duration_seconds",
+            "Time of the HTTP requests with a valid GraphQL operation, by its kind and root field.",
+            ["kind", "operation"],
+            buckets=_BUCKETS_S,
+            registry=self._registry,
+        )
+        self._errors = Counter("stratagraph_errors", "Errors in answers, by code.", ["code"], registry=self._registry)
+        self._state = _State(database, supervisor)
+        self._registry.register(self._state)
+        ProcessCollector(registry=self._registry)  # process_resident_memory_bytes, process_cpu_seconds_total …
+        GCCollector(registry=self._registry)
+
+    @contextmanager
+    def observing(self, record: RequestRecord, headers: Mapping[str, str]) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._requests.labels(record.route, record.method, str(record.status)).inc()
+            self._request_seconds.labels(record.route).observe(record.seconds)
+            if record.kind is not None and record.operation is not None:
+                self._operation_seconds.labels(record.kind, record.operation).observe(record.seconds)
+            for code in record.codes:
+                self._errors.labels(code).inc()
+
+    async def render(self) -> bytes:
+        """Return all metrics. What cannot be measured at present is left out."""
+        gauges = self._measurements
+        self._state.database = await gauges.database.current()
+        self._state.jobs = await gauges.jobs.current()
+        self._state.lags = await gauges.lags.current()
+        self._state.queues = await gauges.queues.current()
+        self._state.mirror = await gauges.mirror.current() if gauges.mirror is not None else None
+        self._state.neo4j = await gauges.neo4j.current() if gauges.neo4j is not None else None
+        return generate_latest(self._registry)
+
+    def route(self) -> Route:
+        """Return the route /metrics."""
+
+        async def metrics(_: Request) -> Response:
+            return Response(await self.render(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+        return Route("/metrics", metrics)
+
+
+class _State(Collector):
+    """Turns the last measurements into metrics."""
+
+    def __init__(self, database: Database, supervisor: PostgresSupervisor | None) -> None:
+        self._database = database
+        self._supervisor = supervisor
+        self.database: Measured[None] | None = None
+        self.jobs: Measured[list[JobState]] | None = None
+        self.lags: Measured[dict[str, Lag]] | None = None
+        self.queues: Measured[Mapping[str, int]] | None = None
+        self.mirror: Measured[MirrorStatus] | None = None
+        self.neo4j: Measured[None] | None = None
+
+    def describe(self) -> Iterable[Metric]:
+        return ()  # otherwise the registry would collect once, to learn the names
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._parts()
+        yield from self._pools()
+        yield from _jobs(self.jobs.value or () if self.jobs is not None else ())
+        yield from _lags(self.lags.value or {} if self.lags is not None else {})
+        if self.queues is not None and self.queues.value is not None:
+            depth = GaugeMetricFamily("stratagraph_queue_depth", "Waiting rows, counted to 10000.", labels=["queue"])
+            for queue, count in self.queues.value.items():
+                depth.add_metric([queue], count)
+            yield depth
+        if self.mirror is not None and self.mirror.value is not None:
+            yield from _mirror(self.mirror.value)
+        if self._supervisor is not None:
+            restarts = CounterMetricFamily(
+                "stratagraph_embedded_postgres_restarts", "Starts of an embedded Postgres that had ended."
+            )
+            restarts.add_metric([], self._supervisor.restarts)
+            yield restarts
+
+    def _parts(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily("stratagraph_up", "1 if the part answers, 0 if not.", labels=["part"])
+        age = GaugeMetricFamily(
+            "stratagraph_measured_age_seconds", "Age of the measurement behind stratagraph_up.", labels=["part"]
+        )
+        for name, measured in (("database", self.database), ("mirror", self.neo4j)):
+            if measured is not None:
+                up.add_metric([name], float(measured.problem is None and not measured.is_stale))
+                age.add_metric([name], measured.age_s)
+        yield up
+        yield age
+
+    def _pools(self) -> Iterator[Metric]:
+        gauge = GaugeMetricFamily(
+            "stratagraph_pool_connections",
+            "Database connections of a pool: allowed (size), in use, and waited for.",
+            labels=["pool", "state"],
+        )
+        for pool in self._database.pools():
+            gauge.add_metric([pool.name, "size"], pool.size)
+            gauge.add_metric([pool.name, "in_use"], pool.in_use)
+            gauge.add_metric([pool.name, "waiting"], pool.waiting)
+        yield gauge
+
+
+def _jobs(states: Iterable[JobState]) -> Iterator[Metric]:
+    runs = CounterMetricFamily("stratagraph_job_runs", "Finished runs of a job.", labels=["job"])
+    failed = CounterMetricFamily("stratagraph_job_failed_runs", "Failed runs of a job.", labels=["job"])
+    in_a_row = GaugeMetricFamily("stratagraph_job_failures", "Failed runs since the last success.", labels=["job"])
+    last = GaugeMetricFamily("stratagraph_job_last_run_timestamp_seconds", "End of the last run.", labels=["job"])
+    took = GaugeMetricFamily("stratagraph_job_last_run_duration_seconds", "Time of the last run.", labels=["job"])
+    overdue = GaugeMetricFamily("stratagraph_job_overdue_seconds", "For how long it was due, 0 if not.", labels=["job"])
+    running = GaugeMetricFamily("stratagraph_job_running", "1 while a server runs it.", labels=["job"])
+    set_aside = GaugeMetricFamily("stratagraph_job_set_aside", "Rows that it could not process.", labels=["job"])
+    for one in states:
+        runs.add_metric([one.name], one.runs)
+        failed.add_metric([one.name], one.failed_runs)
+        in_a_row.add_metric([one.name], one.failures)
+        if one.finished_at is not None:
+            last.add_metric([one.name], one.finished_at.timestamp())
+        if one.took_s is not None:
+            took.add_metric([one.name], one.took_s)
+        overdue.add_metric([one.name], max(0.0, one.overdue_s))
+        running.add_metric([one.name], float(one.is_running))
+        set_aside.add_metric([one.name], one.set_aside)
+    yield from (runs, failed, in_a_row, last, took, overdue, running, set_aside)
+
+
+def _lags(lags: Mapping[str, Lag]) -> Iterator[Metric]:
+    labels = ["consumer"]
+    changes = GaugeMetricFamily("stratagraph_feed_lag_changes", "Unread changes, counted to 10000.", labels=labels)
+    seconds = GaugeMetricFamily("stratagraph_feed_lag_seconds", "Age of the oldest unread snapshot.", labels=labels)
+    refused = GaugeMetricFamily("stratagraph_feed_dead_letters", "Changes that the target refused.", labels=labels)
+    for consumer, lag in lags.items():
+        changes.add_metric([consumer], lag.changes)
+        seconds.add_metric([consumer], lag.seconds)
+        refused.add_metric([consumer], lag.dead_letters)
+    yield from (changes, seconds, refused)
+
+
+def _mirror(status: MirrorStatus) -> Iterator[Metric]:
+    values = {
+        "stratagraph_mirror_followed_age_seconds": (status.followed_s, "Time since a worker completed a pass."),
+        "stratagraph_mirror_maintained_age_seconds": (status.maintained_s, "Time since a leader completed a pass."),
+        "stratagraph_mirror_workers": (float(status.live_workers), "Workers whose heartbeat is fresh."),
+        "stratagraph_mirror_building": (float(status.is_building), "1 while the mirror is being filled."),
+    }
+    for name, (value, help_) in values.items():
+        if value is not None:
+            yield GaugeMetricFamily(name, help_, value=value)

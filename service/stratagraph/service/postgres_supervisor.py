@@ -1,0 +1,91 @@
+"""Starts the embedded PostgreSQL again when it ends while the service runs.
+
+The server may be killed by hand, or by the kernel when memory is short. Until it answers again, requests are answered
+with UNAVAILABLE. The pause between two starts doubles, also when the server starts and soon ends again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import structlog
+
+from stratagraph.service.embedded_postgres import EmbeddedPostgres
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupervisorConfig:
+    """How often the server is looked at, and how long the pauses between starts are, in seconds."""
+
+    poll_s: float = 0.5
+    first_pause_s: float = 0.5  # after the first start; doubles with each further one
+    longest_pause_s: float = 30.0
+    stable_s: float = 60.0  # a server that has run for so long counts as sound: the next pause is the first again
+
+
+class PostgresSupervisor:
+    """Watches the server of one data directory. `on_restart` is awaited after each successful start.
+
+    Use it inside `EmbeddedPostgres.running`. `restarts` counts the successful starts.
+    """
+
+    def __init__(
+        self,
+        server: EmbeddedPostgres,
+        on_restart: Callable[[], Awaitable[None]],
+        config: SupervisorConfig | None = None,
+    ) -> None:
+        self._server = server
+        self._on_restart = on_restart
+        self._config = config or SupervisorConfig()
+        self._attempts = 0  # starts since the server was last sound
+        self._started_at = time.monotonic()
+        self._has_failed = False
+        self.restarts = 0
+
+    @property
+    def problem(self) -> str | None:
+        """Why the server does not run, in words; None if it runs or is about to be started."""
+        if self._has_failed:
+            return "the embedded Postgres has ended and does not start: see postgres.log in STRATAGRAPH_DATA_DIR"
+        return None
+
+    async def run(self) -> None:
+        """Start the server whenever it has ended, until cancelled. A start that fails is repeated after a pause."""
+        while True:
+            pause_s = await self.run_once()
+            await asyncio.sleep(pause_s)
+
+    async def run_once(self) -> float:
+        """Start the server if it has ended; return the seconds until the next look."""
+        config = self._config
+        if self._server.is_running():
+            self._has_failed = False
+            if time.monotonic() - self._started_at > config.stable_s:
+                self._attempts = 0
+            return config.poll_s
+        pause_s = min(config.longest_pause_s, config.first_pause_s * 2.0 ** min(self._attempts, 20))
+        self._attempts += 1
+        if not self._has_failed:
+            _log.warning("embedded postgres has ended and is started again")
+        try:
+            started = await asyncio.to_thread(self._server.restart)
+        except Exception as error:  # any error: the service must go on, and the next attempt may succeed
+            if not self._has_failed:
+                # Not the message, which quotes the server's log.
+                kind, log = type(error).__name__, str(self._server.log)
+                _log.error("embedded postgres does not start; further attempts follow", error=kind, log=log)
+            self._has_failed = True
+            return pause_s
+        self._has_failed = False
+        self._started_at = time.monotonic()
+        if started:
+            self.restarts += 1
+            await self._on_restart()
+            _log.info("embedded postgres started again", restarts=self.restarts)
+        return pause_s

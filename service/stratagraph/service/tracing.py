@@ -1,0 +1,97 @@
+"""Traces by OpenTelemetry: one span per request, and in it one per transaction of the database.
+
+A span has the route, the root fields, the status and the error codes. It never has a document, a variable, a statement,
+a parameter, a credential or a tenant. The packages are those of the extra `tracing`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from stratagraph.graphql.telemetry import RequestRecord, Telemetry
+from stratagraph.store.model.errors import Misconfigured
+
+try:
+    from opentelemetry import context, trace
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+except ImportError as error:
+    raise Misconfigured(
+        "STRATAGRAPH_TRACES_ENDPOINT needs the extra `tracing`: install stratagraph[tracing], or unset it."
+    ) from error
+
+TRACED = ("/graphql", "/artifacts")  # the other routes are probes and pages
+SERVER_ERROR = 500
+
+
+class Tracing(Telemetry):
+    """Sends spans to `endpoint` in the background. Spans that it does not take in time are dropped, up to 2,048 wait.
+
+    The standard variables OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER and OTEL_RESOURCE_ATTRIBUTES apply.
+    """
+
+    def __init__(self, endpoint: str) -> None:
+        resource = Resource.create(
+            {"service.name": "stratagraph", "service.version": importlib.metadata.version("stratagraph")}
+        )
+        self._provider = TracerProvider(resource=resource)
+        self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
+        self._tracer = self._provider.get_tracer("stratagraph")
+        self._propagator = TraceContextTextMapPropagator()
+
+    @contextmanager
+    def observing(self, record: RequestRecord, headers: Mapping[str, str]) -> Iterator[None]:
+        if record.route not in TRACED:
+            yield
+            return
+        span = self._tracer.start_span(
+            f"{record.method} {record.route}",
+            context=self._propagator.extract(headers),
+            kind=trace.SpanKind.SERVER,
+        )
+        token = context.attach(trace.set_span_in_context(span))
+        try:
+            yield
+        finally:
+            context.detach(token)
+            if record.operation is not None:
+                span.update_name(f"{record.kind} {record.operation}")
+                span.set_attributes({"graphql.operation.type": str(record.kind), "stratagraph.fields": record.fields})
+            span.set_attributes(
+                {
+                    "http.request.method": record.method,
+                    "http.route": record.route,
+                    "http.response.status_code": record.status,
+                }
+            )
+            if record.codes:
+                span.set_attribute("stratagraph.error_codes", sorted(set(record.codes)))
+            if record.codes or record.status >= SERVER_ERROR:
+                span.set_status(trace.StatusCode.ERROR)
+            span.end()
+
+    @contextmanager
+    def transaction(self, role: str) -> Iterator[None]:
+        """Observe a transaction of the database in the span of the current request. Without one, do nothing."""
+        if not trace.get_current_span().get_span_context().is_valid:
+            yield
+            return
+        # Not made the current span: the end of a transaction may run in another context than its beginning.
+        span = self._tracer.start_span(f"transaction {role}", attributes={"db.system.name": "postgresql"})
+        try:
+            yield
+        except BaseException as error:
+            span.set_attribute("error.type", type(error).__name__)  # not the message, which may quote a row
+            span.set_status(trace.StatusCode.ERROR)
+            raise
+        finally:
+            span.end()
+
+    def close(self) -> None:
+        """Send the spans that wait, and stop. Blocks for at most 10 s."""
+        self._provider.shutdown()

@@ -1,0 +1,32 @@
+"""How much waits for the background jobs, and what they could not process of one tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stratagraph.store.postgres.database import Database, Role
+from stratagraph.store.postgres.queries import fetch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantProblems:
+    """What could not be processed of one tenant: rows that jobs set aside, changes that the mirror refused."""
+
+    set_aside: int = 0
+    dead_letters: int = 0
+
+
+async def count_queues(database: Database) -> Mapping[str, int]:
+    """Return the lengths of the queues of all tenants, keyed by queue, each counted up to 10,000.
+
+    The keys are failed_captures, given_up_captures, reevaluations and due_episodes. Raises StoreUnavailable.
+    """
+    async with database.background(Role.JOBS) as connection:
+        return dict((await fetch(connection, "count_queues"))[0])
+
+
+async def count_tenant_problems(database: Database, tenant: int) -> TenantProblems:
+    """Return what could not be processed of one tenant. Raises StoreUnavailable."""
+    async with database.background(Role.FEED) as connection:
+        return TenantProblems(**(await fetch(connection, "count_tenant_problems", tenant=tenant))[0])
