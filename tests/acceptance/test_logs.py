@@ -73,7 +73,7 @@ def events_of(log: Path) -> list[dict[str, Any]]:
 
 def raw(service: Service, request: bytes) -> bytes:
     """Send bytes to the service; return the beginning of its answer."""
-    address = urlsplit(service.url)
+    address = urlsplit(str(service.url))
     assert address.hostname is not None
     assert address.port is not None
     with socket.create_connection((address.hostname, address.port), timeout=10) as connection:

@@ -35,7 +35,7 @@ MAX_FRAGMENTS = 50
 MAX_VARIABLES = 100  # of an operation
 MAX_DIRECTIVES = 50  # of the document
 MAX_SELECTIONS_OF_SET = 100  # fields, spreads and inline fragments between one pair of braces
-MAX_SELECTIONS = 2_000  # of an operation, each fragment counted as often as it is spread
+MAX_SELECTIONS = 2_000  # of all operations, each fragment counted as often as it is spread
 MAX_REPEATS = 25  # how often an operation may select the field of one response path
 MAX_ALIASES = 20  # of an operation, each fragment counted as often as it is spread
 MAX_DEPTH = 12  # levels of fields below those of the operation itself
@@ -66,14 +66,17 @@ def check_bounds(document: DocumentNode) -> None:
     _at_most(MAX_FRAGMENTS, fragment_count, "fragments", document)
     _check_nodes(document)
     sizes = _sizes(fragments)
+    total = 0
     for operation in operations:
         _at_most(MAX_VARIABLES, len(operation.variable_definitions or ()), "variables", operation)
-        if _Size.of(operation, sizes).total > MAX_SELECTIONS:
+        total += _Size.of(operation, sizes).total
+        if total > MAX_SELECTIONS:
             raise GraphQLError(
-                f"The operation selects more than {MAX_SELECTIONS:,} fields, with each fragment counted as often as it"
+                f"The document selects more than {MAX_SELECTIONS:,} fields, with each fragment counted as often as it"
                 " is spread; select fewer fields, or send several requests.",
                 operation,
             )
+    for operation in operations:
         _check_expanded(operation, fragments)
 
 
