@@ -67,6 +67,8 @@ def become(request: dict[str, object], out: int, err: int) -> None:
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except Exception:
+        sys.excepthook(*sys.exc_info())  # as the interpreter does for a process of its own
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -152,7 +152,7 @@ async def test_invalid_input_is_refused_with_advice_and_writes_nothing(client: C
 async def test_malformed_requests_are_answered_with_an_error_in_json(client: Client) -> None:
     bodies: list[tuple[dict[str, Any], int]] = [
         ({"content": b"{not json", "headers": {"content-type": "application/json"}}, 400),
-        ({"content": b"query={health{ok}}", "headers": {"content-type": "text/plain"}}, 400),
+        ({"content": b"query={health{ok}}", "headers": {"content-type": "text/plain"}}, 415),
         ({"content": b"x" * (17 << 20), "headers": {"content-type": "application/json"}}, 413),
     ]
     for request, status in bodies:

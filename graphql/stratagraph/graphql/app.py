@@ -8,8 +8,10 @@ from importlib.resources import as_file, files
 from urllib.parse import urlsplit
 
 import orjson
+from cross_web import AsyncHTTPRequestAdapter, StarletteRequestAdapter
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
@@ -18,16 +20,19 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 from strawberry.asgi import GraphQL
-from strawberry.http import GraphQLHTTPResponse
+from strawberry.http import GraphQLHTTPResponse, GraphQLRequestData
 from strawberry.types import ExecutionResult
+from strawberry.types.execution import PreExecutionError
 
+from stratagraph.graphql.access_log import AccessLog
 from stratagraph.graphql.artifacts import PATH as ARTIFACTS
 from stratagraph.graphql.artifacts import artifact_routes
 from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.context import Context
-from stratagraph.graphql.failure import failure
+from stratagraph.graphql.failure import GRAPHQL_RESPONSE, failure, media_type
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.probes import probes
+from stratagraph.graphql.request_body import UnsupportedBody, read_request
 from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Services
 from stratagraph.graphql.telemetry import RecordRequests, Telemetry
@@ -40,30 +45,82 @@ _PAGE_POLICY = (
     " font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; frame-ancestors 'none'"
 )
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+_STATUS = {"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "LIMIT_EXCEEDED": 413, "UNAVAILABLE": 503}  # others: 400
+
+
+class _RequestAdapter(StarletteRequestAdapter):
+    """Strawberry's adapter, which keeps the request for `parse_http_body`."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
+        self.request = request
 
 
 class GraphQLEndpoint(GraphQL[Context, None]):
-    """The endpoint /graphql: Strawberry's, with authentication, error codes, and every error as JSON."""
+    """The endpoint /graphql: Strawberry's, with authentication, error codes, and every error as JSON.
+
+    It follows the GraphQL-over-HTTP specification, for both of its media types. A request that is refused before it is
+    executed has a status of 400 or more and no `data`; only a document that does not parse or is not valid has status
+    200 under application/json, as that specification asks.
+    """
+
+    request_adapter_class = _RequestAdapter
 
     def __init__(self, services: Services, authentication: Authentication) -> None:
         super().__init__(build_schema(), graphql_ide=None, allow_queries_via_get=False, subscription_protocols=())
         self._services = services
         self._authentication = authentication
 
+    async def get_sub_response(self, request: Request | WebSocket) -> Response:
+        """Return the response whose status and media type `create_response` takes; `process_result` sets them."""
+        made = Response(status_code=200)
+        made.media_type = media_type(request.headers.getlist("accept"))
+        del made.headers["content-length"]
+        request.state.sub_response = made
+        return made
+
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
         assert isinstance(request, Request)  # no subscription protocol is offered
         trust = await self._authentication.trust_of(request)
-        return Context(trust=trust, services=self._services, record=request.state.record)
+        return Context(
+            trust=trust, services=self._services, record=request.state.record, state=request.scope["state"]
+        )
+
+    async def parse_http_body(self, request: AsyncHTTPRequestAdapter) -> GraphQLRequestData:
+        assert isinstance(request, _RequestAdapter)
+        return await read_request(request.request)
 
     async def process_result(self, request: Request, result: ExecutionResult) -> GraphQLHTTPResponse:
-        data: GraphQLHTTPResponse = {"data": result.data}
+        sub_response: Response = request.state.sub_response
+        data: GraphQLHTTPResponse = {}
+        is_invalid = isinstance(result, PreExecutionError)
+        # Variables are coerced when execution begins: an error without a path is not that of a field.
+        is_refused = is_invalid or (
+            result.data is None and bool(result.errors) and all(error.path is None for error in result.errors or ())
+        )
+        if not is_refused:
+            data["data"] = result.data
+        elif not is_invalid or sub_response.media_type == GRAPHQL_RESPONSE:
+            sub_response.status_code = 400
         if result.errors:
             errors = [coded(error) for error in result.errors]
             data["errors"] = [error.formatted for error in errors]
             request.state.record.codes.extend(str((error.extensions or {}).get("code")) for error in errors)
+            if is_refused and any((error.extensions or {}).get("code") == "INTERNAL" for error in errors):
+                sub_response.status_code = 500
         if result.extensions:
             data["extensions"] = result.extensions
         return data
+
+    def create_response(
+        self, response_data: GraphQLHTTPResponse | list[GraphQLHTTPResponse], sub_response: Response
+    ) -> Response:
+        return Response(
+            self.encode_json(response_data),
+            status_code=sub_response.status_code,
+            headers=sub_response.headers,
+            media_type=sub_response.media_type,
+        )
 
     def encode_json(self, data: object) -> bytes:
         return orjson.dumps(data)
@@ -73,17 +130,18 @@ class GraphQLEndpoint(GraphQL[Context, None]):
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
+        accepted = media_type(Headers(scope=scope).getlist("accept"))
         try:
-            await super().__call__(scope, receive, _as_json(send))
+            await super().__call__(scope, receive, _as_json(send, accepted))
         except StratagraphError as error:
             scope["state"]["record"].codes.append(error.code)
-            status = {"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "UNAVAILABLE": 503}.get(error.code, 400)
+            status = 415 if isinstance(error, UnsupportedBody) else _STATUS.get(error.code, 400)
             headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-            await failure(error.message, error.code, status, headers)(scope, receive, send)
+            await failure(error.message, error.code, status, headers, media_type=accepted)(scope, receive, send)
 
 
-def _as_json(send: Send) -> Send:
-    """Return a `send` that turns Strawberry's plain-text refusals into GraphQL errors in JSON."""
+def _as_json(send: Send, accepted: str) -> Send:
+    """Return a `send` that turns Strawberry's plain-text refusals into GraphQL errors, in the media type `accepted`."""
     status = 0
     plain = False
 
@@ -99,13 +157,25 @@ def _as_json(send: Send) -> Send:
             return
         if plain:
             text = message.get("body", b"").decode(errors="replace")
-            response = failure(text or "The request is malformed.", "INVALID_INPUT", status)
+            response = failure(text or "The request is malformed.", "INVALID_INPUT", status, media_type=accepted)
             await send({"type": "http.response.start", "status": status, "headers": response.raw_headers})
             await send({"type": "http.response.body", "body": response.body})
             return
         await send(message)
 
     return wrapped
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Answer a request that no route takes."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "POST")
+        message = f"The method is not allowed here; use {allowed}."
+        return failure(message, "INVALID_INPUT", 405, error.headers)
+    if error.status_code == 404:
+        return failure("There is nothing at this path; the API is at /graphql.", "NOT_FOUND", 404)
+    return failure(error.detail, "INVALID_INPUT", error.status_code, error.headers)
 
 
 class BodyLimit:
@@ -209,7 +279,7 @@ def build_app(
 
         return Starlette(
             routes=[
-                Route("/graphql", endpoint, methods=["GET", "POST"]),
+                Route("/graphql", endpoint, methods=["POST"]),
                 *artifact_routes(artifacts, authentication),
                 Route("/graphiql", graphiql),
                 *probes(services.version, failing),
@@ -218,9 +288,11 @@ def build_app(
                 Mount("/static", StaticFiles(directory=directory)),
             ],
             middleware=[
+                Middleware(AccessLog),
                 Middleware(RecordRequests, telemetry=telemetry or Telemetry()),
                 *([Middleware(LoopbackHosts)] if loopback_only else []),
                 Middleware(BodyLimit),
             ],
+            exception_handlers={HTTPException: _refused},
             lifespan=lifespan,
         )

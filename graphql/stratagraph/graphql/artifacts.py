@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import NoReturn
 
@@ -21,6 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.failure import failure
+from stratagraph.graphql.masking import internal_error
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded, StratagraphError
@@ -119,10 +119,8 @@ class _Transfer:
         except ClientDisconnect:
             return Response(status_code=400)  # the client has disconnected, so the response is not read
         except Exception as error:
-            reference = secrets.token_hex(6)
-            # Only the type is logged, since a driver's message may quote rows, and rows hold memories.
-            _log.error("internal error", reference=reference, error=type(error).__name__, path=PATH)
-            return failure(f"Internal error. The server log has it under the reference {reference}.", "INTERNAL", 500)
+            _, message = internal_error(error, place=PATH)
+            return failure(message, "INTERNAL", 500)
 
 
 def _refusal(error: StratagraphError) -> Response:

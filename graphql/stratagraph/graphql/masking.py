@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 
 import structlog
-from graphql import GraphQLError
+from graphql import FieldNode, GraphQLError
 
+from stratagraph.store.model.error_reports import error_report
 from stratagraph.store.model.errors import StratagraphError
 
 _log = structlog.get_logger(__name__)
@@ -29,14 +30,26 @@ def coded(error: GraphQLError) -> GraphQLError:
         )
     if original is None or isinstance(original, GraphQLError):
         return _with_extensions(error, error.message, {"code": "INVALID_INPUT", "retryable": False})
+    reference, message = internal_error(original, place=_field(error))
+    return _with_extensions(error, message, {"code": "INTERNAL", "retryable": False, "reference": reference})
+
+
+def internal_error(error: Exception, *, place: str | None) -> tuple[str, str]:
+    """Log an unexpected error; return a new reference, which the log entry has, and the message for the caller.
+
+    `place` is the field or the route, by our own name. Only types and lines of code are logged (see `error_report`).
+    """
     reference = secrets.token_hex(6)
-    # Only the type is logged, since a driver's message may quote rows, and rows hold memories.
-    _log.error("internal error", reference=reference, error=type(original).__name__, path=error.path)
-    return _with_extensions(
-        error,
-        f"Internal error. The server log has it under the reference {reference}.",
-        {"code": "INTERNAL", "retryable": False, "reference": reference},
-    )
+    _log.error("internal error", reference=reference, place=place, **error_report(error))
+    return reference, f"Internal error. The server log has it under the reference {reference}."
+
+
+def _field(error: GraphQLError) -> str | None:
+    """Return the name of the field that failed. The path of the error is not logged: its aliases are the client's."""
+    for node in error.nodes or ():
+        if isinstance(node, FieldNode):
+            return node.name.value
+    return None
 
 
 def _with_extensions(error: GraphQLError, message: str, extensions: dict[str, object]) -> GraphQLError:

@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 import strawberry
-from strawberry.extensions import MaxAliasesLimiter, MaxTokensLimiter, ParserCache, QueryDepthLimiter, ValidationCache
-from strawberry.extensions.add_validation_rules import AddValidationRules
+from graphql import GraphQLError
 from strawberry.schema.config import StrawberryConfig
+from strawberry.types.execution import ExecutionContext
 
+from stratagraph.graphql.documents import BoundedDocuments, Documents
 from stratagraph.graphql.mutations import Mutation
 from stratagraph.graphql.queries import Query
 from stratagraph.graphql.scalars import SCALARS
 from stratagraph.graphql.telemetry import RecordOperation
 from stratagraph.graphql.types import errors
 
-MAX_TOKENS = 2_000  # of a document; long values are sent as variables
-MAX_DEPTH = 12
-MAX_ALIASES = 20
 
-# Built once, since the rules are part of the validation cache's key: rules built per request would never hit the cache.
-_RULES = [
-    *QueryDepthLimiter(max_depth=MAX_DEPTH).validation_rules,
-    *MaxAliasesLimiter(max_alias_count=MAX_ALIASES).validation_rules,
-]
+class Schema(strawberry.Schema):
+    """Strawberry's schema without its log of errors, which quotes documents and values.
+
+    `masking.coded` logs the internal errors, and the access log has a line for each request.
+    """
+
+    def process_errors(
+        self,
+        errors: list[GraphQLError],
+        execution_context: ExecutionContext | None = None,
+    ) -> None:
+        return
 
 
-def build_schema() -> strawberry.Schema:
+def build_schema() -> Schema:
     """Return the executable schema, with the limits applied to every document."""
-    return strawberry.Schema(
+    schema = Schema(
         query=Query,
         mutation=Mutation,
         types=[errors.MemoryError],
-        extensions=[
-            ParserCache,
-            lambda: AddValidationRules(_RULES),
-            lambda: MaxTokensLimiter(max_token_count=MAX_TOKENS),
-            ValidationCache,
-            RecordOperation,
-        ],
+        extensions=[lambda: BoundedDocuments(documents), RecordOperation],
         exception_handlers=errors.HANDLERS,
         config=StrawberryConfig(scalar_map=SCALARS),
     )
+    documents = Documents(schema._schema)
+    return schema
 
 
 def sdl() -> str:

@@ -47,7 +47,10 @@ _SERVER_SETTINGS = {
     "max_wal_size": "2GB",
     "wal_compression": "on",
     "password_encryption": "scram-sha-256",
-    "log_min_messages": "warning",
+    # An error of a statement quotes values, so it is not logged here; the service logs its SQLSTATE. Of the rest, such as a
+    # recovery, no details, which may quote rows.
+    "log_min_messages": "log",
+    "log_error_verbosity": "terse",
     "log_statement": "none",
     # Otherwise a failed statement would write its parameters, which hold records, to the server's log.
     "log_min_error_statement": "panic",

@@ -1,11 +1,27 @@
-"""Log events as a phrase with key=value: formatted lines on a terminal, JSON otherwise."""
+"""The log: one event a line, a phrase with key=value; formatted on a terminal, JSON otherwise.
+
+Memories never reach it. Our own events have ids, counts and codes. Of the events of libraries, whose messages quote
+statements, values and documents, and of exceptions that nobody handles, only the place in the code and the types of the
+exceptions are written.
+"""
 
 from __future__ import annotations
 
 import logging
 import sys
+import threading
+from collections.abc import Mapping
+from datetime import datetime
+from types import TracebackType
+from typing import Any
+from uuid import UUID
 
 import structlog
+
+from stratagraph.store.model.error_reports import error_report
+
+MAX_VALUE = 1_000  # characters of a value
+_log = structlog.get_logger(__name__)
 
 
 def set_up_logs(level: str) -> None:
@@ -16,12 +32,73 @@ def set_up_logs(level: str) -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _bounded,
             structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
-    # The driver warns of every retry, in another format. The mirror worker logs an outage itself, once.
+    logging.raiseExceptions = False  # or the report of an event that cannot be logged would quote its arguments
+    logging.captureWarnings(capture=True)
+    # The driver warns of every retry. The mirror worker logs an outage itself, once.
     logging.getLogger("neo4j").setLevel(logging.CRITICAL)
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(level=logging.WARNING, handlers=[LibraryEvents()], force=True)
+    sys.excepthook = _log_unhandled
+    sys.unraisablehook = lambda unraisable: _log_defect(unraisable.exc_value)
+    threading.excepthook = lambda thrown: _log_defect(thrown.exc_value)
+
+
+class LibraryEvents(logging.Handler):
+    """Logs events of the standard library's logging without their message."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        level = next(
+            (at for at in (logging.ERROR, logging.WARNING, logging.INFO) if record.levelno >= at), logging.DEBUG
+        )
+        _log.log(
+            level,
+            "event of a library",
+            library=record.name,
+            line=f"{record.module}:{record.lineno}",
+            **(error_report(error) if error is not None else {}),
+        )
+
+
+def _log_unhandled(_: type[BaseException], error: BaseException, __: TracebackType | None) -> None:
+    if not isinstance(error, KeyboardInterrupt):
+        _log_defect(error)
+
+
+def _log_defect(error: BaseException | None) -> None:
+    _log.error("unhandled exception", **(error_report(error) if error is not None else {}))
+
+
+def _bounded(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Bound and escape the values of an event, so that each event is one line; describe an exception by its type."""
+    error = event.pop("exc_info", None)
+    if error:
+        error = sys.exc_info()[1] if error is True else error[1] if isinstance(error, tuple) else error
+        if isinstance(error, BaseException):
+            event.update(error_report(error))
+    return {key: _printable(value) for key, value in event.items()}
+
+
+def _printable(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {_text(str(key)): _printable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_printable(item) for item in value]
+    # The text of other objects may quote anything.
+    return _text(str(value)) if isinstance(value, str | UUID | datetime) else type(value).__name__
+
+
+def _text(value: str) -> str:
+    """Return the text cut to MAX_VALUE characters, with control and other invisible characters as escapes."""
+    value = value if len(value) <= MAX_VALUE else value[: MAX_VALUE - 1] + "…"
+    if value.isprintable():
+        return value
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in value)
