@@ -45,8 +45,7 @@ class Context:
         """
         if scopes is None and ceiling is None:
             return self
-        return Context(self.trust.narrowed(scopes=scopes, ceiling=ceiling), self.services, self.record)
-        return Context(self.trust.narrowed(scopes=scopes, ceiling=ceiling), self.services, self.state)
+        return Context(self.trust.narrowed(scopes=scopes, ceiling=ceiling), self.services, self.record, self.state)
 
     async def _load_relations(self, ids: list[UUID]) -> list[list[Relation]]:
         found = await self.services.lookup.relations(self.trust, ids)
