@@ -140,9 +140,7 @@ def _receipt_in(text: str) -> dict[str, Any]:
     except orjson.JSONDecodeError:
         found = None
     if not isinstance(found, dict):
-        raise InvalidInput(
-            "RECEIPT: must be one JSON object, as `stratagraph erase … --json` prints it", path=["RECEIPT"]
-        )
+        raise InvalidInput("RECEIPT: must be one JSON object, as --json and GraphQL return it", path=["RECEIPT"])
     return found
 
 
