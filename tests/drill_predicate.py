@@ -13,7 +13,7 @@ from fix_memory import memory_of
 
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
-from stratagraph.store.erasure.closure import erasure_closure
+from stratagraph.store.erasure.closure import ErasureAccess, erasure_closure
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
@@ -33,7 +33,8 @@ async def main(url: str) -> dict[str, object]:
         async with database.writing(caller.bounds) as connection:
             await insert_relations(connection, memory.directory, caller.tenant, [relation], at=memory.clock.now())
         async with database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
-            closure = await erasure_closure(connection, caller.tenant, [source.id], whole=False)
+            access = ErasureAccess(scopes=None, ceiling=int(caller.ceiling))
+            closure = await erasure_closure(connection, caller.tenant, [source.id], access, whole=False)
             downstream = await fetch_downstream(connection, caller.tenant, [source.id])
         impacts, _ = await memory.revision.impact(memory.trust, source.id)
         asked = Explore(database, memory.directory, memory.clock, Engines(mirror=None, feed=None))

@@ -11,6 +11,7 @@ from stratagraph.graphql.arguments import After, AsOfInstant, RecordId, record_u
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.graph_queries import GraphQueries
 from stratagraph.graphql.past import AsOf, PastLoaders
+from stratagraph.graphql.types.audit import AuditLog
 from stratagraph.graphql.types.fact_predicates import FactPredicate
 from stratagraph.graphql.types.failed_captures import FailedCaptureConnection
 from stratagraph.graphql.types.forgetting import ForgetPreview
@@ -76,6 +77,25 @@ class RecordQueries:
             context.trust, record_uuid(id), first=DEFAULT_PAGE if first is None else first, after=after
         )
         return RecordHistory.of(found, context)
+
+    @strawberry.field(
+        description="Return a page of a record's audit log, oldest entry first; also of a record that was pruned,"
+        " deleted or erased, as far as it was fully visible to the caller by the scope and sensitivity that it had. The"
+        " page is empty where the record is unknown or hidden. An erased record's entries have no rationale."
+    )
+    async def audit_log(
+        self,
+        info: Info,
+        id: RecordId,  # noqa: A002 - the contract's name
+        first: Annotated[int | None, strawberry.argument(description=_maximum("entries", DEFAULT_PAGE))] = DEFAULT_PAGE,
+        after: After = None,
+    ) -> AuditLog:
+        context = info.context
+        return AuditLog.of(
+            await context.services.lookup.audit_log(
+                context.trust, record_uuid(id), first=DEFAULT_PAGE if first is None else first, after=after
+            )
+        )
 
     @strawberry.field(description="Return a page of records, newest first.")
     async def records(

@@ -19,13 +19,14 @@ from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access, MemoryType
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
-from stratagraph.store.model.trust import Trust
-from stratagraph.store.postgres.database import Database
+from stratagraph.store.model.trust import Trust, Visibility
+from stratagraph.store.postgres.database import Connection, Database
 from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.episode_timelines import LISTED_EVENTS, assemble_episodes
 from stratagraph.store.records.handles import handle_key
 from stratagraph.store.records.past import Moment, Past, Version
 from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.tombstones import find_tombstones
 
 MAX_PAGE = 100
 MAX_RELATIONS = 100  # returned for one record, greatest weight first
@@ -46,6 +47,15 @@ class History:
     """A page of versions of a record, newest first, and the cursor of its last version; `has_next` is exact."""
 
     versions: tuple[Version, ...]
+    end_cursor: str | None
+    has_next: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditPage:
+    """A page of a record's audit entries, oldest first, and the cursor of its last entry; `has_next` is exact."""
+
+    entries: tuple[AuditEntry, ...]
     end_cursor: str | None
     has_next: bool
 
@@ -227,6 +237,39 @@ class Lookup:
             reader = Reader(connection, self._directory, caller, self._clock.now())
             full = [id_ for id_, record in (await reader.records(ids)).items() if not record.redacted]
             return dict(await fetch_audit(connection, caller.tenant, full))
+
+    async def audit_log(self, trust: Trust, id_: UUID, *, first: int = 50, after: str | None = None) -> AuditPage:
+        """Return a page of the audit entries of a record, oldest first; also of one that was pruned, deleted or erased.
+
+        A removed record is judged by the scope and sensitivity that it had. The page is empty if the record never
+        existed, or is or was not fully visible to the caller. `after` is the `end_cursor` of the previous page. Raises
+        InvalidInput for an invalid `first` or `after`.
+        """
+        trust.require(Access.READ)
+        _check_first(first)
+        number = decode_version(after) if after is not None else 0
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            found: Sequence[AuditEntry] = ()
+            if await self._may_read_audit(connection, caller, id_):
+                entries = await fetch_audit(connection, caller.tenant, [id_], after=number, limit=first + 1)
+                found = entries.get(id_, ())
+        shown = tuple(found[:first])
+        return AuditPage(
+            entries=shown,
+            end_cursor=encode_version(shown[-1].seq) if shown else None,
+            has_next=len(found) > first,
+        )
+
+    async def _may_read_audit(self, connection: Connection, caller: Caller, id_: UUID) -> bool:
+        record = (await Reader(connection, self._directory, caller, self._clock.now()).records([id_])).get(id_)
+        if record is not None:
+            return not record.redacted
+        tombstone = (await find_tombstones(connection, caller.tenant, [id_])).get(id_)
+        if tombstone is None:
+            return False
+        scope = (await self._directory.scope_names([tombstone.scope]))[tombstone.scope]
+        return caller.trust.visibility(scope=scope, sensitivity=tombstone.sensitivity) is Visibility.FULL
 
 
 def _check_first(first: int) -> None:

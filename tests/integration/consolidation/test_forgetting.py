@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -19,11 +20,13 @@ from fix_jobs import resources_of, server_of
 from fix_memory import Memory, trust_of
 from sqlalchemy import text
 
+from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
 from stratagraph.consolidation.jobs.prune import Prune, PruneConfig
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import Retention
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.forgetting import Forgetting, Preview
+from stratagraph.memory.revise.request import Reinforce, Retract
 from stratagraph.store.erasure import pruning
 from stratagraph.store.erasure.pruning import Pruned, lock_due, mark_learned, prune_due
 from stratagraph.store.feed.changes import Kind
@@ -86,6 +89,12 @@ async def learn(memory: Memory) -> int:
     episodes = [row.id for row in await rows(memory, "SELECT id FROM episode")]
     async with memory.database.background(Role.JOBS) as connection:
         return await mark_learned(connection, tenant.id, episodes, at=memory.clock.now())
+
+
+async def close_silent(memory: Memory) -> None:
+    """Close the open episodes, as the job does after 30 minutes of silence."""
+    memory.clock.forward(HOUR)
+    await CloseEpisodes(resources_of(memory)).run_once(memory.clock.now())
 
 
 async def preview(memory: Memory, until: datetime, **more: Any) -> Preview:
@@ -313,7 +322,7 @@ async def test_a_postponed_entity_is_checked_at_growing_intervals_of_at_most_64_
     for _ in range(12):
         assert (await prune(memory)).postponed == 1
         before = memory.clock.now()
-        memory.clock.at = await value(memory, "SELECT due_at FROM salience WHERE deletion_policy = 1")
+        memory.clock.at = await value(memory, "SELECT check_at FROM salience WHERE deletion_policy = 1")
         gaps.append(memory.clock.at - before)
     assert timedelta(0) < gaps[0] <= 2 * DAY
     assert gaps[-1] == 64 * DAY == max(gaps)
@@ -525,6 +534,49 @@ async def test_the_preview_lists_exactly_what_is_then_pruned(memory: Memory, tmp
         assert before - await ids(memory) == {item.record.id for item in previewed.items}
     left = await rows(memory, "SELECT name FROM record")
     assert sorted(row.name.split(":")[0].split(" ")[0] for row in left) == ["Bob", "Bob", "Episode", "user"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_the_preview_equals_what_bursts_prune_with_passes_and_changes_in_between(
+    memory: Memory, seed: int
+) -> None:
+    """Many records fall due at once, in batches of one or two; passes before `until` make entities wait."""
+    chance = random.Random(seed)
+    entities = [await entity(memory, f"Thing {number}", retention=_retention(chance)) for number in range(6)]
+    for _ in range(4):
+        await relate(memory, *chance.sample(entities, 2))
+    pruned_in_all = 0
+    for step in range(7):
+        for number in range(chance.randrange(4)):
+            about = f"Thing {chance.randrange(8)}"
+            await memory.observe(about, "has", f"{step}.{number}", retention=_retention(chance))
+            thread = chance.choice([None, f"t{step % 3}"])
+            await memory.turn("a remark", thread=thread, context={"mentions": [about]}, retention=_retention(chance))
+        facts = await rows(memory, "SELECT id FROM record WHERE type = 4 AND state = 1 ORDER BY id")
+        if facts and chance.random() < 0.5:
+            await memory.revision.revise(memory.trust, Retract(record_id=chance.choice(facts).id, rationale="wrong"))
+        current = await rows(memory, "SELECT id FROM record WHERE state <= 2 ORDER BY id")
+        if current and chance.random() < 0.5:
+            await memory.revision.revise(memory.trust, Reinforce(record_id=chance.choice(current).id, rationale="read"))
+        if step % 3 == 1:
+            await close_silent(memory)
+            await learn(memory)
+        before = await ids(memory)
+        until = memory.clock.now() + timedelta(days=chance.uniform(1, 400))
+        previewed = {item.record.id for item in (await preview(memory, until, first=100)).items}
+        for moment in sorted(memory.clock.now() + (until - memory.clock.now()) * chance.random() for _ in range(3)):
+            memory.clock.at = moment
+            await prune(memory, limit=chance.choice([1, 2, 100]))
+        memory.clock.at = until
+        await prune(memory, limit=chance.choice([1, 2]))
+        assert before - await ids(memory) == previewed, step
+        pruned_in_all += len(previewed)
+    assert pruned_in_all > 10
+
+
+def _retention(chance: random.Random) -> Retention:
+    """A half-life of 1 to 30 days: a record falls due after ten of them."""
+    return Retention(half_life_s=chance.uniform(1, 30) * 86_400, deletion_policy=DeletionPolicy.AUTO_PRUNE)
 
 
 async def test_a_preview_changes_nothing(memory: Memory) -> None:

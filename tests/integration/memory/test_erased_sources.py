@@ -20,7 +20,7 @@ from stratagraph.memory.imports.git_history import import_history, open_reposito
 from stratagraph.memory.imports.progress import ImportSummary
 from stratagraph.memory.imports.traces import import_traces
 from stratagraph.memory.revise.request import Delete
-from stratagraph.store.model.enums import Access, MemoryType, Sensitivity
+from stratagraph.store.model.enums import Access, MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, SourceErased
 from stratagraph.store.model.trust import Trust
 
@@ -180,7 +180,7 @@ async def test_an_import_leaves_out_erased_commits_and_goes_on(memory: Memory, t
 async def test_a_caller_with_the_keys_of_an_import_changes_nothing_in_what_is_imported(
     memory: Memory, tmp_path: Path, are_erased: bool
 ) -> None:
-    """Neither captures with the keys of its commits and conversations, nor their erasure."""
+    """Neither captures with the keys, refs and threads of its commits and conversations, nor their erasure."""
     made = new_repository(tmp_path / "widgets")
     made.write("a.txt", "one\n")
     made.commit("Change 1")
@@ -196,10 +196,17 @@ async def test_a_caller_with_the_keys_of_an_import_changes_nothing_in_what_is_im
     keys = [request.idempotency_key for request in requests]
     assert len(keys) == 3
     await erase(memory, tenant="acme")
-    for key in keys:
-        taken = await memory.turn("mine", idempotency_key=key)
+    refs = [request.content.get("ref") for request in requests]
+    threads = {request.content.get("thread_id") for request in requests}
+    for key, ref in zip(keys, refs, strict=True):
+        event = {"event_kind": "note", **({"ref": ref} if ref else {}), "summary": "mine"}
+        taken = await memory.remember(SourceKind.EVENT, event, idempotency_key=key)
         if are_erased:
             await erase(memory, record_id=taken.primary.id)
+    if are_erased:
+        for thread in threads - {None}:
+            await memory.turn("mine", thread=thread)
+        await erase_episodes(memory)
     requests.clear()
     assert await import_both() == undisturbed
     assert [request.idempotency_key for request in requests] == keys

@@ -64,7 +64,10 @@ class ErasedCount:
     count: int = strawberry.field(description="Number of rows, at least 1.")
 
 
-@strawberry.type(description="Proof of an erasure, by counts and keyed hashes; it never holds erased content.")
+@strawberry.type(
+    description="Proof of an erasure, by counts and salted hashes; it never holds erased content. Anybody who has the"
+    " receipt and the ids can compute the hashes again."
+)
 class ErasureReceipt:
     id: strawberry.ID = strawberry.field(description="Id of the receipt, a UUID.")
     kind: str = strawberry.field(description="What was erased: record, entity, scope or tenant.")
@@ -74,11 +77,19 @@ class ErasureReceipt:
     counts: list[ErasedCount] = strawberry.field(
         description="Erased rows by kind, as far as they were visible to the caller."
     )
-    hashes: list[str] = strawberry.field(
-        description="HMAC-SHA256 of the erased ids in hexadecimal, keyed by the tenant's index key; at most the first"
-        " 1,000."
+    salt: str | None = strawberry.field(
+        description="The receipt's salt, 32 bytes in hexadecimal; null in a receipt of an earlier release, whose hashes"
+        " are keyed."
     )
-    digest: str = strawberry.field(description="SHA-256 over the hashes of all erased ids in order, in hexadecimal.")
+    target_hash: str = strawberry.field(
+        description="SHA-256 of the salt's bytes and the id or name that was to be erased, in hexadecimal."
+    )
+    hashes: list[str] = strawberry.field(
+        description="SHA-256 of the salt's bytes and the text of each erased id, in hexadecimal; at most 1,000."
+    )
+    digest: str = strawberry.field(
+        description="Sum of the hashes of all erased ids as unsigned numbers, modulo 2^256, in hexadecimal."
+    )
     elsewhere: list[strawberry.ID] = strawberry.field(
         description="Ids of records that were kept although they mention the erased entity by name, newest first."
     )
@@ -95,6 +106,8 @@ class ErasureReceipt:
             started_at=receipt.started_at,
             at=receipt.finished_at or receipt.started_at,
             counts=[ErasedCount(name=name, count=number) for name, number in sorted(receipt.counts.items())],
+            salt=receipt.salt.hex() if receipt.salt is not None else None,
+            target_hash=receipt.target_hash.hex(),
             hashes=[one.hex() for one in receipt.hashes],
             digest=receipt.digest.hex(),
             elsewhere=[strawberry.ID(str(id_)) for id_ in receipt.elsewhere],

@@ -338,6 +338,7 @@ def _candidate_row(draft: Draft, key: RequestKey, written: Written) -> dict[str,
         "edges": [edge.id for edge in written.edges],
         "key_hash": key.key_hash,
         "request_hash": key.request_hash,
+        "is_import": draft.request.imported is not None,
     }
 
 

@@ -13,13 +13,13 @@ from stratagraph.memory.erase.name_matching import name_matcher
 from stratagraph.memory.erase.names import names_to_erase
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.propagation import reevaluate
-from stratagraph.store.erasure.closure import ErasureClosure, erasure_closure, related_records
+from stratagraph.store.erasure.closure import ErasureAccess, ErasureClosure, erasure_closure, related_records
 from stratagraph.store.erasure.counts import count_cascades, count_records
 from stratagraph.store.erasure.entities import linked_records, merged_entities
 from stratagraph.store.erasure.episodes import lock_episodes_of, recount_episodes, rewrite_episode_history
 from stratagraph.store.erasure.leftovers import delete_leftovers
 from stratagraph.store.erasure.notes import delete_notes_naming, delete_shared_notes
-from stratagraph.store.erasure.receipts import Tally, record_hash
+from stratagraph.store.erasure.receipts import Tally
 from stratagraph.store.erasure.removal import remove_records
 from stratagraph.store.erasure.rewriting import rewrite
 from stratagraph.store.erasure.sources import remember_sources
@@ -37,14 +37,16 @@ from stratagraph.store.records.relations import disputes_of
 from stratagraph.store.records.tombstones import Cause
 from stratagraph.store.records.trims import trimmed_by
 
-MAX_HASHES = 1_000  # in a receipt; its digest covers all
-
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """The records that a request names. With `has_tombstone`, the record was deleted before and left only traces."""
+    """The records that a request names, and the number of their scope; of an entity, that of the entity itself.
+
+    With `has_tombstone`, the record was deleted before and left only traces.
+    """
 
     ids: set[UUID]
+    scope: int | None
     has_tombstone: bool = False
 
 
@@ -74,7 +76,8 @@ async def delete_with_traces(
     """
     tenant, unrestricted = caller.tenant, caller.unrestricted()
     async with elevated(connection, unrestricted.bounds):
-        closure, rows = await _lock_closure(connection, tenant, seeds.ids, request, whole=scope is None)
+        access = await erasure_access(context, caller)
+        closure, rows = await _lock_closure(connection, tenant, seeds.ids, access, request, whole=scope is None)
         if not seeds.has_tombstone:
             _require_present(request, rows)
         ids = closure.ids if seeds.has_tombstone else closure.ids & rows.keys()
@@ -86,7 +89,7 @@ async def delete_with_traces(
         counts = await count_records(connection, tenant, visible)
         if sees_everything(caller):
             counts |= await count_cascades(connection, tenant, ids)
-        tally.add_hashes([record_hash(tenant, id_) for id_ in visible], limit=MAX_HASHES)
+        tally.add_ids(visible)
 
         disputes = await disputes_of(connection, tenant, ids)
         disputed = {end for one in disputes for end in (one.contested, one.by)} - ids
@@ -139,14 +142,29 @@ async def visible_records(
     return set(await Reader(connection, context.directory, caller, context.clock.now()).heads(list(ids)))
 
 
+async def erasure_access(context: ErasureContext, caller: Caller) -> ErasureAccess:
+    """Return which records the caller may erase with those that it requests: those that it may revise."""
+    scopes = caller.trust.scopes
+    if scopes is None:
+        return ErasureAccess(scopes=None, ceiling=int(caller.ceiling))
+    known = await context.directory.scopes(caller.tenant, scopes, create=False)
+    return ErasureAccess(scopes=tuple(known.values()), ceiling=int(caller.ceiling))
+
+
 async def _lock_closure(
-    connection: Connection, tenant: Tenant, seeds: set[UUID], request: Erase, *, whole: bool
+    connection: Connection,
+    tenant: Tenant,
+    seeds: set[UUID],
+    access: ErasureAccess,
+    request: Erase,
+    *,
+    whole: bool,
 ) -> tuple[ErasureClosure, dict[UUID, LockedRecord]]:
     """Lock the closure and the records related to it, in the order of all writers; return both.
 
     No writer can add a reference to a locked record, so the closure is complete once it no longer changes under locks.
     """
-    closure = await erasure_closure(connection, tenant, seeds, whole=whole)
+    closure = await erasure_closure(connection, tenant, seeds, access, whole=whole)
     while True:
         await lock_terms(connection, tenant, closure.ids)
         await lock_slots_of(connection, tenant, closure.ids)
@@ -158,7 +176,7 @@ async def _lock_closure(
         if request.entity_id is not None:  # a record may have been linked to it before it was locked
             entities = await merged_entities(connection, tenant, request.entity_id)
             seeds = seeds | entities | await linked_records(connection, tenant, entities)
-        again = await erasure_closure(connection, tenant, seeds, whole=whole)
+        again = await erasure_closure(connection, tenant, seeds, access, whole=whole)
         related = await related_records(connection, tenant, again.ids)
         if again.ids == closure.ids and {*again.survivors, *related} <= wanted:
             return again, rows

@@ -12,20 +12,29 @@ from stratagraph.store.erasure.receipts import (
     Receipt,
     Tally,
     find_by_key,
-    find_receipt,
-    lock_unfinished,
-    target_hash,
+    lock_receipt,
 )
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.errors import IdempotencyMismatch
 from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.receipt_hashes import receipt_hash
 from stratagraph.store.postgres.database import Connection
 
 
 def new_receipt(
-    tenant: Tenant, actor: str, request: Erase, tally: Tally, *, started_at: datetime, is_finished: bool
+    tenant: Tenant,
+    actor: str,
+    request: Erase,
+    tally: Tally,
+    *,
+    scope: int | None,
+    started_at: datetime,
+    is_finished: bool,
 ) -> Receipt:
-    """Return the receipt of an erasure that starts, or starts and finishes, at `started_at`."""
+    """Return the receipt of an erasure that starts, or starts and finishes, at `started_at`.
+
+    `scope` is the number of the scope of what is requested, None for a tenant.
+    """
     keyed = None if request.kind is ErasureKind.TENANT else tenant
     key_hash, request_hash = request_hashes(keyed, actor, request)
     return Receipt(
@@ -36,7 +45,9 @@ def new_receipt(
         rationale=request.rationale,
         started_at=started_at,
         finished_at=started_at if is_finished else None,
-        target_hash=target_hash(tenant, request.kind, request.target),
+        scope=scope,
+        salt=tally.salt,
+        target_hash=receipt_hash(tally.salt, request.target),
         counts=tally.counts,
         hashes=tuple(tally.hashes),
         digest=tally.digest,
@@ -48,40 +59,36 @@ def new_receipt(
 async def find_earlier(
     connection: Connection, tenant: Tenant | None, actor: str, request: Erase
 ) -> ErasureResult | None:
-    """Return the result of an earlier request with the same idempotency key, or an unfinished erasure of the scope.
+    """Return the result of an earlier request with the same idempotency key, or None if there was none.
 
-    Returns None if there is neither. An unfinished erasure of a scope is continued whatever its key. `tenant` is None
-    if the tenant itself is erased. Raises IdempotencyMismatch if the key was used for another request.
+    `tenant` is None if the tenant itself is erased. Raises IdempotencyMismatch if the key was used for another request.
     """
     key_hash, request_hash = request_hashes(tenant, actor, request)
     known = await find_by_key(connection, key_hash=key_hash) if key_hash is not None else None
-    if known is not None:
-        if known.request_hash != request_hash:
-            raise IdempotencyMismatch(
-                "idempotencyKey: this key was used for another request; repeat that request unchanged, or choose a new"
-                " key",
-                path=["idempotencyKey"],
-            )
-        return ErasureResult(receipt=known, replayed=True)
-    if request.kind is not ErasureKind.SCOPE or tenant is None:
+    if known is None:
         return None
-    unfinished = await lock_unfinished(connection, target=target_hash(tenant, request.kind, request.target))
-    return ErasureResult(receipt=unfinished) if unfinished is not None else None
+    if known.request_hash != request_hash:
+        raise IdempotencyMismatch(
+            "idempotencyKey: this key was used for another request; repeat that request unchanged, or choose a new key",
+            path=["idempotencyKey"],
+        )
+    return ErasureResult(receipt=known, replayed=True)
 
 
-async def lock_receipt(connection: Connection, tenant: Tenant, request: Erase, id_: UUID) -> Receipt:
-    """Lock and return the receipt of an unfinished erasure, or the finished one if another process finished it."""
-    unfinished = await lock_unfinished(connection, target=target_hash(tenant, request.kind, request.target))
-    if unfinished is not None:
-        return unfinished
-    finished = await find_receipt(connection, tenant, id_)
-    assert finished is not None  # receipts are never deleted
-    return finished
+async def lock_begun(connection: Connection, tenant: Tenant, request: Erase, id_: UUID) -> Receipt:
+    """Lock and return the receipt of an erasure that has begun; another process may have finished it."""
+    receipt = await lock_receipt(connection, tenant, id_)
+    assert receipt is not None  # receipts are never deleted
+    if receipt.finished_at is not None or receipt.salt is None:
+        return receipt
+    # An erasure that an earlier release began has its target hashed in another way.
+    return replace(receipt, target_hash=receipt_hash(receipt.salt, request.target))
 
 
 def tally_of(receipt: Receipt) -> Tally:
     """Return the tally of an unfinished receipt, to be continued."""
-    return Tally(counts=dict(receipt.counts), hashes=list(receipt.hashes), digest=receipt.digest)
+    assert receipt.salt is not None  # unfinished receipts of earlier releases were given one
+    return Tally(salt=receipt.salt, counts=dict(receipt.counts), hashes=list(receipt.hashes), digest=receipt.digest)
 
 
 def with_tally(receipt: Receipt, tally: Tally, *, finished_at: datetime | None) -> Receipt:

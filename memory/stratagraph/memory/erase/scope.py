@@ -10,11 +10,19 @@ from uuid import UUID
 from stratagraph.memory.erase import batches
 from stratagraph.memory.erase.context import ErasureContext
 from stratagraph.memory.erase.deletion import Seeds, delete_with_traces
-from stratagraph.memory.erase.receipts import find_earlier, lock_receipt, new_receipt, tally_of, with_tally
+from stratagraph.memory.erase.receipts import find_earlier, lock_begun, new_receipt, tally_of, with_tally
 from stratagraph.memory.erase.request import Erase, ErasureResult
 from stratagraph.memory.retrying import retried
 from stratagraph.store.erasure.failed_captures import delete_failed_captures, failed_captures
-from stratagraph.store.erasure.receipts import Receipt, Tally, insert_receipt, update_receipt
+from stratagraph.store.erasure.receipts import (
+    ErasureKind,
+    Receipt,
+    Tally,
+    blank_scope_rationales,
+    insert_receipt,
+    lock_unfinished,
+    update_receipt,
+)
 from stratagraph.store.erasure.scopes import delete_scope_leftovers, find_scope, next_records
 from stratagraph.store.erasure.sources import remember_deleted_sources
 from stratagraph.store.keys.callers import Caller
@@ -38,6 +46,9 @@ async def erase_scope(
             if earlier is not None:
                 return earlier
             number = await scope_number(connection, caller, request)
+            unfinished = await lock_unfinished(connection, tenant, ErasureKind.SCOPE, number)
+            if unfinished is not None:
+                return ErasureResult(receipt=unfinished)
             if not await next_records(connection, tenant, number, limit=1):
                 raise RecordNotFound(
                     request.target,
@@ -45,7 +56,13 @@ async def erase_scope(
                     path=["scope"],
                 )
             receipt = new_receipt(
-                tenant, caller.trust.actor, request, Tally(), started_at=context.clock.now(), is_finished=False
+                tenant,
+                caller.trust.actor,
+                request,
+                Tally(),
+                scope=number,
+                started_at=context.clock.now(),
+                is_finished=False,
             )
             await insert_receipt(connection, receipt)
             return ErasureResult(receipt=receipt)
@@ -59,7 +76,7 @@ async def _erase_batch(context: ErasureContext, caller: Caller, request: Erase, 
     """Erase the next records of the scope or, once there are none, what is left of it."""
     tenant = caller.tenant
     async with context.database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
-        receipt = await lock_receipt(connection, tenant, request, id_)
+        receipt = await lock_begun(connection, tenant, request, id_)
         if receipt.finished_at is not None:
             return receipt, 0
         number = await scope_number(connection, caller, request)
@@ -67,7 +84,9 @@ async def _erase_batch(context: ErasureContext, caller: Caller, request: Erase, 
         ids = await next_records(connection, tenant, number, limit=batches.BATCH)
         orphans: tuple[bytes, ...] = ()
         if ids:
-            done = await delete_with_traces(context, connection, caller, Seeds(set(ids)), tally, request, scope=number)
+            done = await delete_with_traces(
+                context, connection, caller, Seeds(set(ids), number), tally, request, scope=number
+            )
             orphans = done.orphans
         else:
             failed = {one.id for one in await failed_captures(connection, tenant) if one.scope == request.scope}
@@ -75,6 +94,7 @@ async def _erase_batch(context: ErasureContext, caller: Caller, request: Erase, 
             await remember_deleted_sources(connection, tenant, number, at=context.clock.now())
             tally.add(await delete_scope_leftovers(connection, tenant, number))
             tally.add({"candidates": deleted})
+            await blank_scope_rationales(connection, tenant, number, except_for=id_)
         receipt = with_tally(receipt, tally, finished_at=None if ids else context.clock.now())
         await update_receipt(connection, receipt)
     await context.discard(tenant, orphans)

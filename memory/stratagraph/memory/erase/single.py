@@ -5,7 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from stratagraph.memory.erase.context import ErasureContext
-from stratagraph.memory.erase.deletion import Seeds, delete_with_traces, visible_records
+from stratagraph.memory.erase.deletion import Seeds, delete_with_traces, erasure_access, visible_records
+from stratagraph.memory.erase.name_matching import name_matcher
 from stratagraph.memory.erase.names import list_elsewhere
 from stratagraph.memory.erase.receipts import find_earlier, new_receipt
 from stratagraph.memory.erase.request import Erase, ErasureResult
@@ -15,8 +16,9 @@ from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.erasure.closure import erasure_closure
 from stratagraph.store.erasure.counts import count_records
 from stratagraph.store.erasure.entities import linked_records, merged_entities
-from stratagraph.store.erasure.receipts import ErasureKind, Tally, insert_receipt
+from stratagraph.store.erasure.receipts import ErasureKind, Tally, blank_rationales, insert_receipt
 from stratagraph.store.erasure.removal import mark_erased
+from stratagraph.store.erasure.scopes import scope_of
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.trust import Visibility
@@ -43,11 +45,13 @@ async def erase_single(context: ErasureContext, caller: Caller, request: Erase) 
                 caller.trust.actor,
                 request,
                 tally,
+                scope=seeds.scope,
                 started_at=context.clock.now(),
                 is_finished=True,
             )
             if done.names:
                 receipt = await list_elsewhere(connection, caller, receipt, done.names)
+                await blank_rationales(connection, caller.tenant, name_matcher(done.names))
             await insert_receipt(connection, receipt)
             return ErasureResult(receipt=receipt), done.orphans
 
@@ -64,7 +68,8 @@ async def preview_single(
     Only records that the caller may read in full are counted.
     """
     seeds = await _find_seeds(context, connection, caller, request)
-    closure = await erasure_closure(connection, caller.tenant, seeds.ids, whole=True)
+    access = await erasure_access(context, caller)
+    closure = await erasure_closure(connection, caller.tenant, seeds.ids, access, whole=True)
     visible = await visible_records(context, connection, caller, closure.ids)
     return await count_records(connection, caller.tenant, visible)
 
@@ -83,7 +88,8 @@ async def _find_seeds(context: ErasureContext, connection: Connection, caller: C
             " scopes and ceiling.",
             path=["entityId"],
         )
-    return Seeds(entities | await linked_records(connection, caller.tenant, entities))
+    linked = await linked_records(connection, caller.tenant, entities)
+    return Seeds(entities | linked, scope=await scope_of(connection, caller.tenant, request.entity_id))
 
 
 async def _find_record(context: ErasureContext, connection: Connection, caller: Caller, id_: UUID) -> Seeds:
@@ -102,7 +108,7 @@ async def _find_record(context: ErasureContext, connection: Connection, caller: 
         if caller.trust.visibility(scope=scope, sensitivity=tombstone.sensitivity) is not Visibility.FULL:
             raise
         caller.trust.scope_for_write(scope)
-        return Seeds({id_}, has_tombstone=True)
+        return Seeds({id_}, scope=tombstone.scope, has_tombstone=True)
     await lock_records(connection, caller.tenant, [id_])
     await refuse_named_entity(connection, caller.tenant, record, verb="erased by record")
-    return Seeds({id_})
+    return Seeds({id_}, scope=await scope_of(connection, caller.tenant, id_))

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from stratagraph.memory.erase import batches
 from stratagraph.memory.erase.context import ErasureContext
-from stratagraph.memory.erase.receipts import find_earlier, lock_receipt, new_receipt, tally_of, with_tally
+from stratagraph.memory.erase.receipts import find_earlier, lock_begun, new_receipt, tally_of, with_tally
 from stratagraph.memory.erase.request import Erase, ErasureResult
 from stratagraph.memory.retrying import retried
 from stratagraph.store.artifacts.references import release_all_artifacts
@@ -20,7 +20,6 @@ from stratagraph.store.erasure.receipts import (
     blank_earlier_receipts,
     insert_receipt,
     lock_unfinished,
-    target_hash,
     update_receipt,
 )
 from stratagraph.store.erasure.scopes import next_records
@@ -53,8 +52,7 @@ async def erase_tenant(
             if not await lock_tenant(connection, tenant):
                 context.directory.forget(tenant)
                 raise _not_found(request.target)
-            target = target_hash(tenant, ErasureKind.TENANT, request.target)
-            unfinished = await lock_unfinished(connection, target=target)
+            unfinished = await lock_unfinished(connection, tenant, ErasureKind.TENANT)
             if unfinished is not None:
                 return unfinished, []
             # Once the keys are destroyed, encrypted content is unreadable, in backups too.
@@ -63,7 +61,7 @@ async def erase_tenant(
             tally = Tally()
             tally.add({"data_keys": keys, "artifacts": len(orphans)})
             receipt = new_receipt(
-                tenant, trust.actor, request, tally, started_at=context.clock.now(), is_finished=False
+                tenant, trust.actor, request, tally, scope=None, started_at=context.clock.now(), is_finished=False
             )
             await insert_receipt(connection, receipt)
             return receipt, orphans
@@ -81,7 +79,7 @@ async def _erase_batch(context: ErasureContext, tenant: Tenant, request: Erase, 
     """Erase the next records of the tenant or, once there are none, all its other rows."""
     orphans: list[bytes] = []
     async with context.database.background(Role.ERASE) as connection:
-        receipt = await lock_receipt(connection, tenant, request, id_)
+        receipt = await lock_begun(connection, tenant, request, id_)
         if receipt.finished_at is not None:
             return receipt, 0
         tally = tally_of(receipt)
@@ -90,6 +88,7 @@ async def _erase_batch(context: ErasureContext, tenant: Tenant, request: Erase, 
             await lock_records(connection, tenant, ids)
             tally.add(await count_cascades(connection, tenant, ids))
             tally.add(await count_records(connection, tenant, ids))
+            tally.add_ids(ids)
             await append_changes(connection, tenant, await delete_tenant_records(connection, tenant, ids))
         else:
             await lock_tenant(connection, tenant)

@@ -15,7 +15,7 @@ from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.revise.request import Contest
 from stratagraph.memory.revise.successor import inherit
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_current, require_version
-from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState, SourceKind
+from stratagraph.store.model.enums import COUNTER_EVIDENCE, AuditAction, MemoryType, RecordState, SourceKind
 from stratagraph.store.model.errors import EvidenceRequired, InvalidInput, LimitExceeded
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.records.inserting import NewRelation
@@ -86,7 +86,7 @@ async def _capture_evidence(work: UnitOfWork, record: MemoryRecord, request: Con
             source=actor,
             source_kind=SourceKind.EVENT,
             content={
-                "event_kind": "counter_evidence",
+                "event_kind": COUNTER_EVIDENCE,
                 "ref": str(record.id),
                 "summary": request.rationale,
                 "evidence": list(request.evidence),

@@ -1,21 +1,26 @@
-"""`stratagraph audit verify`: check that the audit log was not changed afterwards."""
+"""`stratagraph audit`: show the audit log of a record, and check that the log was not changed afterwards."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated
 from uuid import UUID
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
-from stratagraph.service.cli.options import Json
+from stratagraph.memory.lookup import MAX_PAGE, AuditPage
+from stratagraph.service.cli.options import Json, RecordId, Tenant
 from stratagraph.service.cli.output import errors, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.audit.faults import Verification
 from stratagraph.store.audit.verification import estimate_entries, verify_chains
+from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.ids import parse_id
+from stratagraph.store.model.trust import SINGLE_USER
 
 _HELP = (
     "The audit log records who changed which record, when and why; hashes link its entries into one chain per record."
@@ -23,9 +28,41 @@ _HELP = (
 app = typer.Typer(help=_HELP, no_args_is_help=True)
 
 
-@app.callback(help=_HELP)
-def audit() -> None:
-    """Keep `verify` a subcommand: Typer would merge the only command of a group into the group."""
+@app.command()
+def show(
+    record: RecordId,
+    first: Annotated[int, typer.Option(help=f"Number of entries to list, 1 to {MAX_PAGE}.")] = MAX_PAGE,
+    after: Annotated[str | None, typer.Option(help="Cursor that the page before ended with.")] = None,
+    tenant: Tenant = "default",
+    json: Json = False,
+) -> None:
+    """List who changed a record, when and why, oldest first; also for a pruned, deleted or erased record."""
+    id_ = parse_id(record, path=["RECORD_ID"])
+
+    async def work(runtime: Runtime) -> AuditPage:
+        trust = replace(SINGLE_USER, tenant=tenant)
+        return await runtime.lookup.audit_log(trust, id_, first=first, after=after)
+
+    page = with_runtime(work)
+    if not page.entries and after is None:
+        raise RecordNotFound(
+            id_, f"There is no record {id_}, and the audit log has no entries of it; check the id and the tenant."
+        )
+    if json:
+        print_json(
+            {
+                "entries": [{**asdict(entry), "timestamp": rfc3339(entry.timestamp)} for entry in page.entries],
+                "end_cursor": page.end_cursor,
+                "has_next": page.has_next,
+            }
+        )
+        return
+    table = Table("when", "what", "who", "why")
+    for entry in page.entries:
+        table.add_row(f"{entry.timestamp:%Y-%m-%d %H:%M:%S}", entry.action, entry.actor, Text(entry.rationale or ""))
+    people.print(table)
+    if page.has_next:
+        people.print(f"More entries follow; list them with --after {page.end_cursor}.", style="dim", highlight=False)
 
 
 @app.command()

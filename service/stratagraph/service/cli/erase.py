@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from typing import Annotated
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any
 
+import orjson
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from stratagraph.memory.erase.receipt_check import ReceiptCheck, check_receipt
 from stratagraph.memory.erase.request import Erase, ErasureResult
 from stratagraph.service.cli.options import Tenant
 from stratagraph.service.cli.output import errors, people, print_json, with_runtime
@@ -32,6 +35,7 @@ Why = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Erase without asking for confirmation.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the receipt as one JSON document; requires --yes.")]
+PlainJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 @app.command()
@@ -99,6 +103,58 @@ def receipts(json: Json = False) -> None:
     people.print(table)
 
 
+@app.command()
+def verify(
+    receipt: Annotated[
+        Path, typer.Argument(exists=True, allow_dash=True, help="File with the receipt's JSON; - for standard input.")
+    ],
+    target: Annotated[
+        str | None, typer.Option(help="Id of the record or entity, or name of the scope or tenant, to compare.")
+    ] = None,
+    ids: Annotated[
+        Path | None, typer.Option("--ids", exists=True, help="File with ids of erased records, one a line.")
+    ] = None,
+    json: PlainJson = False,
+) -> None:
+    """Compute the hashes of a receipt again and compare them. Needs no database. Exits 1 if something differs."""
+    if target is None and ids is None:
+        raise InvalidInput("give --target, --ids or both, to compare the receipt with", path=["--target"])
+    text = typer.get_text_stream("stdin").read() if str(receipt) == "-" else receipt.read_text()
+    found = check_receipt(
+        _receipt_in(text),
+        target=target,
+        ids=[line.strip().lower() for line in ids.read_text().splitlines() if line.strip()] if ids else [],
+    )
+    if json:
+        print_json({"ok": found.ok, **asdict(found)})
+    else:
+        for answer in _answers(found):
+            people.print(answer, highlight=False)
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+def _receipt_in(text: str) -> dict[str, Any]:
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidInput("RECEIPT: must be one JSON object, as --json and GraphQL return it", path=["RECEIPT"])
+    return found
+
+
+def _answers(found: ReceiptCheck) -> Iterator[str]:
+    if found.is_target is not None:
+        yield "The target is the receipt's." if found.is_target else "The target is [bold red]not[/] the receipt's."
+    if found.is_complete:
+        yield "The ids are exactly those that the receipt covers."
+    elif found.is_complete is not None:
+        yield "The ids are not exactly those that the receipt covers."
+        for id_ in found.absent or ():
+            yield f"  {id_} is not listed" + ("." if found.lists_all else "; the receipt lists the first 1,000 only.")
+
+
 def _erase(request: Erase, tenant: str, yes: bool, json: bool) -> None:
     if json and not yes:
         raise InvalidInput("--json cannot ask for confirmation; add --yes", path=["--yes"])
@@ -160,6 +216,7 @@ def _as_json(receipt: Receipt) -> dict[str, object]:
         "rationale": receipt.rationale,
         "started_at": rfc3339(receipt.started_at),
         "finished_at": rfc3339(receipt.finished_at) if receipt.finished_at else None,
+        "salt": receipt.salt.hex() if receipt.salt is not None else None,
         "target_hash": receipt.target_hash.hex(),
         "counts": receipt.counts,
         "hashes": [one.hex() for one in receipt.hashes],

@@ -144,12 +144,13 @@ async def _heads(
 
 
 async def fetch_audit(
-    connection: AsyncConnection, tenant: Tenant, ids: Iterable[UUID]
+    connection: AsyncConnection, tenant: Tenant, ids: Iterable[UUID], *, after: int = 0, limit: int | None = None
 ) -> Mapping[UUID, list[AuditEntry]]:
     """Return the audit entries of each record, oldest first, keyed by its id. Records without entries are left out.
 
-    The calling code has checked that the records may be read in full. Raises StratagraphError if a sealed rationale
-    cannot be opened.
+    Entries up to the number `after` are left out; `limit` bounds the number of entries, for the log of one record. The
+    calling code has checked that the records may be read in full, or might have been before they were removed. Raises
+    StratagraphError if a sealed rationale cannot be opened.
     """
     entries, notes = tables.audit, tables.audit_note
     result = await connection.execute(
@@ -168,8 +169,9 @@ async def fetch_audit(
                 (entries.c.tenant == notes.c.tenant) & (entries.c.id == notes.c.id) & (entries.c.seq == notes.c.seq),
             )
         )
-        .where(entries.c.tenant == tenant.id, entries.c.id.in_(list(ids)))
+        .where(entries.c.tenant == tenant.id, entries.c.id.in_(list(ids)), entries.c.seq > after)
         .order_by(entries.c.id, entries.c.seq)
+        .limit(limit)
     )
     rows = result.all()
     blobs = [
@@ -182,6 +184,6 @@ async def fetch_audit(
     for row in rows:
         rationale = row.rationale if row.sealed is None else next(contents).decode()
         found.setdefault(row.id, []).append(
-            AuditEntry(action=row.action, actor=row.actor, timestamp=row.at, rationale=rationale)
+            AuditEntry(seq=row.seq, action=row.action, actor=row.actor, timestamp=row.at, rationale=rationale)
         )
     return found

@@ -1,8 +1,8 @@
 """The closure of an erasure: the records to erase, and all others that must be erased with them.
 
-With a record, those derived from it alone are erased, through any number of steps; with an episode, its members; with
-the last record that names an entity, the entity that was created for it. See docs/specification.md, Forgetting and
-erasing.
+With a record, those derived from it alone are erased, through any number of steps, and the evidence that was captured
+against it; with an episode, its members; with the last record that names an entity, the entity that was created for it.
+Records beyond the caller's access are never among them. See docs/specification.md, Forgetting and erasing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.erasure.traces import find_traces
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import open_contents
+from stratagraph.store.model.enums import COUNTER_EVIDENCE
 from stratagraph.store.model.predicates import DERIVATIONS
 from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.support import references
@@ -29,31 +30,82 @@ _CAPTURE_REF = re.compile(r"candidate:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12
 class ErasureClosure:
     """The records that an erasure deletes, and those that it must re-evaluate.
 
-    `ids` are the records to erase; `survivors` were derived from some of them, have other support and are kept.
+    `ids` are the records to erase; `survivors` were derived from some of them and are kept, because they have other
+    support or are beyond the caller's access.
     """
 
     ids: frozenset[UUID]
     survivors: frozenset[UUID]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasureAccess:
+    """The records that a caller may erase: those of `scopes`, by number, up to `ceiling`; None means all scopes."""
+
+    scopes: tuple[int, ...] | None
+    ceiling: int
+
+
 async def erasure_closure(
-    connection: AsyncConnection, tenant: Tenant, seeds: Collection[UUID], *, whole: bool
+    connection: AsyncConnection, tenant: Tenant, seeds: Collection[UUID], access: ErasureAccess, *, whole: bool
 ) -> ErasureClosure:
     """Return all records that must be erased with `seeds`, `seeds` included, and the derived ones that are kept.
 
     With `whole`, the members of an erased episode are erased too, and an episode whose members are all erased.
     """
-    ids, survivors = set(seeds), frozenset[UUID]()
+    ids = set(seeds)
+    kept = set[UUID]()  # derived from erased records alone, but beyond the caller's access
     while True:
-        before = len(ids)
+        before = len(ids), len(kept)
+        found = set[UUID]()
         if whole:
-            ids |= await _fetch_ids(connection, "fetch_episode_members", tenant, ids)
-            ids |= await _fetch_ids(connection, "fetch_emptied_episodes", tenant, ids)
-        unsupported, survivors = await _derived(connection, tenant, ids)
-        ids |= unsupported
-        ids |= await _orphaned_entities(connection, tenant, ids)
-        if len(ids) == before:
+            found |= await _fetch_ids(connection, "fetch_episode_members", tenant, ids)
+            found |= await _fetch_ids(connection, "fetch_emptied_episodes", tenant, ids)
+        unsupported, survivors = await _derived(connection, tenant, ids, kept)
+        found |= unsupported | await _orphaned_entities(connection, tenant, ids)
+        found |= await _counter_evidence(connection, tenant, ids)
+        within = await _within(connection, tenant, found - ids, access)
+        kept |= unsupported - ids - within
+        ids |= within
+        if (len(ids), len(kept)) == before:
             return ErasureClosure(frozenset(ids), survivors)
+
+
+async def _within(
+    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], access: ErasureAccess
+) -> set[UUID]:
+    """Return those of `ids` that the caller may erase."""
+    if not ids:
+        return set()
+    rows = await fetch(
+        connection,
+        "fetch_records_within",
+        tenant=tenant.id,
+        ids=list(ids),
+        all_scopes=access.scopes is None,
+        scopes=list(access.scopes or ()),
+        ceiling=access.ceiling,
+    )
+    return {row["id"] for row in rows}
+
+
+async def _counter_evidence(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> set[UUID]:
+    """Return the events that hold nothing but evidence against one of `ids`, captured to contest it."""
+    rows = await fetch(connection, "fetch_contesting_events", tenant=tenant.id, ids=list(ids))
+    contents = await open_contents(tenant.keyring, rows)
+    return {
+        row["id"]
+        for row, content in zip(rows, contents, strict=True)
+        if is_counter_evidence(row["payload"] if content is None else content["payload"], row["contested"])
+    }
+
+
+def is_counter_evidence(payload: Mapping[str, Any] | None, contested: UUID) -> bool:
+    """Return whether the payload of an event is evidence against the record `contested`."""
+    timeline = (payload or {}).get("timeline") or ()
+    return bool(timeline) and all(
+        entry.get("event_kind") == COUNTER_EVIDENCE and entry.get("ref") == str(contested) for entry in timeline
+    )
 
 
 async def related_records(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> set[UUID]:
@@ -69,9 +121,9 @@ async def _fetch_ids(connection: AsyncConnection, statement: str, tenant: Tenant
 
 
 async def _derived(
-    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]
+    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], kept: Collection[UUID]
 ) -> tuple[set[UUID], frozenset[UUID]]:
-    """Return the records that rest on nothing but `ids`, and those that have other support.
+    """Return the records that rest on nothing but `ids`, and those that have other support or are among `kept`.
 
     Records that support only each other have no support.
     """
@@ -94,7 +146,7 @@ async def _derived(
     invalid = set(ids)
     if sources_of:
         invalid |= await _fetch_ids(connection, "fetch_deleted_sources", tenant, sources)
-    supported: set[UUID] = set()
+    supported = sources_of.keys() & kept
     while True:
         added = {
             id_

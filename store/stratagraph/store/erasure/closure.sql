@@ -1,3 +1,11 @@
+-- fetch_contesting_events --
+-- Fetch the episodic records that contest or contested one of the given records, each with its content.
+SELECT r.id, e.source AS contested, r.payload, r.sealed
+FROM relation e
+JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name = 'contested_by'
+JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.type = 1
+WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.target <> ALL(CAST(:ids AS uuid[]))
+
 -- fetch_deleted_sources --
 -- Fetch which of the given records were deleted or erased; a pruned record still supports what was derived from it.
 SELECT id FROM tombstone WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND cause <> 1
@@ -56,6 +64,12 @@ WHERE (SELECT true FROM relation e
   AND (SELECT true FROM relation e
     WHERE e.tenant = :tenant AND e.target = n.id AND e.source <> ALL(CAST(:ids AS uuid[])) LIMIT 1) IS NULL
   AND (SELECT true FROM candidate c WHERE c.tenant = :tenant AND c.record = n.id LIMIT 1) IS NULL
+
+-- fetch_records_within --
+-- Fetch which of the given records are in one of the scopes and at most as sensitive as the ceiling.
+SELECT id FROM record
+WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND sensitivity <= :ceiling
+  AND (:all_scopes OR scope = ANY(CAST(:scopes AS integer[])))
 
 -- fetch_related_records --
 -- Fetch the other records related to the given ones, and the entities created by the same captures.

@@ -7,9 +7,10 @@ that the next pass does not read them again:
 - An episode and its members wait until learning has read the episode (`learned_at`). Their due instant is cleared, and
   `mark_learned` sets it again, however much later. An event that belongs to no thread is not an episode and is not read
   by learning, so it is pruned when it is due.
-- An entity waits while a live relation joins it to a current record. No event marks the end of the last such relation,
-  so the entity is checked again after about as long as it has been overdue: a few times in its life, whatever the size
-  of the store.
+- An entity waits while a live relation joins it to a current record. When such a record is pruned, the entity is
+  checked again in the same pass. No event marks other ends of the last such relation, so it is also checked after about
+  as long as it has been overdue (`check_at`): a few times in its life, whatever the size of the store. Due entities
+  that refer to each other are locked with the one that is checked, and pruned together.
 - A superseded or retracted record is history. It is kept as long as a new record would take to decay.
 
 A record that cannot be pruned, for example because its curve is unknown, is set aside
@@ -46,6 +47,7 @@ RATIONALE = f"pruned: salience fell below {PRUNE_BELOW}"
 RELATIONS = 10_000  # deleted in one transaction; a record with more is pruned some batches later, after its relations
 _DAY = timedelta(days=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MAX_CLUSTER = 10_000  # due entities that refer to each other, pruned together
 _LONGEST_WAIT = 6  # as a power of two of days: an entity is checked again within 64 days
 
 Key = tuple[int, UUID]  # tenant and record; one pass prunes records of all tenants
@@ -117,11 +119,13 @@ async def _prune(connection: AsyncConnection, directory: Directory, due: Sequenc
     unread, busy = await _awaiting_learning(connection, episodic)
     postponed |= dict.fromkeys(unread, None)
     to_prune = {key: one for key, one in to_prune.items() if key not in unread | busy}
-    for key in await _referenced_entities(connection, to_prune):
-        postponed[key] = _next_check(to_prune.pop(key).due_at or now, now)
+    await _add_clusters(connection, to_prune, now)
+    referenced = await _referenced_entities(connection, to_prune)
+    checks = {key: _next_check(to_prune.pop(key).due_at or now, now) for key in referenced}
     await _postpone(connection, postponed)
+    await _wait(connection, checks)
     pruned, relations = await _delete(connection, directory, sorted(to_prune), now)
-    return Pruned(pruned=pruned, postponed=len(postponed), relations=relations)
+    return Pruned(pruned=pruned, postponed=len(postponed) + len(checks), relations=relations)
 
 
 async def lock_due(connection: AsyncConnection, *, now: datetime, limit: int) -> list[Due]:
@@ -154,6 +158,26 @@ async def _awaiting_learning(connection: AsyncConnection, keys: Sequence[Key]) -
     unread = {key for key, of_record in episodes.items() if any(learned.get(one) is False for one in of_record)}
     busy = {key for key, of_record in episodes.items() if any(one not in learned for one in of_record)}
     return unread - busy, busy
+
+
+async def _add_clusters(connection: AsyncConnection, to_prune: dict[Key, Due], now: datetime) -> None:
+    """Lock and add the due entities that are joined to the entities in `to_prune`, through entities alone."""
+    frontier = [key for key, one in to_prune.items() if one.type is MemoryType.ENTITY]
+    left = MAX_CLUSTER
+    while frontier and left:
+        rows = await fetch(
+            connection,
+            "lock_due_neighbours",
+            **_arrays(frontier),
+            known_tenants=[tenant for tenant, _ in to_prune],
+            known_ids=[id_ for _, id_ in to_prune],
+            now=now,
+            limit=left,
+        )
+        found = [one for one in map(_due, rows) if one.error is None and one.due_at is not None and one.due_at <= now]
+        to_prune |= {one.key: one for one in found}
+        frontier = [one.key for one in found]
+        left -= len(found)
 
 
 async def _referenced_entities(connection: AsyncConnection, to_prune: dict[Key, Due]) -> set[Key]:
@@ -195,6 +219,12 @@ async def _postpone(connection: AsyncConnection, until: Mapping[Key, datetime | 
         await run(connection, "postpone_pruning", **_arrays(keys), due_at=[until[key] for key in keys])
 
 
+async def _wait(connection: AsyncConnection, until: Mapping[Key, datetime]) -> None:
+    if until:
+        keys = sorted(until)
+        await run(connection, "wait_for_references", **_arrays(keys), check_at=[until[key] for key in keys])
+
+
 async def _delete(
     connection: AsyncConnection, directory: Directory, keys: Sequence[Key], now: datetime
 ) -> tuple[int, int]:
@@ -207,6 +237,9 @@ async def _delete(
         return 0, 0
     relations = await fetch(connection, "delete_relations_of", **_arrays(keys), limit=RELATIONS)
     records = await fetch(connection, "unrelated_records", **_arrays(keys))
+    far = {(row["tenant"], row[end]) for row in relations for end in ("source", "target")} - set(keys)
+    if far:
+        await run(connection, "end_waiting", **_arrays(sorted(far)))
     changes: dict[int, list[Change]] = defaultdict(list)
     for row in relations:
         version = row["row_version"] + 1

@@ -14,7 +14,17 @@ WITH ends AS (
   ORDER BY e.tenant, e.id FOR UPDATE OF e SKIP LOCKED
 )
 DELETE FROM relation e USING held h WHERE e.tenant = h.tenant AND e.id = h.id
-RETURNING e.tenant, e.id, e.row_version
+RETURNING e.tenant, e.id, e.row_version, e.source, e.target
+
+-- end_waiting --
+-- Let the next batch check the given entities again, because a record that referred to them was pruned.
+WITH waiting AS (
+  SELECT s.tenant, s.id FROM salience s
+  JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id) ON s.tenant = a.tenant AND s.id = a.id
+  WHERE s.check_at IS NOT NULL
+  ORDER BY s.tenant, s.id FOR UPDATE OF s SKIP LOCKED
+)
+UPDATE salience s SET check_at = NULL FROM waiting w WHERE s.tenant = w.tenant AND s.id = w.id
 
 -- episodes_of --
 -- Fetch the episodes that the given records are or belong to.
@@ -45,12 +55,32 @@ WHERE EXISTS (
 -- Rows locked by other transactions are skipped. The batch is limited before the join, so that a pass reads only rows
 -- that are due.
 WITH due AS MATERIALIZED (
-  SELECT s.* FROM salience s WHERE s.due_at <= :now ORDER BY s.due_at LIMIT :limit FOR UPDATE SKIP LOCKED
+  SELECT s.* FROM salience s WHERE s.due_at IS NOT NULL AND greatest(s.due_at, s.check_at) <= :now
+  ORDER BY greatest(s.due_at, s.check_at) LIMIT :limit FOR UPDATE SKIP LOCKED
 )
 SELECT r.tenant, r.id, r.type, r.state, r.row_version, r.created_at, s.due_at, s.s, s.t0, s.curve, s.half_life_s,
   s.min_salience, s.max_age_s, s.reinforcement_gain, s.params, s.pinned, s.deletion_policy, s.last_reinforced_at
 FROM due s JOIN record r ON r.tenant = s.tenant AND r.id = s.id
 FOR UPDATE OF r SKIP LOCKED
+
+-- lock_due_neighbours --
+-- Lock the due entities that have a live relation to one of the given entities, skipping what is locked elsewhere.
+WITH given AS (
+  SELECT * FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
+), near AS MATERIALIZED (
+  SELECT e.tenant, e.source AS id FROM given a JOIN relation e ON e.tenant = a.tenant AND e.target = a.id
+  WHERE e.ended_at IS NULL
+  UNION
+  SELECT e.tenant, e.target FROM given a JOIN relation e ON e.tenant = a.tenant AND e.source = a.id
+  WHERE e.ended_at IS NULL
+)
+SELECT r.tenant, r.id, r.type, r.state, r.row_version, r.created_at, s.due_at, s.s, s.t0, s.curve, s.half_life_s,
+  s.min_salience, s.max_age_s, s.reinforcement_gain, s.params, s.pinned, s.deletion_policy, s.last_reinforced_at
+FROM near n
+JOIN record r ON r.tenant = n.tenant AND r.id = n.id AND r.type = 3 AND r.state <= 2
+JOIN salience s ON s.tenant = n.tenant AND s.id = n.id AND s.due_at <= :now
+WHERE (n.tenant, n.id) NOT IN (SELECT * FROM unnest(CAST(:known_tenants AS bigint[]), CAST(:known_ids AS uuid[])))
+LIMIT :limit FOR UPDATE OF s, r SKIP LOCKED
 
 -- lock_episodes_learned --
 -- Lock the given episodes, skipping locked ones, with whether learning has read them.
@@ -67,8 +97,9 @@ WHERE s.tenant = a.tenant AND s.id = a.id
 
 -- preview_pruning --
 -- Fetch the records that would be pruned by :until, in the order of their due instants.
--- Members of episodes that learning has not read are left out, and entities with a relation to a current record that
--- would not have been pruned by :until.
+-- Members of episodes that learning has not read are left out, and entities that a current record keeps which would not
+-- have been pruned by :until, directly or through other entities. `reach` has those around an entity: `stays` for such a
+-- record, `comes` for what makes a pass look at the entities by :until. Its rows are computed as they are read.
 SELECT s.id, s.due_at
 FROM salience s JOIN record r ON r.tenant = s.tenant AND r.id = s.id
 WHERE s.tenant = :tenant AND s.due_at <= :until
@@ -78,19 +109,30 @@ WHERE s.tenant = :tenant AND s.due_at <= :until
   AND (r.type <> 1 OR NOT EXISTS (
     SELECT FROM episode e WHERE e.tenant = s.tenant AND e.learned_at IS NULL AND (e.id = s.id
       OR e.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = s.id))))
-  AND (r.type <> 3 OR NOT EXISTS (
-    SELECT FROM (
-      SELECT e.source AS far FROM relation_in_sight e WHERE e.tenant = s.tenant AND e.target = s.id
-        AND e.ended_at IS NULL
-      UNION ALL
-      SELECT e.target FROM relation_in_sight e WHERE e.tenant = s.tenant AND e.source = s.id AND e.ended_at IS NULL
-    ) e
-    JOIN record n ON n.tenant = s.tenant AND n.id = e.far
-    JOIN salience ns ON ns.tenant = s.tenant AND ns.id = e.far
-    WHERE n.state <= 2 AND (:all_scopes OR n.scope = ANY(CAST(:scopes AS integer[]))) AND n.sensitivity <= :ceiling
-      AND (ns.due_at IS NULL OR ns.due_at > :until OR n.type = 1 AND EXISTS (
-        SELECT FROM episode u WHERE u.tenant = s.tenant AND u.learned_at IS NULL AND (u.id = n.id
-          OR u.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = n.id))))))
+  AND (r.type <> 3 OR (
+    WITH RECURSIVE reach(id, type, stays, comes) AS (
+      SELECT s.id, r.type, false, greatest(s.due_at, s.check_at) <= :until
+      UNION
+      SELECT n.id, n.type,
+        ns.due_at IS NULL OR ns.due_at > :until OR n.type = 1 AND EXISTS (
+          SELECT FROM episode u WHERE u.tenant = s.tenant AND u.learned_at IS NULL AND (u.id = n.id
+            OR u.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = n.id))),
+        n.type <> 3 OR greatest(ns.due_at, ns.check_at) <= :until
+      FROM reach h
+      CROSS JOIN LATERAL (
+        SELECT e.source AS far FROM relation_in_sight e WHERE e.tenant = s.tenant AND e.target = h.id
+          AND e.ended_at IS NULL
+        UNION ALL
+        SELECT e.target FROM relation_in_sight e WHERE e.tenant = s.tenant AND e.source = h.id AND e.ended_at IS NULL
+      ) e
+      JOIN record n ON n.tenant = s.tenant AND n.id = e.far
+      JOIN salience ns ON ns.tenant = s.tenant AND ns.id = e.far
+      WHERE h.type = 3 AND NOT h.stays AND n.state <= 2
+        AND (:all_scopes OR n.scope = ANY(CAST(:scopes AS integer[]))) AND n.sensitivity <= :ceiling
+    )
+    SELECT CASE WHEN greatest(s.due_at, s.check_at) <= :until
+      THEN NOT EXISTS (SELECT FROM reach WHERE stays)
+      ELSE (SELECT bool_or(comes) AND NOT bool_or(stays) FROM reach) END))
 ORDER BY s.due_at, s.id LIMIT :first
 
 -- schedule_learned --
@@ -106,6 +148,12 @@ WITH waiting AS (
   ORDER BY s.tenant, s.id FOR UPDATE OF s
 )
 UPDATE salience s SET due_at = :at FROM waiting w WHERE s.tenant = w.tenant AND s.id = w.id
+
+-- wait_for_references --
+-- Let entities that a current record refers to wait until :check_at, or until such a record is pruned.
+UPDATE salience s SET check_at = a.check_at
+FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[]), CAST(:check_at AS timestamptz[])) AS a(tenant, id, check_at)
+WHERE s.tenant = a.tenant AND s.id = a.id
 
 -- unrelated_records --
 -- Fetch which of the given locked records have no relations left.

@@ -1,9 +1,8 @@
-"""Receipts of erasures: who erased, when, how many rows, and keyed hashes of the ids; never any content."""
+"""Receipts of erasures: who erased, when, how many rows, and salted hashes of the ids; never any content."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
@@ -14,9 +13,11 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
-from stratagraph.store.model.canonical import keyed_hash
+from stratagraph.store.model.receipt_hashes import NO_HASHES, digest_with, new_salt, receipt_hash
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
+
+MAX_HASHES = 1_000  # in a receipt; its digest covers all
 
 
 class ErasureKind(IntEnum):
@@ -37,9 +38,11 @@ class Receipt:
     """The receipt of one erasure; without `finished_at`, the erasure has not finished.
 
     `counts` has the number of erased records of each type, keyed by `records.<type>`, and of the rows deleted with
-    them, keyed by kind. `hashes` are the keyed hashes of the first erased ids, and `digest` covers all of them.
-    `elsewhere` lists records that are kept although they contain a name of an erased entity; `elsewhere_complete` is
-    False if there may be more of them.
+    them, keyed by kind. `hashes` are the hashes of the first erased ids, `digest` covers all of them, and `target_hash`
+    is that of the requested id or name (`stratagraph.store.model.receipt_hashes`); `salt` is None in a receipt of an
+    earlier release, whose hashes its holder cannot compute. `scope` is the number of the scope of what was requested,
+    None for a tenant. `elsewhere` lists records that are kept although they contain a name of an erased entity;
+    `elsewhere_complete` is False if there may be more of them.
     """
 
     id: UUID
@@ -49,6 +52,8 @@ class Receipt:
     rationale: str
     started_at: datetime
     finished_at: datetime | None
+    scope: int | None
+    salt: bytes | None
     target_hash: bytes
     counts: dict[str, int]
     hashes: tuple[bytes, ...]
@@ -61,11 +66,12 @@ class Receipt:
 
 @dataclass(slots=True)
 class Tally:
-    """Adds up the counts and hashes of an erasure over its batches."""
+    """Adds up the counts and hashes of an erasure over its batches; `salt` is that of its receipt."""
 
+    salt: bytes = field(default_factory=new_salt)
     counts: dict[str, int] = field(default_factory=dict)
     hashes: list[bytes] = field(default_factory=list)
-    digest: bytes = bytes(32)
+    digest: bytes = NO_HASHES
 
     def add(self, counts: Mapping[str, int]) -> None:
         """Add each count to that of the same key; zeros are left out."""
@@ -73,30 +79,11 @@ class Tally:
             if number:
                 self.counts[name] = self.counts.get(name, 0) + number
 
-    def add_hashes(self, hashes: Collection[bytes], *, limit: int) -> None:
-        """Add hashes, in ascending order, to the digest, and to the list `hashes` while that has fewer than `limit`."""
-        for one in sorted(hashes):
-            self.digest = hashlib.sha256(self.digest + one).digest()
-            if len(self.hashes) < limit:
-                self.hashes.append(one)
-
-
-def record_hash(tenant: Tenant, id_: UUID) -> bytes:
-    """Return the keyed hash that a receipt has in place of a record's id.
-
-    Only with the record's id and the tenant's index key can one find out whether a receipt has it.
-    """
-    return keyed_hash(tenant.index_key, "erased", id_.bytes)
-
-
-def target_hash(tenant: Tenant, kind: ErasureKind, target: str) -> bytes:
-    """Return the hash that a receipt has in place of its target: an id, or the name of a scope or tenant.
-
-    It is keyed with the tenant's index key, except for a tenant: that key is deleted with it, so the hash is plain.
-    """
-    if kind is ErasureKind.TENANT:
-        return hashlib.sha256(f"tenant\x00{target}".encode()).digest()
-    return keyed_hash(tenant.index_key, f"erased:{kind.label}", target.encode())
+    def add_ids(self, ids: Collection[UUID]) -> None:
+        """Add the hashes of erased ids to the digest, and to the list `hashes` while that has fewer than MAX_HASHES."""
+        hashes = sorted(receipt_hash(self.salt, str(id_)) for id_ in ids)
+        self.digest = digest_with(self.digest, hashes)
+        self.hashes += hashes[: MAX_HASHES - len(self.hashes)]
 
 
 async def find_by_key(connection: AsyncConnection, *, key_hash: bytes) -> Receipt | None:
@@ -104,16 +91,19 @@ async def find_by_key(connection: AsyncConnection, *, key_hash: bytes) -> Receip
     return await _one(connection, tables.erasure.c.key_hash == key_hash)
 
 
-async def find_receipt(connection: AsyncConnection, tenant: Tenant, id_: UUID) -> Receipt | None:
-    """Return the receipt with this id, or None if the tenant has none."""
+async def lock_receipt(connection: AsyncConnection, tenant: Tenant, id_: UUID) -> Receipt | None:
+    """Lock and return the receipt with this id, or None if the tenant has none."""
     table = tables.erasure
-    return await _one(connection, (table.c.tenant == tenant.id) & (table.c.id == id_))
+    return await _one(connection, (table.c.tenant == tenant.id) & (table.c.id == id_), lock=True)
 
 
-async def lock_unfinished(connection: AsyncConnection, *, target: bytes) -> Receipt | None:
-    """Lock and return the receipt of the unfinished erasure of the target with this hash, or None if there is none."""
+async def lock_unfinished(
+    connection: AsyncConnection, tenant: Tenant, kind: ErasureKind, scope: int | None = None
+) -> Receipt | None:
+    """Lock and return the receipt of the unfinished erasure of a tenant, or of one of its scopes; None without one."""
     table = tables.erasure
-    return await _one(connection, (table.c.target_hash == target) & table.c.finished_at.is_(None), lock=True)
+    where = (table.c.tenant == tenant.id) & (table.c.kind == int(kind)) & table.c.finished_at.is_(None)
+    return await _one(connection, where if scope is None else where & (table.c.scope == scope), lock=True)
 
 
 async def _one(connection: AsyncConnection, where: Any, *, lock: bool = False) -> Receipt | None:
@@ -132,7 +122,7 @@ async def newest_receipts(connection: AsyncConnection, *, limit: int) -> Sequenc
 def _receipt(row: Any) -> Receipt:
     values = dict(row)
     values["kind"] = ErasureKind(row["kind"])
-    for name in ("target_hash", "digest", "key_hash", "request_hash"):
+    for name in ("salt", "target_hash", "digest", "key_hash", "request_hash"):
         values[name] = bytes(row[name]) if row[name] is not None else None
     values["hashes"] = tuple(bytes(one) for one in row["hashes"])
     values["elsewhere"] = tuple(row["elsewhere"])
@@ -145,6 +135,29 @@ async def blank_earlier_receipts(connection: AsyncConnection, tenant: Tenant, *,
     await connection.execute(
         update(table).where(table.c.tenant == tenant.id, table.c.id != except_for).values(rationale="", actor="")
     )
+
+
+async def blank_scope_rationales(connection: AsyncConnection, tenant: Tenant, scope: int, *, except_for: UUID) -> None:
+    """Replace the rationale by empty text in the receipts of a scope, except the one with id `except_for`."""
+    table = tables.erasure
+    await connection.execute(
+        update(table)
+        .where(table.c.tenant == tenant.id, table.c.scope == scope, table.c.id != except_for)
+        .values(rationale="")
+    )
+
+
+async def blank_rationales(connection: AsyncConnection, tenant: Tenant, contains_name: Callable[[str], bool]) -> None:
+    """Replace the rationale by empty text in the tenant's receipts where `contains_name` returns True for it."""
+    table = tables.erasure
+    rows = await connection.execute(
+        select(table.c.id, table.c.rationale).where(table.c.tenant == tenant.id, table.c.rationale != "")
+    )
+    found = [row.id for row in rows if contains_name(row.rationale)]
+    if found:
+        await connection.execute(
+            update(table).where(table.c.tenant == tenant.id, table.c.id.in_(found)).values(rationale="")
+        )
 
 
 async def insert_receipt(connection: AsyncConnection, receipt: Receipt) -> None:

@@ -21,6 +21,15 @@ async def find_scope(connection: AsyncConnection, tenant: Tenant, name: str) -> 
     return found
 
 
+async def scope_of(connection: AsyncConnection, tenant: Tenant, record: UUID) -> int | None:
+    """Return the number of the record's scope, or None if there is no such record."""
+    table = tables.record
+    found: int | None = (
+        await connection.execute(select(table.c.scope).where(table.c.tenant == tenant.id, table.c.id == record))
+    ).scalar_one_or_none()
+    return found
+
+
 async def next_records(connection: AsyncConnection, tenant: Tenant, scope: int | None, *, limit: int) -> list[UUID]:
     """Return the ids of the first `limit` records of a scope in id order; with `scope` None, of the whole tenant."""
     rows = await fetch(connection, "fetch_next_records", tenant=tenant.id, scope=scope, limit=limit)

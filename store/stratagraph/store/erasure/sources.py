@@ -13,7 +13,7 @@ from stratagraph.store.postgres.queries import run
 
 
 async def remember_sources(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, at: datetime) -> None:
-    """Store the hashes of the idempotency keys, refs and threads of the records `ids`.
+    """Store the hashes of the idempotency keys of the records `ids`, and of the refs and threads of imported ones.
 
     Must be called before the records, their captures and their episodes are deleted. Of records that were deleted
     before, only the idempotency keys are left.

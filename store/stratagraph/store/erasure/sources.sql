@@ -9,7 +9,8 @@ WHERE t.tenant = :tenant AND t.scope = :scope
 ON CONFLICT DO NOTHING
 
 -- remember_sources --
--- Remember the idempotency keys, refs and threads of records that are about to be erased, or were deleted earlier.
+-- Remember the idempotency keys of records that are about to be erased, or were deleted earlier, and the refs and threads
+-- of what imports captured: any other caller may use any ref and thread, and must not make an import leave something out.
 WITH erased AS MATERIALIZED (
   SELECT id, scope, sensitivity, type, handle_key FROM record
   WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
@@ -26,10 +27,15 @@ FROM (
   JOIN candidate c ON c.tenant = :tenant AND c.record = e.id
   JOIN idempotency i ON i.tenant = :tenant AND i.candidate = c.id
   UNION ALL
-  SELECT e.handle_key, e.scope, e.sensitivity FROM erased e WHERE e.type = 1 AND e.handle_key IS NOT NULL
+  SELECT e.handle_key, e.scope, e.sensitivity FROM erased e
+  WHERE e.type = 1 AND e.handle_key IS NOT NULL
+    AND (SELECT true FROM candidate c WHERE c.tenant = :tenant AND c.record = e.id AND c.is_import LIMIT 1)
   UNION ALL
   SELECT p.thread_key, e.scope, e.sensitivity
   FROM erased e JOIN episode p ON p.tenant = :tenant AND p.id = e.id
+  WHERE (SELECT true FROM candidate c
+    WHERE c.tenant = :tenant AND c.is_import AND c.record IN (
+      SELECT e.id UNION ALL SELECT v.record FROM episode_event v WHERE v.tenant = :tenant AND v.episode = e.id) LIMIT 1)
 ) s
 ORDER BY 2, 3, 4
 ON CONFLICT DO NOTHING

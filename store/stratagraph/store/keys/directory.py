@@ -7,7 +7,8 @@ that rolls back never leaves a number in the cache that the database does not ha
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 
 from sqlalchemy import select, text
 from sqlalchemy.dialects.postgresql import insert
@@ -16,11 +17,11 @@ from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.canonical import KEY_BYTES
 from stratagraph.store.model.error_values import shown
-from stratagraph.store.model.errors import LimitExceeded
+from stratagraph.store.model.errors import KeyCollision, LimitExceeded, TenantErased
 from stratagraph.store.model.predicates import INVERSES, LINEAGE, is_free
 from stratagraph.store.model.trust import UNSCOPED, Trust
 from stratagraph.store.postgres import tables
-from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.database import Connection, Database
 
 MAX_FREE_PREDICATES = 200  # of one actor, by default
 MAX_PREDICATES = 1_000  # per tenant; the mirror makes a relationship type and a constraint for each
@@ -47,6 +48,7 @@ class Directory:
         self._predicate_names: dict[tuple[int, int], str] = {}
         self._docs: dict[int, list[int]] = {}
         self._max_free_predicates = max_free_predicates
+        database.when_tenant_erased.append(self._forget_number)
         self._free_predicates: dict[tuple[int, str], set[str]] = {}
 
     async def tenant(self, name: str, *, create: bool = False) -> Tenant | None:
@@ -87,9 +89,27 @@ class Directory:
         return await self.vault.wrap(key) if self.vault.master is not None else (key, None)
 
     def forget(self, tenant: Tenant) -> None:
-        """Drop a tenant's keys from this process's cache. The next use reads them from the database."""
-        self._tenants.pop(tenant.name, None)
-        self.vault.forget(tenant.id)
+        """Drop a tenant's keys and numbers from this process's cache. The next use reads them from the database."""
+        self._forget_number(tenant.id)
+
+    def _forget_number(self, number: int) -> None:
+        self._tenants = {name: tenant for name, tenant in self._tenants.items() if tenant.id != number}
+        for numbers in (self._scopes, self._predicates, self._docs):
+            numbers.pop(number, None)
+        self._free_predicates = {key: names for key, names in self._free_predicates.items() if key[0] != number}
+        self.vault.forget(number)
+
+    @asynccontextmanager
+    async def _interning(self, tenant: Tenant) -> AsyncIterator[Connection]:
+        """Open a transaction that interns a name of the tenant. Raises TenantErased if the tenant was erased."""
+        try:
+            async with self._database.autonomous() as connection:
+                yield connection
+        except KeyCollision as error:
+            if error.constraint is None or not error.constraint.endswith("_tenant_fk"):
+                raise
+            self.forget(tenant)
+            raise TenantErased from error
 
     async def tenant_by_id(self, number: int) -> Tenant:
         """Return the tenant with this number, by which background work knows it.
@@ -128,7 +148,7 @@ class Directory:
         cache = self._scopes.setdefault(tenant.id, {})
         missing = sorted(wanted - cache.keys())
         if missing:
-            async with self._database.autonomous() as connection:
+            async with self._interning(tenant) as connection:
                 if create:
                     await connection.execute(
                         insert(tables.scope)
@@ -166,7 +186,7 @@ class Directory:
         cache = self._predicates.setdefault(tenant.id, {})
         missing = sorted(wanted - cache.keys())
         if missing:
-            async with self._database.autonomous() as connection:
+            async with self._interning(tenant) as connection:
                 table = tables.predicate
                 if len(cache) + len(missing) > MAX_PREDICATES:
                     raise LimitExceeded(
@@ -196,7 +216,7 @@ class Directory:
         if known.issuperset(free := {name for name in names if is_free(name)}):
             return
         table = tables.free_predicate
-        async with self._database.autonomous() as connection:
+        async with self._interning(caller.tenant) as connection:
             # One transaction at a time counts for an actor, so that two at once cannot exceed the limit.
             await connection.execute(
                 text("SELECT pg_advisory_xact_lock(hashtextextended(:actor, :tenant))"),
@@ -240,7 +260,7 @@ class Directory:
         reserved = self._docs.setdefault(tenant.id, [])
         if len(reserved) < count:
             chunk = max(DOC_CHUNK, count)
-            async with self._database.autonomous() as connection:
+            async with self._interning(tenant) as connection:
                 end = (
                     await connection.execute(
                         text(

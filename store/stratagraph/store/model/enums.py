@@ -8,6 +8,8 @@ from typing import Self
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 
+COUNTER_EVIDENCE = "counter_evidence"  # event kind of evidence that was captured to contest a record
+
 
 class NamedEnum(IntEnum):
     """An enum that is a number in the database and a lower-case word everywhere else."""

@@ -15,6 +15,7 @@ StratagraphError                      May the same call succeed later?
 ├── LimitExceeded                     no: send less; `path` names the field
 ├── ArtifactDamaged                   no: upload the same bytes again
 ├── StoreUnavailable                  yes: retry with back-off
+│   ├── TenantErased                  yes, once; the same name is a new tenant
 │   └── WriteCollision                yes: the services retry it themselves
 │       └── KeyCollision(constraint)  yes: likewise
 ├── MirrorUnavailable                 yes; reads fall back to SQL themselves
@@ -152,6 +153,10 @@ class StoreUnavailable(StratagraphError):
 
     code = "UNAVAILABLE"
     retryable = True
+
+
+class TenantErased(StoreUnavailable):
+    """This tenant was erased since this server last used it, and nothing was done; a retry finds it new and empty."""
 
 
 class WriteCollision(StoreUnavailable):

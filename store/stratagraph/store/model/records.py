@@ -90,8 +90,12 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """One entry of a record's audit log. `rationale` is None where none was given or its text was erased."""
+    """One entry of a record's audit log. `rationale` is None where none was given or its text was erased.
 
+    `seq` is the number of the entry in the record's log, from 1.
+    """
+
+    seq: int
     action: str
     actor: str
     timestamp: datetime

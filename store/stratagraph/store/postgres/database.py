@@ -6,7 +6,7 @@ See docs/architecture.md, Transactions and roles.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,7 +18,7 @@ from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
-from stratagraph.store.model.errors import Misconfigured
+from stratagraph.store.model.errors import Misconfigured, TenantErased
 from stratagraph.store.postgres.failures import POOL_WAIT_S, translated
 from stratagraph.store.postgres.observing import PoolUsage, TransactionObserver, unobserved
 
@@ -50,6 +50,10 @@ _ENTER = text(
 _BOUNDS = text(
     "SELECT set_config('stratagraph.tenant', :tenant, true), set_config('stratagraph.scopes', :scopes, true),"
     " set_config('stratagraph.ceiling', :ceiling, true)"
+)
+# The same for a caller, whose tenant another process may have erased: the directory caches its number.
+_ENTER_TENANT, _TAKE_TENANT = (
+    text(f"{statement.text}, is_tenant(CAST(:tenant AS bigint)) AS has_tenant") for statement in (_ENTER, _BOUNDS)
 )
 
 
@@ -96,8 +100,8 @@ class Database:
     WORKER_POOL_SIZE and AUTONOMOUS_POOL_SIZE connections.
 
     Every transaction commits at the end of its block and rolls back on any exception. All of them raise
-    StoreUnavailable if the database cannot be reached or no connection is free within POOL_WAIT_S, and Misconfigured if
-    the login may not act as the role.
+    StoreUnavailable if the database cannot be reached or no connection is free within POOL_WAIT_S, TenantErased if the
+    tenant of the bounds does not exist any more, and Misconfigured if the login may not act as the role.
     """
 
     def __init__(self, url: str, worker_url: str | None = None, *, pool_size: int = POOL_SIZE) -> None:
@@ -106,6 +110,7 @@ class Database:
         self._autonomous = self._engine(worker_url or url, AUTONOMOUS_POOL_SIZE)
         self.observe: TransactionObserver = unobserved
         self._waiting: Counter[AsyncEngine] = Counter()
+        self.when_tenant_erased: list[Callable[[int], None]] = []  # called with the number of a tenant found erased
         self.statements = 0  # executed so far, for tests that limit the number of statements
         for engine in (self.engine, self._worker):
             event.listen(engine.sync_engine, "before_cursor_execute", self._count)
@@ -152,21 +157,21 @@ class Database:
         async with translated(), self._connected(self.engine, Role.READ) as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             async with connection.begin():
-                await _enter(connection, Role.READ, bounds)
+                await _enter(connection, Role.READ, bounds, self.when_tenant_erased)
                 yield connection
 
     @asynccontextmanager
     async def writing(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
         """Open a transaction for a caller's write, with only the rows of the caller's tenant."""
         async with translated(), self._connected(self.engine, Role.WRITE) as connection, connection.begin():
-            await _enter(connection, Role.WRITE, bounds)
+            await _enter(connection, Role.WRITE, bounds, self.when_tenant_erased)
             yield connection
 
     @asynccontextmanager
     async def background(self, role: Role) -> AsyncIterator[AsyncConnection]:
         """Open a transaction for background work across tenants, as the role for that work."""
         async with translated(), self._connected(self._worker, role) as connection, connection.begin():
-            await _enter(connection, role)
+            await _enter(connection, role, when_tenant_erased=self.when_tenant_erased)
             yield connection
 
     @asynccontextmanager
@@ -218,13 +223,20 @@ class Database:
             await connection.execute(text("SELECT 1"))
 
 
-async def _enter(connection: AsyncConnection, role: Role, bounds: Bounds | None = None) -> None:
+async def _enter(
+    connection: AsyncConnection,
+    role: Role,
+    bounds: Bounds | None = None,
+    when_tenant_erased: Sequence[Callable[[int], None]] = (),
+) -> None:
     """Set the role, and the bounds if any, for the rest of the transaction.
 
-    Raises Misconfigured if the login may not act as the role.
+    Raises Misconfigured if the login may not act as the role, and TenantErased if the tenant does not exist any more.
     """
     try:
-        await connection.execute(_ENTER, {"role": role.value, **_settings(bounds)})
+        connection.info["when_tenant_erased"] = when_tenant_erased
+        statement = _ENTER if bounds is None else _ENTER_TENANT
+        row = (await connection.execute(statement, {"role": role.value, **_settings(bounds)})).one()
         connection.info["bounds"] = bounds
     except ProgrammingError as error:
         if getattr(error.orig, "sqlstate", None) != _INSUFFICIENT_PRIVILEGE:
@@ -233,6 +245,15 @@ async def _enter(connection: AsyncConnection, role: Role, bounds: Bounds | None 
             f"The database login may not act as the role {role.value!r}; start once with STRATAGRAPH_OWNER_DATABASE_URL"
             " set to the login that owns the database, which grants the role."
         ) from error
+    if bounds is not None and not row.has_tenant:
+        raise _erased(connection, bounds)
+
+
+def _erased(connection: AsyncConnection, bounds: Bounds) -> TenantErased:
+    """Tell the caches that the tenant does not exist any more, and return the error to raise."""
+    for forget in connection.info["when_tenant_erased"]:
+        forget(bounds.tenant)
+    return TenantErased()
 
 
 def _settings(bounds: Bounds | None) -> dict[str, str]:
@@ -252,7 +273,11 @@ async def elevated(connection: AsyncConnection, bounds: Bounds) -> AsyncIterator
     """
     info = connection.info  # read now, because a connection that is lost during the block no longer returns it
     before = info["bounds"]
-    await connection.execute(_BOUNDS, _settings(bounds))
+    if before is None:
+        if not (await connection.execute(_TAKE_TENANT, _settings(bounds))).one().has_tenant:
+            raise _erased(connection, bounds)
+    else:
+        await connection.execute(_BOUNDS, _settings(bounds))
     info["bounds"] = bounds
     try:
         yield

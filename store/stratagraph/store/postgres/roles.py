@@ -18,6 +18,7 @@ from stratagraph.store.postgres.database import Role
 
 API_ROLES = (Role.READ, Role.WRITE)
 WORKER_ROLES = tuple(role for role in Role if role not in API_ROLES)
+_OF_EVERY_TRANSACTION = ("role_prefix()", "is_tenant(bigint)")  # functions that a login calls before it takes a role
 PREFIX_MAX = 40  # bytes of the database's name; PostgreSQL truncates identifiers at 63 bytes
 
 
@@ -134,11 +135,13 @@ def _grant(connection: Connection, login: str, roles: Collection[str]) -> None:
                 " WITH ADMIN FALSE, INHERIT FALSE, SET TRUE"
             )
         )
-    may_execute = connection.execute(
-        text("SELECT has_function_privilege(CAST(:login AS name), 'role_prefix()', 'EXECUTE')"), {"login": login}
-    ).scalar_one()
-    if not may_execute:
-        connection.execute(text(f"GRANT EXECUTE ON FUNCTION role_prefix() TO {_quoted(connection, login)}"))
+    for function in _OF_EVERY_TRANSACTION:
+        may_execute = connection.execute(
+            text("SELECT has_function_privilege(CAST(:login AS name), :function, 'EXECUTE')"),
+            {"login": login, "function": function},
+        ).scalar_one()
+        if not may_execute:
+            connection.execute(text(f"GRANT EXECUTE ON FUNCTION {function} TO {_quoted(connection, login)}"))
 
 
 def _revoke(connection: Connection, login: str, roles: Set[str]) -> None:

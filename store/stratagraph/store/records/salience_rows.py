@@ -45,5 +45,6 @@ async def write_salience(connection: AsyncConnection, tenant: Tenant, events: Se
         suffix="ON CONFLICT (tenant, id) DO UPDATE SET (s, t0, curve, half_life_s, min_salience, max_age_s,"
         " reinforcement_gain, params, pinned, deletion_policy, due_at, last_reinforced_at) = (excluded.s, excluded.t0,"
         " excluded.curve, excluded.half_life_s, excluded.min_salience, excluded.max_age_s, excluded.reinforcement_gain,"
-        " excluded.params, excluded.pinned, excluded.deletion_policy, excluded.due_at, excluded.last_reinforced_at)",
+        " excluded.params, excluded.pinned, excluded.deletion_policy, excluded.due_at, excluded.last_reinforced_at),"
+        " check_at = NULL",
     )

@@ -271,8 +271,10 @@ def exported_from(
         record=record,
         relations=tuple(_relation(record, relation) for relation in relations),
         audit=tuple(
-            AuditEntry(action=entry.action, actor=entry.actor, timestamp=entry.timestamp, rationale=entry.rationale)
-            for entry in form.audit_log
+            AuditEntry(
+                seq=seq, action=entry.action, actor=entry.actor, timestamp=entry.timestamp, rationale=entry.rationale
+            )
+            for seq, entry in enumerate(form.audit_log, 1)
         ),
     )
 

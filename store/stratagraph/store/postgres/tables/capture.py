@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     ARRAY,
+    Boolean,
     CheckConstraint,
     Column,
     ForeignKeyConstraint,
@@ -49,6 +50,13 @@ candidate = Table(
     Column(
         "caller_ceiling", SmallInteger, comment="ceiling of the caller of a failed capture; none: unknown, not retried"
     ),
+    Column(
+        "is_import",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="captured by an import; captures of releases that did not say so count as such",
+    ),
     CheckConstraint("state IN ('committed', 'failed')", name="state"),
     CheckConstraint("(state = 'committed') = (record IS NOT NULL)", name="record"),
     CheckConstraint("state <> 'failed' OR num_nonnulls(batch, position, sensitivity) = 3", name="failed"),
@@ -80,5 +88,6 @@ retrieval = Table(
     Column("at", Instant, nullable=False),
     Column("roots", ARRAY(Uuid), nullable=False),
     Column("nodes", ARRAY(Uuid), nullable=False),
+    ForeignKeyConstraint(["tenant"], ["tenant.id"]),
     Index("retrieval_at_ix", "at"),
 )

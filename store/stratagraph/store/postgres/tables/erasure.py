@@ -1,4 +1,4 @@
-"""Receipts of erasures: counts and keyed hashes, never content. They outlive their tenant."""
+"""Receipts of erasures: counts and salted hashes, never content. They outlive their tenant."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     Index,
+    Integer,
     LargeBinary,
     SmallInteger,
     Table,
@@ -29,22 +30,29 @@ erasure = Table(
     Column("rationale", Text, nullable=False),
     Column("started_at", Instant, nullable=False),
     Column("finished_at", Instant, comment="none: it was interrupted, and goes on when it is asked for again"),
-    Column(
-        "target_hash",
-        LargeBinary,
-        nullable=False,
-        comment="keyed by the tenant's index key; of a tenant the SHA-256 of its name",
-    ),
+    Column("scope", Integer, comment="of what was requested; none: a tenant, or a receipt of an earlier release"),
+    Column("salt", LargeBinary, comment="of all its hashes; none: a receipt of an earlier release, with keyed hashes"),
+    Column("target_hash", LargeBinary, nullable=False, comment="SHA-256 of the salt and the id or name requested"),
     Column("key_hash", LargeBinary),
     Column("request_hash", LargeBinary),
     Column("counts", JSONB, nullable=False),
-    Column(
-        "hashes", ARRAY(LargeBinary), nullable=False, comment="keyed hashes of the ids that went, the first of them"
-    ),
-    Column("digest", LargeBinary, nullable=False, comment="SHA-256 over all those hashes, in order"),
+    Column("hashes", ARRAY(LargeBinary), nullable=False, comment="SHA-256 of the salt and each erased id, the first"),
+    Column("digest", LargeBinary, nullable=False, comment="sum of the hashes of all erased ids modulo 2^256"),
     Column("elsewhere", ARRAY(Uuid), nullable=False),
     Column("elsewhere_complete", Boolean, nullable=False),
     CheckConstraint("kind BETWEEN 1 AND 4", name="kind"),
     Index("erasure_key_uq", "key_hash", unique=True, postgresql_where=text("key_hash IS NOT NULL")),
-    Index("erasure_running_uq", "target_hash", unique=True, postgresql_where=text("finished_at IS NULL")),
+    Index(
+        "erasure_running_scope_uq",
+        "tenant",
+        "scope",
+        unique=True,
+        postgresql_where=text("finished_at IS NULL AND kind = 3"),
+    ),
+    Index(
+        "erasure_running_tenant_uq",
+        "tenant",
+        unique=True,
+        postgresql_where=text("finished_at IS NULL AND kind = 4"),
+    ),
 )

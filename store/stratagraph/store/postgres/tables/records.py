@@ -207,6 +207,11 @@ salience = Table(
     Column("deletion_policy", SmallInteger, nullable=False),
     Column("due_at", Instant),
     Column("last_reinforced_at", Instant),
+    Column(
+        "check_at",
+        Instant,
+        comment="not pruned before: a current record referred to the entity; its pruning ends the wait",
+    ),
     to_record(),
     CheckConstraint("s BETWEEN 0 AND 1", name="s"),
     CheckConstraint("curve BETWEEN 1 AND 3", name="curve"),
@@ -214,7 +219,7 @@ salience = Table(
     CheckConstraint("min_salience BETWEEN 0 AND 1", name="floor"),
     CheckConstraint("max_age_s >= 1", name="max_age"),
     CheckConstraint("deletion_policy BETWEEN 1 AND 3", name="deletion_policy"),
-    Index("salience_due_ix", "due_at", postgresql_where=text("due_at IS NOT NULL")),
+    Index("salience_due_ix", text("greatest(due_at, check_at)"), postgresql_where=text("due_at IS NOT NULL")),
     Index("salience_tenant_due_ix", "tenant", "due_at", "id", postgresql_where=text("due_at IS NOT NULL")),
 )
 

@@ -5,11 +5,17 @@ One consumer of the change feed writes the statistics; transactions of writers n
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Integer, Table
+from sqlalchemy import BigInteger, Column, ForeignKeyConstraint, Integer, Table
 
 from stratagraph.store.postgres.tables.base import metadata, tenant_key
 
-doc_counter = Table("doc_counter", metadata, tenant_key(), Column("next", BigInteger, nullable=False))
+doc_counter = Table(
+    "doc_counter",
+    metadata,
+    tenant_key(),
+    Column("next", BigInteger, nullable=False),
+    ForeignKeyConstraint(["tenant"], ["tenant.id"]),
+)
 
 lex_df = Table(
     "lex_df",

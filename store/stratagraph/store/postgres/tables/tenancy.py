@@ -51,6 +51,7 @@ predicate = Table(
     tenant_key(),
     Column("id", Integer, Identity(always=True), primary_key=True),
     Column("name", Text, nullable=False),
+    ForeignKeyConstraint(["tenant"], ["tenant.id"]),
     UniqueConstraint("tenant", "name"),
     CheckConstraint(f"name ~ '^{FORM}$'", name="name"),
 )
