@@ -25,7 +25,7 @@ async def _measure(url: str, *, records: int, seconds: int) -> dict[str, Any]:
         caller = await where.directory.resolve(trust())
         with progress() as bars:
             await Filled(where=where, mirror=None, caller=caller, records=records, per_record=0).fill_truth(bars)
-        taking = asyncio.create_task(_take_snapshots(Feed(where.database, "words")))
+        taking = asyncio.create_task(_take_snapshots(Feed(where.database, "bench")))
         scripts = {
             (size, kind): _script(statement.format(tenant=caller.tenant.id, n=":n"), rows, records)
             for size, rows in ROWS.items()

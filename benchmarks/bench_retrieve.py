@@ -305,7 +305,9 @@ async def _filled(where: Store, size: int, bars: Progress) -> Loader:
     assert tenant is not None  # create=True
     loader = Loader(where, tenant, Wording(size))
     await loader.load(size, bars)
-    await WordCounter(where.database, owner="bench").count_new(loader.now)
+    counter = WordCounter(where.database)
+    while (await counter.count_changes()).more:
+        pass
     async with await psycopg.AsyncConnection.connect(where.url, autocommit=True) as connection:
         await connection.execute("VACUUM (ANALYZE)")  # as autovacuum does after a while
     return loader

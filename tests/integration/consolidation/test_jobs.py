@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -26,13 +27,13 @@ async def one(memory: Memory, statement: str) -> object:
 async def test_each_record_is_counted_once_over_repeated_runs(memory: Memory, server: Server) -> None:
     for text in ("red apples", "green apples", "green pears"):
         await memory.turn(text, scope="project:fruit")
-    assert (await server.run_once())["records_counted"] == 3
-    assert (await server.run_once())["records_counted"] == 0
+    assert (await server.run_once())["changes_counted"] == 3
+    assert (await server.run_once())["changes_counted"] == 0
     await memory.turn("blue apples")
-    assert (await server.run_once())["records_counted"] == 1
-    assert await one(memory, "SELECT docs FROM lex_stat") == 4
-    assert await one(memory, "SELECT max(docs) FROM lex_scope") == 3
-    counted = await one(memory, "SELECT array_agg(df ORDER BY df DESC) FROM lex_df")
+    assert (await server.run_once())["changes_counted"] == 1
+    assert await one(memory, "SELECT sum(records) FROM word_total WHERE term = 0") == 4
+    assert await one(memory, "SELECT max(records) FROM word_count WHERE term = 0") == 3
+    counted = await one(memory, "SELECT array_agg(records ORDER BY records DESC) FROM word_total WHERE term > 0")
     assert counted == [4, 3, 2, 1, 1, 1]  # "user" (the role): 4; apples, green: 3, 2; red, pears, blue: 1
 
 
@@ -40,8 +41,9 @@ async def test_two_servers_do_not_count_a_record_twice(memory: Memory, server: S
     other = server_of(memory)
     for number in range(5):
         await memory.turn(f"message {number}")
-    counted = [(await one.run_once())["records_counted"] for one in (server, other, server)]
+    counted = [run["changes_counted"] for run in await asyncio.gather(server.run_once(), other.run_once())]
     assert sum(counted) == 5
+    assert (await server.run_once())["changes_counted"] == 0
 
 
 async def test_log_partitions_are_created_a_week_ahead_once(memory: Memory, server: Server) -> None:
@@ -55,7 +57,7 @@ async def test_old_retrievals_and_snapshots_are_deleted(memory: Memory, server: 
     assert (await server.run_once())["retrievals_deleted"] == 0
     memory.clock.forward(RETENTION + timedelta(seconds=1))
     assert (await server.run_once())["retrievals_deleted"] == 1
-    feed = Feed(memory.database, "words")
+    feed = Feed(memory.database, "test")
     for number in range(4):
         await memory.turn(f"message {number}")
         await feed.take_snapshot()

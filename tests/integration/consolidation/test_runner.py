@@ -183,7 +183,7 @@ async def test_one_bad_curve_stops_neither_pruning_nor_counting(memory: Memory) 
     await sql(memory, """UPDATE salience SET curve = 3, params = '{"name": "gone"}' WHERE id = :id""", id=bad)
     memory.clock.forward(FADED)
     counts = await run_jobs(memory)
-    assert (counts["records_pruned"], counts["records_counted"], counts["set_aside"]) == (5, 6, 1)
+    assert (counts["records_pruned"], counts["changes_counted"], counts["set_aside"]) == (5, 6, 1)
     assert [(one.job, one.id, one.error, one.attempts) for one in await set_aside_rows(memory)] == [
         ("prune", bad, "InvalidInput", 1)
     ]
@@ -230,29 +230,34 @@ async def test_an_episode_that_cannot_be_captioned_is_set_aside_and_the_others_c
     assert [(one.job, one.id) for one in await set_aside_rows(memory)] == [("close-episodes", broken)]
 
 
-async def test_a_record_that_cannot_be_counted_is_set_aside_and_retried(memory: Memory) -> None:
-    for number in range(3):
-        await memory.turn(f"remark {number}")
+async def test_a_tenant_whose_words_cannot_be_counted_does_not_delay_the_others(memory: Memory) -> None:
+    await memory.turn("remark 0")
     other = trust_of(tenant="globex")
     await memory.turn("a remark", trust=other)
+    for number in range(1, 3):
+        await memory.turn(f"remark {number}")
     await sql(
         memory, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'"
     )
+    refused = (await memory.directory.resolve(other)).tenant.id
     await sql(
         memory,
-        "CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON lex_stat FOR EACH ROW"
-        f" WHEN (NEW.tenant = {(await memory.directory.resolve(other)).tenant.id}) EXECUTE FUNCTION refuse()",
+        "CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON word_total FOR EACH ROW"
+        f" WHEN (NEW.tenant = {refused}) EXECUTE FUNCTION refuse()",
     )
-    server = server_of(memory)
-    counts = await server.run_once()
-    assert (counts["records_counted"], counts["set_aside"]) == (3, 1)
-    assert [(one.job, one.error) for one in await set_aside_rows(memory)] == [
-        ("count-words", "StatementFailed: RaiseException (P0001)")
-    ]
-    await sql(memory, "DROP TRIGGER refuse ON lex_stat")
-    memory.clock.forward(timedelta(minutes=2))
-    assert (await server.run_once())["records_counted"] == 1
-    assert await set_aside_rows(memory) == []
+    jobs = server_of(memory).jobs
+    run = await Runner(memory.database, memory.clock, jobs, owner="one").run_once("count-words")
+    assert run is not None
+    assert run.error is not None
+    counted = text("SELECT tenant = :refused, records FROM word_total WHERE term = 0 ORDER BY tenant")
+    async with memory.database.engine.begin() as connection:
+        assert (await connection.execute(counted, {"refused": refused})).all() == [(False, 3)]
+    await sql(memory, "DROP TRIGGER refuse ON word_total")
+    run = await Runner(memory.database, memory.clock, jobs, owner="one").run_once("count-words")
+    assert run is not None
+    assert run.error is None
+    async with memory.database.engine.begin() as connection:
+        assert (await connection.execute(counted, {"refused": refused})).all() == [(False, 3), (True, 1)]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from stratagraph.graph_sync.checking import Drift, Verification
 from stratagraph.graph_sync.worker import SyncConfig
 from stratagraph.store.feed.changes import Change, Kind, append_changes
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.store.search.word_counts import WordCounter
 
 pytestmark = pytest.mark.neo4j
 
@@ -122,14 +121,6 @@ async def test_the_mirror_follows_a_fact_whose_validity_is_trimmed_and_a_check_c
     await filled.run_sql("UPDATE record SET validity = tstzrange(now(), NULL) WHERE id = :id", id=id_)
     assert await differences_of(filled) == {(Drift.DIFFERENT, Kind.RECORD, id_)}, "its version did not move"
     assert (await repaired(filled)).equal
-
-
-async def test_a_repair_of_the_mirror_is_not_counted_as_a_new_record(filled: MirroredMemory) -> None:
-    counter = WordCounter(filled.memory.database, owner="test")
-    await counter.count_new(filled.memory.clock.now())
-    await filled.write_cypher(MATCH + "SET n.name = 'by hand'", id=str(await first_record_id(filled)))
-    assert (await repaired(filled)).equal
-    assert (await counter.count_new(filled.memory.clock.now())).records == 0
 
 
 async def test_a_check_finds_each_kind_of_wrong_relation_and_a_repair_corrects_it(filled: MirroredMemory) -> None:

@@ -235,17 +235,17 @@ async def test_the_past_of_a_large_tenant_is_searched_by_rare_words_and_conjunct
         await memory.turn(f"common word number{number} again", scope="project:a" if number % 2 else "project:b")
     then = memory.clock.now()
     await memory.remember(SourceKind.WORKING_STATE, state | {"context_summary": "nothing"}, scope="project:a")
-    monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_TENANT", 10)
+    monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_STORE", 10)
     monkeypatch.setattr("stratagraph.store.search.word_search.BUDGET", 20)
-    monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_SCOPES", 5)
+    monkeypatch.setattr("stratagraph.store.search.word_search.FEW_RECORDS", 5)
     server = server_of(memory)
-    assert (await server.run_once())["records_counted"] == 41
+    assert (await server.run_once())["changes_counted"] == 43  # 41 records, one of them edited
     rare = await ask(memory, "common word number17 again", root_limit=3, max_hops=0, as_of=then)
     assert names_of(rare)[0] == "user: common word number17 again"
     assert changed.primary.id in rare.roots
     common = await ask(memory, "common word", root_limit=3, max_hops=0, as_of=then)
     assert [node.why.words > 0 for node in common.nodes] == [True] * 3
-    monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_SCOPES", 50)
+    monkeypatch.setattr("stratagraph.store.search.word_search.FEW_RECORDS", 50)
     narrow = trust_of(scopes={"project:a"})
     everything = await ask(memory, "number17", trust=narrow, max_hops=0, as_of=then)
     assert {node.record.id for node in everything.nodes if node.why.words} >= {changed.primary.id}

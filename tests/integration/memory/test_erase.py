@@ -740,7 +740,8 @@ async def test_a_scope_is_erased_and_another_with_the_same_words_is_kept(store: 
     assert not any([await store.has(id_) for id_ in gone])
     assert all([await store.has(id_) for id_ in (*kept, same)])
     (scope,) = await rows(memory, "SELECT id FROM scope WHERE name = 'project:a'")
-    for table in ("record", "tombstone", "episode", "entity_term", "fact_slot", "lex_scope"):
+    await store.run_jobs()
+    for table in ("record", "tombstone", "episode", "entity_term", "fact_slot", "word_change", "word_count"):
         left = await rows(memory, f"SELECT * FROM {table} WHERE scope = :scope", scope=scope["id"])  # noqa: S608
         assert bool(left) is (table == "tombstone"), table
     after = await store.everything_stored()

@@ -17,6 +17,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from fix_memory import ManualClock
+from fix_words import count_all_words, count_differences
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
@@ -64,6 +65,7 @@ from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import StratagraphError
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database, Role
+from stratagraph.store.search.word_counts import WordCounter
 
 CONNECTIONS = 3
 LATE = timedelta(milliseconds=1)  # longer than the microseconds that separate writes of one instant
@@ -266,6 +268,11 @@ class Histories(RuleBasedStateMachine):
         self.shared.clock.forward(timedelta(seconds=by))
         self.model.state.now = self.shared.clock.now()
 
+    @rule(batch=st.sampled_from([1, 3, 1_000]))
+    def count_words(self, batch: int) -> None:
+        """Count words now rather than at the end, so that later steps change what has been counted."""
+        self._run(WordCounter(self.shared.sites[0].database, batch=batch).count_changes())
+
     @rule(
         subject=st.none() | NAMES,
         position=st.integers(0, 40),
@@ -423,6 +430,8 @@ class Histories(RuleBasedStateMachine):
             site = self.shared.sites[0]
             found = self._run(verify_chains(site.database, site.directory.vault, tenant=self.root.tenant.name))
             assert found.whole, found.problems
+            self._run(count_all_words(site.database))
+            assert self._run(count_differences(site.database)) == []
 
 
 def _replay(model: Model, asked: Sequence[tuple[Call, Got]], *, shows_states: bool) -> str | None:

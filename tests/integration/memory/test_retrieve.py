@@ -159,11 +159,11 @@ async def test_a_large_tenant_is_searched_by_rare_words_and_by_conjunctions(
 ) -> None:
     for number in range(60):
         await memory.turn(f"common word number{number} again", scope="project:a" if number % 2 else "project:b")
-    monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_TENANT", 10)
+    monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_STORE", 10)
     monkeypatch.setattr("stratagraph.store.search.word_search.BUDGET", 20)
-    monkeypatch.setattr("stratagraph.store.search.word_search.SMALL_SCOPES", 5)
+    monkeypatch.setattr("stratagraph.store.search.word_search.FEW_RECORDS", 5)
     server = server_of(memory)
-    assert (await server.run_once())["records_counted"] == 60
+    assert (await server.run_once())["changes_counted"] == 60
     found = await ask(memory, "common word number17 again", root_limit=3, max_hops=0)
     assert names(found)[0] == "user: common word number17 again"
     only_common = await ask(memory, "common word", root_limit=3, max_hops=0)

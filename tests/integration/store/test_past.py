@@ -281,7 +281,7 @@ async def test_an_old_instant_is_read_without_waiting_for_current_writers(memory
     """Transactions that began after the snapshot of the instant are not waited for."""
     memory.clock.at = SystemClock().now()
     await memory.turn("long ago")
-    await Feed(memory.database, "words").take_snapshot()
+    await Feed(memory.database, "test").take_snapshot()
     async with memory.database.engine.begin() as connection:
         await connection.exec_driver_sql("UPDATE sync_snapshot SET at = at - interval '1 hour'")
     async with memory.database.engine.begin() as writer:
@@ -307,7 +307,7 @@ async def test_a_writer_with_the_highest_transaction_id_is_waited_for(memory: Me
     instant = SystemClock().now()
     async with memory.database.engine.begin() as writer:
         await writer.exec_driver_sql("SELECT pg_current_xact_id()")
-        await Feed(memory.database, "words").take_snapshot()
+        await Feed(memory.database, "test").take_snapshot()
         async with memory.database.engine.begin() as connection:
             await connection.exec_driver_sql("UPDATE sync_snapshot SET at = %s", (instant + timedelta(hours=1),))
         with pytest.raises(StoreUnavailable):
@@ -318,7 +318,7 @@ async def test_a_writer_with_the_highest_transaction_id_is_waited_for(memory: Me
 async def test_a_snapshot_within_the_leeway_of_clocks_is_not_used(memory: Memory) -> None:
     memory.clock.at = SystemClock().now()
     await memory.turn("hello")
-    await Feed(memory.database, "words").take_snapshot()
+    await Feed(memory.database, "test").take_snapshot()
     instant = SystemClock().now()
     for later, waits in ((LEEWAY - RESOLUTION, True), (LEEWAY, False)):
         async with memory.database.engine.begin() as connection:

@@ -113,7 +113,7 @@ async def fill(memory: Memory, logins: Logins) -> None:
                 await memory.remember(SourceKind.OUTCOME, done, **who)
         asked = RetrieveRequest(task_descriptor="parrot")
         await memory.retrieve.retrieve(trust_of(tenant=tenant), asked)
-    await WordCounter(memory.database, owner="test").count_new(memory.clock.now())
+    await WordCounter(memory.database).count_changes()
     with psycopg.connect(logins.owner) as connection:
         connection.execute(
             "INSERT INTO record_history SELECT (jsonb_populate_record(NULL::record_history, to_jsonb(r) ||"
@@ -243,8 +243,8 @@ async def test_the_database_returns_only_rows_within_the_bounds_of_the_caller(me
                 assert not (foreign or set()) & (row_ids(connection, table) or set()), table
     # These tables must have both visible and invisible rows, or the check would prove nothing.
     assert compared >= {
-        *("audit", "audit_note", "candidate", "entity_term", "episode", "episode_event", "lex_df", "lex_scope"),
-        *("lex_stat", "lifecycle_history", "record", "record_history", "retrieval", "salience", "scope", "tombstone"),
+        *("audit", "audit_note", "candidate", "entity_term", "episode", "episode_event", "lifecycle_history"),
+        *("record", "record_history", "retrieval", "salience", "scope", "tombstone", "word_count"),
     }
 
 
@@ -262,11 +262,13 @@ async def test_without_settings_the_database_returns_no_row(memory: Memory, logi
                 granted += rows is not None
             assert connection.execute("SELECT count(*) FROM record_head").fetchone() == (0,)
             assert connection.execute("SELECT count(*) FROM relation_in_sight").fetchone() == (0,)
-            words = "SELECT id FROM search_words('{1}', '{}', true, '{1:1}/1000000000', '{1}', now(), true, 9)"
+            words = "SELECT id FROM search_words('{1}', '{}', true, '{1:1}/1000000000', '{1}', now(), true, NULL, 9)"
             assert connection.execute(words).fetchall() == []
-            past = "SELECT id FROM search_words_at('{1}', '{}', true, '{1:1}/1000000000', '{1}', now(), 9)"
+            past = "SELECT id FROM search_words_at('{1}', '{}', true, '{1:1}/1000000000', '{1}', now(), NULL, 9)"
             assert connection.execute(past).fetchall() == []
             assert connection.execute("SELECT id FROM search_recent('{1,2,3,4}', now(), 400, 9)").fetchall() == []
+            before = "SELECT id FROM search_recent_at('{1,2,3,4}', now(), gen_random_uuid(), 400, 9)"
+            assert connection.execute(before).fetchall() == []
             if not again:
                 for name, value in (("tenant", "1"), ("scopes", "*"), ("ceiling", "4")):
                     connection.execute("SELECT set_config(%s, %s, true)", (f"stratagraph.{name}", value))
@@ -375,10 +377,11 @@ async def test_word_search_uses_the_gin_index_through_its_function(memory: Memor
         assert "record_terms_ix" in plans["search"]
         assert "record_terms_ix" not in plans["read"]  # so search is a function that runs as another role
         words = (
-            "SELECT id FROM search_words('{1,2}', '{{3,4},{5,5}}', false, '{1:1}/1000000000', '{1}', now(), true, 9)"
+            "SELECT id FROM search_words("
+            "'{1,2}', '{{3,4},{5,5}}', false, '{1:1}/1000000000', '{1}', now(), true, NULL, 9)"
         )
-        with logins.as_role("read", bounds, url=logins.api) as connection:
-            connection.execute("SET LOCAL enable_seqscan = off")
+        everything = Bounds(tenant=bounds.tenant, scopes=None, ceiling=int(Sensitivity.HYPER))
+        with logins.as_role("read", everything, url=logins.api) as connection:
             connection.execute(words)
             connection.execute("SELECT pg_stat_force_next_flush()")
         assert scans() > before

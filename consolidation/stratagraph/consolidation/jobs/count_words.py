@@ -1,4 +1,4 @@
-"""Count the words of new records: the statistics by which word search weighs rare words."""
+"""Count the words of new, edited and deleted records: the statistics by which word search weighs rare words."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from stratagraph.store.search.word_counts import JOB, WordCounter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountWordsConfig(JobConfig):
-    """The interval of CountWords. One run counts all records written before it."""
+    """The interval of CountWords. One run counts the changes committed before it."""
 
     interval_s: float = 2.0
+    longest_pause_s: float = 5.0  # one tenant whose changes cannot be counted must not delay the others
 
 
 class CountWords:
-    """Adds the words of each new record to the statistics once. A record that cannot be counted is set aside."""
+    """Adds each change of a record's words to the statistics once."""
 
     name = JOB
-    summary = "Count the words of new records for word search."
+    summary = "Count the words of new, edited and deleted records for word search."
 
     def __init__(self, resources: Resources, config: CountWordsConfig | None = None) -> None:
-        self._words = WordCounter(resources.database, owner=resources.owner)
+        self._words = WordCounter(resources.database)
         self.config = config or CountWordsConfig()
 
     async def run_once(self, now: datetime) -> JobResult:
-        """Count the words of all records written since the last run."""
-        counted = await self._words.count_new(now)
-        return JobResult(counts={"records_counted": counted.records, "set_aside": counted.set_aside})
+        """Count the changes committed since the last run; `more` if a tenant has further ones."""
+        counted = await self._words.count_changes()
+        return JobResult(counts={"changes_counted": counted.changes}, more=counted.more)

@@ -147,7 +147,7 @@ class Retrieve:
         recent = (
             await search_recent(connection, types=types, now=now, limit=request.root_limit)
             if at is None
-            else await search_recent_at(connection, caller, types=types, at=at, limit=request.root_limit)
+            else await search_recent_at(connection, types=types, at=at, limit=request.root_limit)
         )
         heads = await reader.heads({*(id_ for id_, _ in words), *(id_ for id_, _ in named), *recent})
         why = fuse(

@@ -1,3 +1,9 @@
 -- delete_records --
--- Delete records, and by the foreign keys everything that belongs to them.
-DELETE FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) RETURNING id, row_version
+-- Delete records, and by the foreign keys everything that belongs to them. Their words are counted down later.
+WITH deleted AS (
+  DELETE FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+  RETURNING id, tenant, scope, sensitivity, terms, row_version
+), logged AS (
+  {log_deleted}
+)
+SELECT id, row_version FROM deleted

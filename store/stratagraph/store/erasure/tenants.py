@@ -23,9 +23,9 @@ _AFTER_SCOPES = (
     tables.fact_predicate,
     tables.free_predicate,
     tables.rekeying,
-    tables.lex_df,
-    tables.lex_stat,
-    tables.lex_scope,
+    tables.word_change,  # before the counts: the job that adds changes to them holds these rows until it has committed
+    tables.word_count,
+    tables.word_total,
     tables.doc_counter,
     tables.sync_dead_letter,
     tables.job_set_aside,

@@ -210,11 +210,11 @@ FROM sync_cursor c JOIN sync_snapshot s ON s.id = c.snapshot
 WHERE c.consumer = :consumer
 
 -- trim_snapshots --
--- Delete the oldest snapshots that every consumer has passed.
+-- Delete the oldest snapshots that every consumer has passed, but never the newest one.
 -- Those of the last hour stay: by them, readers of the past find out whether a recent instant is settled.
 DELETE FROM sync_snapshot WHERE id IN (
   SELECT id FROM sync_snapshot
-  WHERE id < (SELECT min(snapshot) FROM sync_cursor) AND at < clock_timestamp() - interval '1 hour'
+  WHERE id < coalesce((SELECT min(snapshot) FROM sync_cursor), (SELECT max(id) FROM sync_snapshot)) AND at < clock_timestamp() - interval '1 hour'
   ORDER BY id LIMIT :limit
 )
 

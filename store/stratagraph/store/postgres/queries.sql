@@ -17,8 +17,11 @@ WHERE c.rereads AND EXISTS (
 RETURNING c.consumer
 
 -- feed_horizon --
--- Fragment: the transaction id below which every consumer has read the log.
-SELECT coalesce(min(pg_snapshot_xmin(s.snap)), '0'::xid8) FROM sync_cursor c JOIN sync_snapshot s ON s.id = c.snapshot
+-- Fragment: the transaction id below which every consumer has read the log. Without any, that of the newest snapshot.
+SELECT coalesce(
+  (SELECT min(pg_snapshot_xmin(s.snap)) FROM sync_cursor c JOIN sync_snapshot s ON s.id = c.snapshot),
+  (SELECT pg_snapshot_xmin(snap) FROM sync_snapshot ORDER BY id DESC LIMIT 1),
+  '0'::xid8)
 
 -- list_log_days --
 -- List the partitions of the change log.

@@ -23,6 +23,7 @@ from stratagraph.store.model.salience import Decay, Salience, withdrawn
 from stratagraph.store.model.words import Terms
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.postgres.queries import run
 from stratagraph.store.records.fact_keys import FactKeys
 from stratagraph.store.records.handles import handle_key
 from stratagraph.store.records.salience_rows import salience_row
@@ -127,6 +128,7 @@ async def insert_records(
         for record, doc in zip(records, docs, strict=True)
     ]
     await insert_rows(connection, tables.record, rows)
+    await run(connection, "log_new_terms", tenant=tenant.id, ids=[record.id for record in records])
     await insert_rows(connection, tables.fact, [_fact_row(tenant, one, one.fact) for one in records if one.fact])
     await insert_rows(
         connection, tables.salience, [salience_row(tenant, record.id, record.salience(at)) for record in records]

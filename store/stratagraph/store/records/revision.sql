@@ -179,33 +179,44 @@ GROUP BY e.target
 -- update_record --
 -- Update a record after copying its present version to the history, and return the new row_version.
 -- A version written at the same instant, by this transaction, is not copied, because no reader has seen it.
-WITH kept AS (
+-- If the record has other terms or another sensitivity now, both are logged for the statistics of word search.
+WITH before AS (
+  SELECT scope, sensitivity, terms FROM record WHERE tenant = :tenant AND id = :id
+), kept AS (
   INSERT INTO record_history (tenant, id, row_version, from_at, to_at, type, scope, sensitivity, state, confidence,
     tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts, validity)
   SELECT tenant, id, row_version, updated_at, CAST(:at AS timestamptz), type, scope, sensitivity, state, confidence,
     tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts, validity
   FROM record WHERE tenant = :tenant AND id = :id AND updated_at < :at
+), after AS (
+  UPDATE record SET
+    doc = CASE WHEN CAST(:impacts AS text) IS NULL THEN doc ELSE :doc END,
+    state = coalesce(CAST(:state AS smallint), state),
+    sensitivity = coalesce(CAST(:sensitivity AS smallint), sensitivity),
+    confidence = coalesce(CAST(:confidence AS float8), confidence),
+    name = CASE WHEN CAST(:sealed AS bytea) IS NULL THEN coalesce(CAST(:name AS text), name) END,
+    text = CASE WHEN CAST(:sealed AS bytea) IS NULL THEN coalesce(CAST(:text AS text), text) END,
+    payload = CASE WHEN CAST(:sealed AS bytea) IS NULL
+      THEN coalesce(CAST(CAST(:payload AS text) AS jsonb), payload) END,
+    provenance = CASE WHEN CAST(:sealed AS bytea) IS NULL
+      THEN coalesce(CAST(CAST(:provenance AS text) AS jsonb), provenance) END,
+    interpretation = CASE WHEN CAST(:sealed AS bytea) IS NULL
+      THEN coalesce(CAST(CAST(:interpretation AS text) AS jsonb), interpretation) END,
+    sealed = coalesce(CAST(:sealed AS bytea), sealed),
+    terms = coalesce(CAST(:terms AS integer[]), terms),
+    impacts = coalesce(CAST(CAST(:impacts AS text) AS sparsevec), impacts),
+    occurred_at = coalesce(CAST(:occurred_at AS timestamptz), occurred_at),
+    validity = coalesce(CAST(CAST(:validity AS text) AS tstzrange), validity),
+    updated_at = :at,
+    version = version + :step,
+    row_version = row_version + 1
+  WHERE tenant = :tenant AND id = :id
+  RETURNING row_version, scope, sensitivity, terms
+), logged AS (
+  INSERT INTO word_change (tenant, scope, sensitivity, step, terms)
+  SELECT CAST(:tenant AS bigint), change.* FROM before, after, LATERAL (
+    VALUES (before.scope, before.sensitivity, -1, 0 || before.terms), (after.scope, after.sensitivity, 1, 0 || after.terms)
+  ) AS change
+  WHERE (before.scope, before.sensitivity, before.terms) IS DISTINCT FROM (after.scope, after.sensitivity, after.terms)
 )
-UPDATE record SET
-  doc = CASE WHEN CAST(:impacts AS text) IS NULL THEN doc ELSE :doc END,
-  state = coalesce(CAST(:state AS smallint), state),
-  sensitivity = coalesce(CAST(:sensitivity AS smallint), sensitivity),
-  confidence = coalesce(CAST(:confidence AS float8), confidence),
-  name = CASE WHEN CAST(:sealed AS bytea) IS NULL THEN coalesce(CAST(:name AS text), name) END,
-  text = CASE WHEN CAST(:sealed AS bytea) IS NULL THEN coalesce(CAST(:text AS text), text) END,
-  payload = CASE WHEN CAST(:sealed AS bytea) IS NULL
-    THEN coalesce(CAST(CAST(:payload AS text) AS jsonb), payload) END,
-  provenance = CASE WHEN CAST(:sealed AS bytea) IS NULL
-    THEN coalesce(CAST(CAST(:provenance AS text) AS jsonb), provenance) END,
-  interpretation = CASE WHEN CAST(:sealed AS bytea) IS NULL
-    THEN coalesce(CAST(CAST(:interpretation AS text) AS jsonb), interpretation) END,
-  sealed = coalesce(CAST(:sealed AS bytea), sealed),
-  terms = coalesce(CAST(:terms AS integer[]), terms),
-  impacts = coalesce(CAST(CAST(:impacts AS text) AS sparsevec), impacts),
-  occurred_at = coalesce(CAST(:occurred_at AS timestamptz), occurred_at),
-  validity = coalesce(CAST(CAST(:validity AS text) AS tstzrange), validity),
-  updated_at = :at,
-  version = version + :step,
-  row_version = row_version + 1
-WHERE tenant = :tenant AND id = :id
-RETURNING row_version
+SELECT row_version FROM after

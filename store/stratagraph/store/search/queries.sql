@@ -1,18 +1,46 @@
--- count_words --
--- Count the terms of new records once: per tenant and term, per tenant, per scope.
-WITH fresh AS (
-  SELECT r.tenant, r.scope, r.terms FROM record r
-  JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id) ON r.tenant = a.tenant AND r.id = a.id
-), frequencies AS (
-  INSERT INTO lex_df AS f (tenant, term, df)
-  SELECT tenant, term, count(*) FROM fresh, unnest(terms) AS term GROUP BY tenant, term ORDER BY tenant, term
-  ON CONFLICT (tenant, term) DO UPDATE SET df = f.df + excluded.df
-), documents AS (
-  INSERT INTO lex_stat AS s (tenant, docs) SELECT tenant, count(*) FROM fresh GROUP BY tenant
-  ON CONFLICT (tenant) DO UPDATE SET docs = s.docs + excluded.docs
-)
-INSERT INTO lex_scope AS s (tenant, scope, docs) SELECT tenant, scope, count(*) FROM fresh GROUP BY tenant, scope
-ON CONFLICT (tenant, scope) DO UPDATE SET docs = s.docs + excluded.docs
+-- add_word_counts --
+-- Add differences to the counts by scope and sensitivity. Rows that reach 0 are deleted.
+MERGE INTO word_count c
+USING unnest(CAST(:terms AS integer[]), CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[]),
+  CAST(:steps AS integer[])) AS d(term, scope, sensitivity, step)
+ON c.tenant = :tenant AND c.term = d.term AND c.scope = d.scope AND c.sensitivity = d.sensitivity
+WHEN MATCHED AND c.records + d.step <= 0 THEN DELETE
+WHEN MATCHED THEN UPDATE SET records = c.records + d.step
+WHEN NOT MATCHED AND d.step > 0 THEN INSERT (tenant, term, scope, sensitivity, records)
+  VALUES (CAST(:tenant AS bigint), d.term, d.scope, d.sensitivity, d.step)
+
+-- add_word_totals --
+-- Add differences to the totals by sensitivity. Rows that reach 0 are deleted.
+MERGE INTO word_total c
+USING (
+  SELECT term, sensitivity, sum(step)::integer AS step
+  FROM unnest(CAST(:terms AS integer[]), CAST(:sensitivities AS smallint[]), CAST(:steps AS integer[]))
+    AS d(term, sensitivity, step)
+  GROUP BY term, sensitivity HAVING sum(step) <> 0 ORDER BY term, sensitivity
+) d
+ON c.tenant = :tenant AND c.term = d.term AND c.sensitivity = d.sensitivity
+WHEN MATCHED AND c.records + d.step <= 0 THEN DELETE
+WHEN MATCHED THEN UPDATE SET records = c.records + d.step
+WHEN NOT MATCHED AND d.step > 0 THEN INSERT (tenant, term, sensitivity, records)
+  VALUES (CAST(:tenant AS bigint), d.term, d.sensitivity, d.step)
+
+-- count_scopes --
+-- Count the records of each of the given scopes, up to a sensitivity; the scopes with most records first.
+SELECT scope, sum(records)::bigint AS records FROM word_count
+WHERE tenant = :tenant AND term = 0 AND scope = ANY(CAST(:scopes AS integer[])) AND sensitivity <= :ceiling
+GROUP BY scope ORDER BY records DESC, scope
+
+-- count_terms --
+-- Count the records with each term, and all of them as term 0, in the given scopes up to a sensitivity.
+SELECT term, sum(records)::bigint AS records FROM word_count
+WHERE tenant = :tenant AND term = ANY(CAST(:terms AS integer[])) AND scope = ANY(CAST(:scopes AS integer[]))
+  AND sensitivity <= :ceiling
+GROUP BY term
+
+-- count_terms_in_all_scopes --
+-- Count the records with each term, and all of them as term 0, up to a sensitivity.
+SELECT term, sum(records)::bigint AS records FROM word_total
+WHERE tenant = :tenant AND term = ANY(CAST(:terms AS integer[])) AND sensitivity <= :ceiling GROUP BY term
 
 -- delete_old_retrievals --
 -- Delete the oldest entries of the retrieval log, at most :limit.
@@ -24,44 +52,61 @@ WHERE r.tenant = old.tenant AND r.id = old.id
 -- Fetch the newest records that the caller may read in full.
 SELECT id FROM search_recent(CAST(:types AS smallint[]), CAST(:now AS timestamptz), :window, :limit)
 
--- search_recent_at --
--- Fetch the newest records as of an instant, among the last :window.
--- Ids are made in the order of time, so the index is read from the instant's id backwards, and the number of rows is
--- bounded before any filter.
-SELECT r.id FROM (
-  SELECT tenant, id, type, scope, sensitivity, state, created_at, updated_at, occurred_at FROM record
-  WHERE tenant = :tenant AND id < CAST(:below AS uuid) ORDER BY id DESC LIMIT :window
-) r
-CROSS JOIN LATERAL (
-  SELECT r.scope, r.sensitivity, r.state, r.occurred_at WHERE r.updated_at <= :at
+-- find_tenants_with_word_changes --
+-- Find the tenants that have changes which are not counted yet, by one look-up in the index for each.
+WITH RECURSIVE found(tenant) AS (
+  (SELECT tenant FROM word_change ORDER BY tenant LIMIT 1)
   UNION ALL
-  (SELECT h.scope, h.sensitivity, h.state, h.occurred_at FROM record_history h
-   WHERE r.updated_at > :at AND h.tenant = r.tenant AND h.id = r.id AND h.from_at <= :at AND h.to_at > :at
-   ORDER BY h.row_version DESC LIMIT 1)
-) v
-WHERE r.created_at <= :at AND r.type = ANY(CAST(:types AS smallint[])) AND v.state <= 2
-  AND (:all_scopes OR (r.scope = ANY(CAST(:scopes AS integer[])) AND v.scope = ANY(CAST(:scopes AS integer[]))))
-  AND greatest(r.sensitivity, v.sensitivity) <= :ceiling
-ORDER BY v.occurred_at DESC, r.id DESC LIMIT :limit
+  SELECT (SELECT c.tenant FROM word_change c WHERE c.tenant > f.tenant ORDER BY c.tenant LIMIT 1)
+  FROM found f WHERE f.tenant IS NOT NULL
+)
+SELECT tenant FROM found WHERE tenant IS NOT NULL
+
+-- lock_word_counts --
+-- Wait for another process that adds changes to the counts. A statement of its own, so that the next one sees the result.
+SELECT pg_advisory_xact_lock(7003)
+
+-- log_deleted --
+-- Fragment: log the terms of the records `deleted`, with 0 for the record itself.
+INSERT INTO word_change (tenant, scope, sensitivity, step, terms)
+  SELECT tenant, scope, sensitivity, -1, 0 || terms FROM deleted
+
+-- log_new_terms --
+-- Log the terms of new records, with 0 for the record itself.
+INSERT INTO word_change (tenant, scope, sensitivity, step, terms)
+SELECT tenant, scope, sensitivity, 1, 0 || terms FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+
+-- search_recent_at --
+-- Fetch the newest records as of an instant, among the last :window by id. Ids are made in the order of time.
+SELECT id FROM search_recent_at(CAST(:types AS smallint[]), CAST(:at AS timestamptz), CAST(:below AS uuid), :window, :limit)
 
 -- search_words --
 -- Search records by their terms, ordered by BM25 distance.
 SELECT id, distance
 FROM search_words(CAST(:any_of AS integer[]), CAST(:all_of AS integer[]), :everything, CAST(:vector AS sparsevec),
-  CAST(:types AS smallint[]), CAST(:now AS timestamptz), :history, :limit)
+  CAST(:types AS smallint[]), CAST(:now AS timestamptz), :history, CAST(:cap AS integer), :limit)
 
 -- search_words_at --
 -- Search records by their terms as they were at a past instant.
 SELECT id, distance
 FROM search_words_at(CAST(:any_of AS integer[]), CAST(:all_of AS integer[]), :everything, CAST(:vector AS sparsevec),
-  CAST(:types AS smallint[]), CAST(:at AS timestamptz), :limit)
+  CAST(:types AS smallint[]), CAST(:at AS timestamptz), CAST(:cap AS integer),
+  :limit)
 
--- word_statistics --
--- Count the tenant's documents, those in the caller's scopes, and the documents with each term.
-SELECT
-  coalesce((SELECT docs FROM lex_stat WHERE tenant = :tenant), 0)::bigint AS documents,
-  CASE WHEN :all_scopes THEN 0 ELSE coalesce((
-    SELECT sum(docs) FROM lex_scope WHERE tenant = :tenant AND scope = ANY(CAST(:scopes AS integer[]))), 0)
-  END::bigint AS in_scopes,
-  array_agg(d.term) AS terms, array_agg(d.df) AS df
-FROM (SELECT term, df FROM lex_df WHERE tenant = :tenant AND term = ANY(CAST(:terms AS integer[]))) d
+-- take_word_changes --
+-- Delete the first changes of a tenant and return what they add up to, in the order of the index of the counts.
+-- In the order of seq no deletion comes before the insertion of the same record: its number was given later.
+WITH taken AS (
+  DELETE FROM word_change WHERE tenant = :tenant AND seq = ANY(ARRAY(
+    SELECT seq FROM word_change WHERE tenant = :tenant ORDER BY seq LIMIT :limit))
+  RETURNING scope, sensitivity, step, terms
+), differences AS (
+  SELECT term, scope, sensitivity, sum(step)::integer AS step FROM taken, unnest(terms) AS term
+  GROUP BY term, scope, sensitivity HAVING sum(step) <> 0
+)
+SELECT (SELECT count(*) FROM taken) AS changes,
+  array_agg(term ORDER BY term, scope, sensitivity) AS terms,
+  array_agg(scope ORDER BY term, scope, sensitivity) AS scopes,
+  array_agg(sensitivity ORDER BY term, scope, sensitivity) AS sensitivities,
+  array_agg(step ORDER BY term, scope, sensitivity) AS steps
+FROM differences

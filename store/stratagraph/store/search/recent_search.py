@@ -1,7 +1,8 @@
-"""Recency search: the newest records among a bounded number, now or as of a past instant.
+"""Recency search: the newest records among a bounded number of those that the caller may read, now or in the past.
 
-The present search is a function in the database that checks the caller's trust itself: under row-level security, a
-bounded read of the newest records would not be bounded.
+The searches are functions in the database that check the caller's trust themselves: under row-level security, a bounded
+read of the newest records would not be bounded. Hidden records are not read at all, because the indexes are ordered
+within each scope and sensitivity.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.settling import LEEWAY
-from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.postgres.queries import fetch
 
-RECENT_WINDOW = 400  # newest records read, including those that are then filtered out
+RECENT_WINDOW = 400  # newest readable records read, including those of other types or states
 
 
 async def search_recent(
@@ -25,8 +25,8 @@ async def search_recent(
 ) -> list[UUID]:
     """Return the ids of at most `limit` of the newest current records that the caller may read in full, newest first.
 
-    A fact is returned only if its validity includes `now`. Only the last RECENT_WINDOW records are read, so older ones
-    are never found. The caller is the one for whom the transaction of `connection` was opened.
+    A fact is returned only if its validity includes `now`. Only the last RECENT_WINDOW readable records are read, so
+    older ones are never found. The caller is the one for whom the transaction of `connection` was opened.
     """
     rows = await fetch(
         connection,
@@ -40,17 +40,16 @@ async def search_recent(
 
 
 async def search_recent_at(
-    connection: AsyncConnection, caller: Caller, *, types: Collection[MemoryType], at: datetime, limit: int
+    connection: AsyncConnection, *, types: Collection[MemoryType], at: datetime, limit: int
 ) -> list[UUID]:
     """Return the ids of at most `limit` of the newest records that were current at `at`, newest first.
 
-    Only the last RECENT_WINDOW records that existed then are read. Records that the caller could not read in full then,
-    or may not now, are left out.
+    Only the last RECENT_WINDOW readable records that existed then are read. Records that the caller could not read in
+    full then, or may not now, are left out.
     """
     rows = await fetch(
         connection,
         "search_recent_at",
-        **caller.parameters(),
         types=[int(memory_type) for memory_type in types],
         at=at,
         below=_first_id_after(at),

@@ -1,88 +1,79 @@
-"""Maintain the statistics of word search, as a consumer of the feed whose target is the same database.
+"""Maintain the statistics of word search: the numbers of records with each term, by scope and sensitivity.
 
-Counting and advancing the cursor happen in one transaction, so every new record is counted exactly once.
+A transaction that writes, edits or deletes a record appends its terms to `word_change` with a sign, so writers never
+wait for the row of a common word. A job takes the changes of one tenant after another and adds them to `word_count`
+(by scope and sensitivity) and `word_total` (by sensitivity). Taking and adding are one transaction, so each change is
+counted exactly once, whenever the job is stopped. Superseded and retracted records count, because the history can be
+searched. See docs/decisions/002-word-counts.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
-from sqlalchemy.ext.asyncio import AsyncConnection
+import structlog
 
-from stratagraph.store.feed.changes import Kind
-from stratagraph.store.feed.consumer import Feed
-from stratagraph.store.feed.leases import Lease
-from stratagraph.store.jobs.isolation import process_or_set_aside
-from stratagraph.store.jobs.set_aside import Key, due_set_aside
+from stratagraph.store.model.errors import StoreUnavailable, StratagraphError, error_kind
 from stratagraph.store.postgres.database import Database, Role
-from stratagraph.store.postgres.queries import run
+from stratagraph.store.postgres.queries import fetch, run
 
 JOB = "count-words"
-RETRIED = 50  # records that were set aside, in one call
-CONSUMER = "words"  # the first migration creates its cursor, so no record is older than the cursor
+BATCH = 1_000  # changes in one transaction: about 20,000 terms
+ROUNDS = 50  # transactions for each tenant in one call
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """The numbers of records that one call counted and set aside."""
+    """The number of changes that one call counted, and whether more are waiting."""
 
-    records: int
-    set_aside: int
+    changes: int
+    more: bool
 
 
 class WordCounter:
-    """Counts, per tenant and scope, the documents and those with each term. One worker at a time has the lease."""
+    """Adds the logged changes of records to the statistics of word search."""
 
-    def __init__(self, database: Database, *, owner: str) -> None:
+    def __init__(self, database: Database, *, batch: int = BATCH) -> None:
+        """`batch` is the number of changes in one transaction."""
         self._database = database
-        self._feed = Feed(database, CONSUMER)
-        self._owner = owner
+        self._batch = batch
 
-    async def count_new(self, now: datetime) -> Counted:
-        """Add the records that are new in the change log to the statistics of word search.
+    async def count_changes(self) -> Counted:
+        """Add the changes of every tenant, one batch of each in turn, in at most ROUNDS rounds.
 
-        Counts nothing if another worker has the lease. A record that cannot be counted is set aside and tried again in
-        a later call.
+        A tenant whose changes cannot be added does not keep the others waiting; its error is raised at the end.
         """
-        await self._feed.take_snapshot()
-        lease: Lease | None = await self._feed.lease(self._owner)
-        counted = set_aside = 0
-        if lease is not None:
-            counted += await self._retry(now)
-        while lease is not None:
-            page = await self._feed.page(lease)
-            if page is None:
-                await self._feed.release(lease)
-                break
-            new = [
-                (change.tenant, change.id)
-                for change in page.changes
-                if change.kind is Kind.RECORD and change.version == 1 and change.op == "U"
-            ]
-            async with self._database.background(Role.FEED) as connection:
-                failed = await self._count(connection, new, now)
-                lease = await self._feed.advance(lease, page, connection=connection)
-                if lease is None:  # another worker has it: this page is its own to count
-                    await connection.rollback()
-                    break
-            counted += len(new) - failed
-            set_aside += failed
-        return Counted(records=counted, set_aside=set_aside)
-
-    async def _retry(self, now: datetime) -> int:
-        """Count records that were set aside and are due again; return how many were counted."""
         async with self._database.background(Role.FEED) as connection:
-            keys = await due_set_aside(connection, JOB, now=now, limit=RETRIED)
-            return len(keys) - await self._count(connection, keys, now)
+            tenants = [row["tenant"] for row in await fetch(connection, "find_tenants_with_word_changes")]
+        changes = 0
+        failure: StratagraphError | None = None
+        for _ in range(ROUNDS):
+            unfinished = []
+            for tenant in tenants:
+                try:
+                    counted = await self._count_batch(tenant)
+                except StoreUnavailable:
+                    raise
+                except StratagraphError as error:
+                    _log.warning("words of a tenant not counted", tenant=tenant, error=error_kind(error))
+                    failure = failure or error
+                else:
+                    changes += counted
+                    if counted == self._batch:
+                        unfinished.append(tenant)
+            tenants = unfinished
+        if failure is not None:
+            raise failure
+        return Counted(changes=changes, more=bool(tenants))
 
-    @staticmethod
-    async def _count(connection: AsyncConnection, keys: Sequence[Key], now: datetime) -> int:
-        """Count the words of new records; return how many records were set aside."""
-
-        async def count(part: Sequence[Key]) -> None:
-            await run(connection, "count_words", tenants=[tenant for tenant, _ in part], ids=[id_ for _, id_ in part])
-
-        _, failures = await process_or_set_aside(connection, JOB, keys, count, key=lambda key: key, at=now)
-        return len(failures)
+    async def _count_batch(self, tenant: int) -> int:
+        """Add the first changes of a tenant in one transaction; return their number."""
+        async with self._database.background(Role.FEED) as connection:
+            await fetch(connection, "lock_word_counts")
+            row = (await fetch(connection, "take_word_changes", tenant=tenant, limit=self._batch))[0]
+            if row["terms"]:
+                differences = {name: row[name] for name in ("terms", "sensitivities", "steps")}
+                await run(connection, "add_word_counts", tenant=tenant, scopes=row["scopes"], **differences)
+                await run(connection, "add_word_totals", tenant=tenant, **differences)
+            return int(row["changes"])

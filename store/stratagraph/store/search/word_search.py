@@ -5,9 +5,10 @@ under row-level security. The GIN index over term numbers finds the records, and
 and idf scores them with exact BM25 (S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and
 Beyond", 2009).
 
-In a small tenant a search matches any of the words. In a larger one it matches the rarest words and conjunctions of
-the common ones, within a budget of records. For a caller with small scopes it reads all records of these scopes. See
-docs/data-model.md, Search.
+Every choice depends on the records that the caller may read in full and on their counts, never on others, so that
+hidden records change neither the answer nor its scores. Where the caller may read few records, all of them are read;
+otherwise a search matches any of the words. Of many readable records it matches the rarest words and conjunctions of
+the common ones, within a budget of records. See docs/data-model.md, Search.
 """
 
 from __future__ import annotations
@@ -20,38 +21,44 @@ from math import prod
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
-from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.words import query_terms, query_vector
 from stratagraph.store.postgres.queries import fetch
 
-SMALL_TENANT = 20_000  # records; below this number, matching any of the words is fast enough and exact
-SMALL_SCOPES = 5_000  # records; if the caller's scopes hold no more, all their records are read and scored
-BUDGET = 3_000  # records fetched and scored, about; up to 12,000 where the caller's scopes are part of the tenant
+SMALL_STORE = 20_000  # readable records; below this number, matching any of the words is fast enough and exact
+FEW_RECORDS = 5_000  # readable records; up to this number, all are read unless the caller may read everything
+BUDGET = 3_000  # records fetched and scored, about
 MAX_CONJUNCTIONS = 24  # groups of common words in one search
+MAX_COUNTS = 20_000  # counts read for one search: terms, times scopes of the caller, times sensitivities
+EVERY_RECORD = 0  # the term that every record has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordStatistics:
-    """The counts of the word counter so far: documents of the tenant and of the caller's scopes, and those per term.
+    """The numbers of records that the caller may read in full: of all, and of those with each term.
 
-    A tenant that has not been counted yet has no documents.
+    They lag behind the records by a few seconds. Records that have not been counted yet are missing.
     """
 
     documents: int
-    in_scopes: int
     frequencies: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """The records to fetch and score: those with any of some terms, with all terms of a group, or all in the scopes."""
+    """The records to fetch and score: those with any of some terms, with all terms of a group, or all readable ones.
+
+    Where the store at rest has fewer than `cap` candidates, no more are read even if the counts lag far behind.
+    """
 
     any_of: Sequence[int] = ()
     all_of: Sequence[Sequence[int]] = ()
     everything: bool = False
+    cap: int | None = None
 
 
 async def search_words(
@@ -66,7 +73,8 @@ async def search_words(
 ) -> list[tuple[UUID, float]]:
     """Return the ids and BM25 scores of the best `limit` records for the words of `text`, best first.
 
-    Only records that the caller may read in full are searched. Runs two statements, whatever the size of the store.
+    Only records that the caller may read in full are searched. Runs two statements, whatever the size of the
+    store, and a third for callers with very many scopes.
     With `history`, superseded and retracted records are included.
     """
     parameters = await _search_parameters(connection, caller, text, types, limit)
@@ -100,6 +108,7 @@ async def search_all_words(
         types=[int(memory_type) for memory_type in types],
         now=now,
         history=False,
+        cap=None,
         limit=limit,
     )
     return [row["id"] for row in rows]
@@ -116,8 +125,8 @@ async def search_words_at(
 ) -> list[tuple[UUID, float]]:
     """Return the ids and BM25 scores of the best `limit` records that were current at `at`, best first.
 
-    The caller must be able to read them in full then and now. The frequencies of words are the present ones, which
-    changes the scores slightly and never the set of matches.
+    The caller must be able to read them in full then and now. The frequencies of words are those of the present
+    readable records, which changes the scores slightly and never the set of matches.
     """
     parameters = await _search_parameters(connection, caller, text, types, limit)
     if parameters is None:
@@ -139,6 +148,7 @@ async def _search_parameters(
         "any_of": list(candidates.any_of),
         "all_of": _padded(candidates.all_of),
         "everything": candidates.everything,
+        "cap": candidates.cap,
         "vector": query_vector(terms, statistics.frequencies, max(statistics.documents, 1)),
         "types": [int(memory_type) for memory_type in types],
         "limit": limit,
@@ -146,30 +156,43 @@ async def _search_parameters(
 
 
 async def _statistics(connection: AsyncConnection, caller: Caller, terms: Sequence[int]) -> WordStatistics:
-    rows = await fetch(connection, "word_statistics", **_without_ceiling(caller), terms=list(terms))
-    row = rows[0]
+    """Return the counts of the records that the caller may read in full.
+
+    If the caller has more scopes than MAX_COUNTS allows to read, the frequencies are estimated from those of its scopes
+    with most readable records.
+    """
+    wanted = {"tenant": caller.tenant.id, "ceiling": int(caller.ceiling)}
+    with_all = [EVERY_RECORD, *terms]
+    if caller.scopes is None:
+        return _of_rows(await fetch(connection, "count_terms_in_all_scopes", **wanted, terms=with_all))
+    scopes: Sequence[int] = caller.scopes
+    most = max(1, MAX_COUNTS // (len(with_all) * (int(caller.ceiling) + 1)))
+    if len(scopes) <= most:
+        return _of_rows(await fetch(connection, "count_terms", **wanted, terms=with_all, scopes=list(scopes)))
+    by_size = await fetch(connection, "count_scopes", **wanted, scopes=list(scopes))
+    largest = [row["scope"] for row in by_size[:most]]
+    part = _of_rows(await fetch(connection, "count_terms", **wanted, terms=with_all, scopes=largest))
+    documents = sum(row["records"] for row in by_size)
+    scale = documents / max(1, part.documents)
     return WordStatistics(
-        documents=row["documents"],
-        in_scopes=row["in_scopes"],
-        frequencies=dict(zip(row["terms"] or (), row["df"] or (), strict=True)),
+        documents=documents, frequencies={term: round(n * scale) for term, n in part.frequencies.items()}
     )
 
 
-def _without_ceiling(caller: Caller) -> dict[str, Any]:
-    parameters = caller.parameters()
-    del parameters["ceiling"]
-    return parameters
+def _of_rows(rows: Sequence[RowMapping]) -> WordStatistics:
+    counts = {row["term"]: row["records"] for row in rows}
+    return WordStatistics(documents=counts.pop(EVERY_RECORD, 0), frequencies=counts)
 
 
 def _candidates(caller: Caller, terms: Sequence[int], statistics: WordStatistics) -> Candidates:
-    if caller.scopes is not None and statistics.documents >= SMALL_TENANT and statistics.in_scopes <= SMALL_SCOPES:
-        return Candidates(everything=True)
-    if statistics.documents < SMALL_TENANT:
-        return Candidates(any_of=terms)
-    share = 1.0 if caller.scopes is None else max(1, statistics.in_scopes) / statistics.documents
-    budget = BUDGET * min(4.0, 1.0 / share)
-    rare, common, used = _rare_first(terms, statistics, budget)
-    together = _conjunctions(common, statistics, max(budget - used, budget / 2))
+    may_read_everything = caller.scopes is None and caller.ceiling is Sensitivity.HYPER
+    if statistics.documents <= FEW_RECORDS and not may_read_everything:
+        # The index of terms has hidden records too, however many; those of the caller's scopes and levels have none.
+        return Candidates(everything=True, cap=4 * FEW_RECORDS)
+    if statistics.documents < SMALL_STORE:
+        return Candidates(any_of=terms, cap=SMALL_STORE)
+    rare, common, used = _rare_first(terms, statistics, BUDGET)
+    together = _conjunctions(common, statistics, max(BUDGET - used, BUDGET / 2))
     if not rare and not together:
         together = [tuple(common[:4])]
     return Candidates(any_of=rare, all_of=together)

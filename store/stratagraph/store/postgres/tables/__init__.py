@@ -39,7 +39,7 @@ from stratagraph.store.postgres.tables.merges import (
 )
 from stratagraph.store.postgres.tables.propagation import reevaluation
 from stratagraph.store.postgres.tables.records import lifecycle_history, record, record_history, relation, salience
-from stratagraph.store.postgres.tables.search import doc_counter, lex_df, lex_scope, lex_stat
+from stratagraph.store.postgres.tables.search import doc_counter, word_change, word_count, word_total
 from stratagraph.store.postgres.tables.tenancy import credential, data_key, free_predicate, predicate, scope, tenant
 
 __all__ = [
@@ -72,9 +72,6 @@ __all__ = [
     "idempotency",
     "job",
     "job_set_aside",
-    "lex_df",
-    "lex_scope",
-    "lex_stat",
     "lifecycle_history",
     "link_request",
     "metadata",
@@ -97,4 +94,7 @@ __all__ = [
     "sync_worker",
     "tenant",
     "tombstone",
+    "word_change",
+    "word_count",
+    "word_total",
 ]

@@ -143,7 +143,12 @@ record = Table(
         unique=True,
         postgresql_where=text("type = 2 AND state = 1"),
     ),
-    Index("record_recent_ix", "tenant", text("occurred_at DESC"), text("id DESC")),
+    # The newest records of a scope and sensitivity, or of a sensitivity for callers with all scopes, with no other
+    # records between them: by when they occurred, and by when they were written, for searches of the past.
+    Index("record_scope_recent_ix", "tenant", "scope", "sensitivity", text("occurred_at DESC"), text("id DESC")),
+    Index("record_level_recent_ix", "tenant", "sensitivity", text("occurred_at DESC"), text("id DESC")),
+    Index("record_scope_written_ix", "tenant", "scope", "sensitivity", text("id DESC")),
+    Index("record_level_written_ix", "tenant", "sensitivity", text("id DESC")),
     # The included columns are also what traversal must know of a record, so that a hop reads no heap pages.
     Index(
         "record_listed_ix",
@@ -151,7 +156,6 @@ record = Table(
         text("id DESC"),
         postgresql_include=["scope", "sensitivity", "type", "state", "validity"],
     ),
-    Index("record_scope_ix", "tenant", "scope", "sensitivity"),
     Index(
         "record_terms_ix",
         "terms",
