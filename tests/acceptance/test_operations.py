@@ -108,7 +108,7 @@ def prepared(postgres_url: str) -> Iterator[Own]:
         )
     finally:
         with psycopg.connect(postgres_url, autocommit=True) as connection:
-            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[arg-type]
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
             # The owner last: it granted the other roles.
             roles = connection.execute(
                 "SELECT rolname FROM pg_roles WHERE starts_with(rolname, %s) ORDER BY rolcreaterole, NOT rolcanlogin",
@@ -137,7 +137,7 @@ async def test_a_database_of_your_own_is_prepared_backed_up_and_restored_with_th
         name = f"restored_{secrets.token_hex(4)}"
         target = with_database(postgres_url, name)
         with psycopg.connect(postgres_url, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
+            connection.execute(f"CREATE DATABASE {name}")
         try:
             shell(restore, place, TARGET_URL=target)
             urls = [with_database(url, name) for url in (own.owner, own.api, own.worker)]
@@ -148,4 +148,4 @@ async def test_a_database_of_your_own_is_prepared_backed_up_and_restored_with_th
             assert [record.name for record in found] == ["Alice"]
         finally:
             with psycopg.connect(postgres_url, autocommit=True) as connection:
-                connection.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[arg-type]
+                connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
