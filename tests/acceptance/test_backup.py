@@ -372,7 +372,7 @@ def test_an_object_that_is_replaced_during_the_backup_is_in_it_and_one_that_is_l
         assert service.url is not None
         digest = replaced.rsplit("/", 1)[1].partition(".")[0]
         content.write_bytes(httpx.get(f"{service.url}/artifacts/sha256:{digest}").content)
-        uploads = []
+        uploads: list[httpx.Response] = []
 
         def begin(step: str, _: int) -> None:
             """Upload the bytes again once the objects are listed: the stored object is replaced, and removed."""

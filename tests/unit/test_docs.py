@@ -203,7 +203,7 @@ def test_the_pages_have_the_sections_that_code_refers_to() -> None:
     ]
     assert titles(ARCHITECTURE) == [
         *("Rooms", "One capture", "One retrieval", "The change feed", "Lock order", "Transactions and roles"),
-        *("Errors", "Background jobs"),
+        *("Errors", "Background jobs", "Backups"),
     ]
     assert titles(DATA_MODEL) == [
         *("Keys", "Records", "Facts", "Entities", "Merges", "Episodes", "Audit", "Feed and mirror", "Search"),

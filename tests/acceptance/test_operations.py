@@ -1,0 +1,151 @@
+"""docs/operations.md: its commands exist, and those for a database of your own are run as they stand."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shlex
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import typer
+from fix_memory import memory_of, with_database
+
+from stratagraph.service.cli import app
+from stratagraph.service.embedded_postgres import postgres_binaries
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.keys.sealing.master import LocalMasterKey
+from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.schema import migrate
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
+
+
+def section(title: str) -> str:
+    found = re.search(rf"^### {re.escape(title)}\n(.*?)(?=^##+ |\Z)", OPERATIONS, flags=re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+
+
+def commands_in(page: Path) -> Iterator[list[str]]:
+    """Yield the words after `stratagraph` of each of its commands in the page's shell blocks."""
+    for block in blocks(page.read_text(), "sh"):
+        for line in block.splitlines():
+            words = shlex.split(line, comments=True)
+            names = [at for at, word in enumerate(words) if word in ("stratagraph", ".venv/bin/stratagraph")]
+            if names and names[-1] + 1 < len(words):
+                yield words[names[-1] + 1 :]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_commands_of_the_pages_exist_with_their_options(page: Path) -> None:
+    for words in commands_in(page):
+        command: Any = typer.main.get_command(app)
+        rest = list(words)
+        while hasattr(command, "commands"):
+            assert rest[:1], f"{page.name}: stratagraph {' '.join(words)}"
+            assert rest[0] in command.commands, f"{page.name}: stratagraph {' '.join(words)}"
+            command = command.commands[rest.pop(0)]
+        known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+        for word in rest:
+            if word.startswith("-"):
+                assert word.partition("=")[0] in known | {"--help"}, f"{page.name}: stratagraph {' '.join(words)}"
+
+
+def test_the_page_on_operations_has_commands() -> None:
+    found = [" ".join(words[:1]) for words in commands_in(ROOT / "docs" / "operations.md")]
+    assert {"backup", "restore", "token", "audit"} <= set(found)
+
+
+@dataclass
+class Own:
+    """A database prepared as the page tells: the URLs of the administrator and of the three logins."""
+
+    administrator: str
+    owner: str
+    api: str
+    worker: str
+
+
+def shell(script: str, directory: Path, **variables: str) -> None:
+    environment = os.environ | variables | {"PATH": f"{postgres_binaries()}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], cwd=directory, env=environment, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+@contextmanager
+def prepared(postgres_url: str) -> Iterator[Own]:
+    """Run the page's SQL under a name that no other test uses."""
+    name = f"operations_{secrets.token_hex(4)}"
+    (statements,) = blocks(section("A database of your own"), "sql")
+    subprocess.run(
+        [str(postgres_binaries() / "psql"), "--quiet", "--set=ON_ERROR_STOP=1", postgres_url],
+        input=statements.replace("memory", name).encode(),
+        check=True,
+    )
+    administrator = with_database(postgres_url, name)
+    user = administrator.partition("://")[2].partition("@")[0] + "@"
+    try:
+        yield Own(
+            administrator,
+            *(administrator.replace(user, f"{name}_{part}@", 1) for part in ("owner", "api", "worker")),
+        )
+    finally:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            # The owner last: it granted the other roles.
+            roles = connection.execute(
+                "SELECT rolname FROM pg_roles WHERE starts_with(rolname, %s) ORDER BY rolcreaterole, NOT rolcanlogin",
+                (name,),
+            )
+            for (role,) in roles.fetchall():
+                connection.execute(f"DROP ROLE {role}")
+
+
+@pytest.mark.skipif("STRATAGRAPH_TEST_DATABASE_URL" in os.environ, reason="the page's logins have no password there")
+async def test_a_database_of_your_own_is_prepared_backed_up_and_restored_with_the_commands_of_the_page(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    (tmp_path / "store" / "1").mkdir(parents=True)
+    (tmp_path / "store" / "1" / "object").write_bytes(b"bytes")
+    backup, restore = blocks(section("Backing up a database of your own"), "sh")
+    place = tmp_path / "backup"
+    place.mkdir()
+    with prepared(postgres_url) as own:
+        migrate(own.owner, api_url=own.api, worker_url=own.worker)
+        async with Database(own.api, own.worker) as database:
+            memory = memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32)))))
+            await memory.observe("Alice", "works_at", "Acme")
+        shell(backup, place, ARTIFACTS=str(tmp_path / "store"), ADMIN_URL=own.administrator)
+        assert (place / "artifacts" / "1" / "object").read_bytes() == b"bytes"
+        name = f"restored_{secrets.token_hex(4)}"
+        target = with_database(postgres_url, name)
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        try:
+            shell(restore, place, TARGET_URL=target)
+            urls = [with_database(url, name) for url in (own.owner, own.api, own.worker)]
+            migrate(urls[0], api_url=urls[1], worker_url=urls[2])
+            async with Database(urls[1], urls[2]) as database:
+                memory = memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32)))))
+                found = await memory.lookup.entities(memory.trust, "alice", scope=None, first=10)
+            assert [record.name for record in found] == ["Alice"]
+        finally:
+            with psycopg.connect(postgres_url, autocommit=True) as connection:
+                connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
