@@ -32,7 +32,7 @@ async def jobs(service: Service, *arguments: str, status: int = 0) -> Any:
 
 
 async def report(client: Client) -> dict[str, Any]:
-    answer = await client.data("{ health { ok checks { name ok detail } } }")
+    answer = await client.data("{ health { checks { name ok detail } } }")
     found: dict[str, Any] = next(part for part in answer["health"]["checks"] if part["name"] == "jobs")
     return found
 
@@ -45,7 +45,7 @@ async def test_jobs_run_on_schedule_and_are_listed(service: Service, client: Cli
     listed = {one["name"]: one for one in await jobs(service, "list")}
     assert all(one["error"] is None and one["failures"] == 0 for one in listed.values())
     assert listed["log-days"]["result"]["days_created"] >= 0
-    assert await report(client) == {"name": "jobs", "ok": True, "detail": f"{len(JOBS)} jobs run on schedule"}
+    assert await report(client) == {"name": "jobs", "ok": True, "detail": "run on schedule"}
     code, out, _ = await run_command("jobs", "list", env={**service.environment, "COLUMNS": "200"})
     assert code == 0
     assert "close-episodes" in out
@@ -69,7 +69,8 @@ async def test_a_row_that_is_set_aside_is_listed_and_reported(
     ]
     assert await jobs(service, "set-aside", "--job", "count-words") == []
     found = await report(client)
-    assert (found["ok"], found["detail"]) == (False, "1 rows are set aside: see `stratagraph jobs set-aside`")
+    assert not found["ok"]
+    assert found["detail"] == "1 rows of this tenant are set aside: see `stratagraph jobs set-aside`"
     code, out, _ = await run_command("jobs", "set-aside", env={**service.environment, "COLUMNS": "200"})
     assert code == 0
     assert id_ in out

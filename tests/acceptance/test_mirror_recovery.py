@@ -225,6 +225,25 @@ async def test_a_service_whose_neo4j_is_down_answers_from_sql_and_reports_the_ou
         assert service.stop() == 0
 
 
+async def test_readiness_fails_once_the_mirror_is_not_followed_for_longer_than_the_allowed_lag(
+    settings: dict[str, str],
+) -> None:
+    with running(**settings, neo4j_uri="bolt://127.0.0.1:1", max_lag_s="0.5") as service:
+        assert service.url is not None
+        async with httpx.AsyncClient(timeout=30) as http:
+            client = Client(http, service.url)
+
+            async def fails() -> bool:
+                return (await http.get(f"{service.url}/readyz")).status_code == 503
+
+            await until(fails)
+            assert (await http.get(f"{service.url}/readyz")).json() == {"status": "not ready", "failing": ["mirror"]}
+            assert not (await client.data(HEALTH))["health"]["ok"]
+            await client.data(CAPTURE, items=items(0))
+            found = (await client.data(RETRIEVE, task="message about Person"))["retrieveGraph"]
+            assert found["nodes"], "what is asked is answered all the same"
+
+
 async def test_a_service_in_one_process_keeps_its_mirror_up_to_date(
     settings: dict[str, str], database_url: str, clean_neo4j: str
 ) -> None:

@@ -50,18 +50,16 @@ class Gauge(Generic[T]):
         self._task: asyncio.Task[None] | None = None
         self._value: T | None = None
         self._problem: str | None = "was not measured yet"
-        self._at = datetime.now(UTC)
-        self._measured_at = -FRESH_S
-        self._made_at = time.monotonic()
+        self._is_measured = False
+        self._at, self._since = datetime.now(UTC), time.monotonic()
 
     async def current(self) -> Measured[T]:
         """Return a measurement that is at most FRESH_S old, or the last one if a new one takes over PATIENCE_S."""
-        if time.monotonic() - self._measured_at >= FRESH_S:
+        if not self._is_measured or time.monotonic() - self._since >= FRESH_S:
             if self._task is None or self._task.done():
                 self._task = asyncio.create_task(self._measure(), name="measurement")
             await asyncio.wait({self._task}, timeout=PATIENCE_S)
-        since = max(self._measured_at, self._made_at)
-        return Measured(value=self._value, problem=self._problem, at=self._at, age_s=time.monotonic() - since)
+        return Measured(value=self._value, problem=self._problem, at=self._at, age_s=time.monotonic() - self._since)
 
     async def _measure(self) -> None:
         value, problem = None, None
@@ -76,8 +74,8 @@ class Gauge(Generic[T]):
             problem = f"the database refused a statement: {error}"
         except Exception as error:  # a defect in one measurement must not hide the others
             problem = f"could not be measured: {type(error).__name__}"
-        self._value, self._problem = value, problem
-        self._at, self._measured_at = datetime.now(UTC), time.monotonic()
+        self._value, self._problem, self._is_measured = value, problem, True
+        self._at, self._since = datetime.now(UTC), time.monotonic()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

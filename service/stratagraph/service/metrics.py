@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.metrics_core import Metric
 from prometheus_client.process_collector import ProcessCollector
@@ -41,6 +41,7 @@ class Metrics(Telemetry):
         self._database = database
         self._measurements = measurements
         self._registry = CollectorRegistry()
+        disable_created_metrics()  # one more series per label, which nobody asks for
         self._requests = Counter(
             "stratagraph_requests",
             "HTTP requests by route, method and status.",
@@ -79,8 +80,8 @@ class Metrics(Telemetry):
             for code in record.codes:
                 self._errors.labels(code).inc()
 
-    async def render(self) -> bytes:
-        """Return all metrics. What cannot be measured at present is left out."""
+    async def measure(self) -> CollectorRegistry:
+        """Measure the service, and return all metrics. What cannot be measured at present is left out."""
         gauges = self._measurements
         self._state.database = await gauges.database.current()
         self._state.jobs = await gauges.jobs.current()
@@ -88,13 +89,14 @@ class Metrics(Telemetry):
         self._state.queues = await gauges.queues.current()
         self._state.mirror = await gauges.mirror.current() if gauges.mirror is not None else None
         self._state.neo4j = await gauges.neo4j.current() if gauges.neo4j is not None else None
-        return generate_latest(self._registry)
+        return self._registry
 
     def route(self) -> Route:
         """Return the route /metrics."""
 
-        async def metrics(_: Request) -> Response:
-            return Response(await self.render(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+        async def metrics(request: Request) -> Response:
+            encode, content_type = choose_encoder(request.headers.get("accept", ""))
+            return Response(encode(await self.measure()), headers={"Content-Type": content_type})
 
         return Route("/metrics", metrics)
 

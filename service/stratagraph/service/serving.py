@@ -61,6 +61,7 @@ async def serve(
                 if worker is not None:
                     background.append(group.create_task(worker.run(), name="sync"))
                 if metrics_listener is not None:
+                    metrics_listener.listen()  # at once: without the API, the process is ready before the server is
                     _log.info("metrics", url=_address(settings.metrics_host, metrics_listener) + "/metrics")
                     metrics = _metrics_application(runtime, telemetry)
                     group.create_task(_serve(metrics, metrics_listener, stop, lambda: None), name="metrics")

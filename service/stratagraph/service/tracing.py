@@ -27,6 +27,7 @@ except ImportError as error:
 
 TRACED = ("/graphql", "/artifacts")  # the other routes are probes and pages
 SERVER_ERROR = 500
+EXPORT_TIMEOUT_S = 3  # for one batch with its retries; a stop of the service waits for the last one
 
 
 class Tracing(Telemetry):
@@ -40,7 +41,9 @@ class Tracing(Telemetry):
             {"service.name": "stratagraph", "service.version": importlib.metadata.version("stratagraph")}
         )
         self._provider = TracerProvider(resource=resource)
-        self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
+        self._provider.add_span_processor(
+            BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint, timeout=EXPORT_TIMEOUT_S))
+        )
         self._tracer = self._provider.get_tracer("stratagraph")
         self._propagator = TraceContextTextMapPropagator()
 
@@ -93,5 +96,5 @@ class Tracing(Telemetry):
             span.end()
 
     def close(self) -> None:
-        """Send the spans that wait, and stop. Blocks for at most 10 s."""
+        """Send the spans that wait, and stop. Blocks for EXPORT_TIMEOUT_S where the endpoint does not answer."""
         self._provider.shutdown()

@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 from fix_memory import trust_of, until
 from fix_mirror import MirroredMemory
+from sqlalchemy import text
 
 from stratagraph.graph_sync import rebuilding
+from stratagraph.graph_sync.worker import CONSUMER
 from stratagraph.store.mirror.freshness import MirrorFreshness
 from stratagraph.store.mirror.generations import Generations
+from stratagraph.store.mirror.status import read_mirror_status
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.errors import MirrorUnavailable
+from stratagraph.store.postgres.database import Role
 
 pytestmark = pytest.mark.neo4j
 
@@ -248,6 +252,25 @@ async def test_the_mirror_info_node_states_how_fresh_the_mirror_is(filled: Mirro
     assert status["as_of"] <= status["checked_at"]
     await filled.sync()
     assert (await filled.cypher(info))[0]["p"]["state"] == "in step"
+
+
+async def test_workers_record_when_they_followed_and_maintained_the_mirror(filled: MirroredMemory) -> None:
+    database = filled.memory.database
+    status = await read_mirror_status(database, CONSUMER)
+    assert (status.live_workers, status.is_building) == (1, False)
+    assert status.followed_s is not None
+    assert status.maintained_s is not None
+    assert 0 <= status.followed_s < 60
+    assert 0 <= status.maintained_s < 60
+    async with database.background(Role.FEED) as connection:
+        await connection.execute(text("UPDATE mirror_leader SET maintained_at = now() - interval '1 hour'"))
+    assert ((await read_mirror_status(database, CONSUMER)).maintained_s or 0) >= 3_600
+    await filled.sync()
+    status = await read_mirror_status(database, CONSUMER)
+    assert status.maintained_s is not None
+    assert status.maintained_s < 60
+    await filled.worker.release()
+    assert (await read_mirror_status(database, CONSUMER)).live_workers == 0
 
 
 async def test_tombstones_are_deleted_after_a_day_and_not_before(filled: MirroredMemory) -> None:

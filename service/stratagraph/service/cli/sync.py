@@ -19,6 +19,7 @@ from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Settings
 from stratagraph.store.mirror.scrubs import Scrubs
 from stratagraph.store.mirror.source import MirrorSource
+from stratagraph.store.mirror.status import read_mirror_status
 
 app = typer.Typer(
     help="The mirror in Neo4j: run its worker, show its status, verify, repair and rebuild it.",
@@ -89,11 +90,14 @@ async def _status(runtime: Runtime) -> dict[str, Any]:
     nodes, edges = await runtime.mirror.counts()
     lag = await runtime.feed.lag()
     scrub = await Scrubs(runtime.database, CONSUMER).report()
+    status = await read_mirror_status(runtime.database, CONSUMER)
     return {
         "uri": runtime.mirror.uri,
         "lag_changes": lag.changes if lag else None,
         "lag_seconds": lag.seconds if lag else None,
         "parked": lag.dead_letters if lag else None,
+        "followed_seconds_ago": status.followed_s,
+        "maintained_seconds_ago": status.maintained_s,
         "workers": await runtime.feed.holders(),
         "generation": await runtime.generations.newest(),
         "last_check": {"at": scrub.last_checked_at, "drift": scrub.last_drift} if scrub else None,
@@ -114,7 +118,8 @@ def _print_status(found: dict[str, Any]) -> None:
         return
     people.print(f"{found['lag_changes']} changes behind, {found['lag_seconds']:.1f} s; {found['parked']} dead letters")
     workers = ", ".join(f"{owner} ({cursors} shards)" for owner, cursors in found["workers"].items())
-    people.print(f"Workers: {workers or 'none runs'}", highlight=False)
+    followed, maintained = _ago(found["followed_seconds_ago"]), _ago(found["maintained_seconds_ago"])
+    people.print(f"Workers: {workers or 'none runs'}; followed {followed}, maintained {maintained}", highlight=False)
     generation = found["generation"]
     if generation is not None:
         being = ""
@@ -127,6 +132,10 @@ def _print_status(found: dict[str, Any]) -> None:
     else:
         drift = ", ".join(f"{count} {name}" for name, count in (check["drift"] or {}).items())
         people.print(f"Last scrub completed at {check['at']:%Y-%m-%d %H:%M:%S}: {drift or 'no difference'}")
+
+
+def _ago(seconds: float | None) -> str:
+    return "never" if seconds is None else f"{seconds:.0f} s ago"
 
 
 app.command()(verify.verify)

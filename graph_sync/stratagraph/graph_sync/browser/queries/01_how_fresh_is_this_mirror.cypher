@@ -1,6 +1,5 @@
 // 01 How fresh is this mirror?
-// Every change committed before `shows_all_until` is shown. If `state` is not 'in step', wait or read `note`. It is
-// 'unknown' if no worker has maintained the mirror for a minute.
+// Every change committed before `shows_all_until` is shown. If `state` is not 'in step', wait or read `note`.
 MATCH (m:MirrorInfo)
 RETURN CASE WHEN m.checked_at < datetime() - duration({minutes: 1}) THEN 'unknown' ELSE m.state END AS state,
   m.as_of AS shows_all_until, m.lag_seconds AS seconds_behind, m.changes_waiting AS changes_waiting,

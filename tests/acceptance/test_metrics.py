@@ -1,0 +1,141 @@
+"""/metrics of a running service: complete, without anything of tenants and records, and not open to the outside."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import httpx
+from fix_memory import until
+from fix_service import Client, Service, run_command, running
+from prometheus_client.parser import text_string_to_metric_families
+
+from stratagraph.graphql.telemetry import INTROSPECTION, OTHER, ROUTES
+from stratagraph.graphql.types.enums import ErrorCode
+
+ROOT = Path(__file__).resolve().parents[2]
+CANARY = "canarybird"
+CAPTURE = """mutation canarybird($input: CaptureMemoryInput!) { captureMemory(input: $input) { __typename
+  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { code } } }"""
+PARTS = {"database", "mirror"}
+PLAIN = {"accept": "text/plain"}
+
+
+async def samples(http: httpx.AsyncClient, url: str) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
+    """Return the values of /metrics by name and labels."""
+    response = await http.get(f"{url}/metrics", headers=PLAIN)
+    assert response.status_code == 200
+    assert CANARY not in response.text
+    found: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
+    for family in text_string_to_metric_families(response.text):
+        for sample in family.samples:
+            found.setdefault(sample.name, {})[tuple(sorted(sample.labels.items()))] = sample.value
+    return found
+
+
+def labels(found: dict[tuple[tuple[str, str], ...], float], name: str) -> set[str]:
+    return {dict(key)[name] for key in found}
+
+
+async def test_the_metrics_are_complete_and_their_labels_are_names_of_the_code(
+    client: Client, service: Service
+) -> None:
+    async def all_jobs_ran() -> bool:
+        return min((await samples(client.http, client.url))["stratagraph_job_runs_total"].values()) > 0
+
+    await until(all_jobs_ran)
+    before = await samples(client.http, client.url)
+    content = {"role": "user", "text": CANARY}
+    item = {"source": CANARY, "sourceKind": "AGENT_TURN", "content": content, "scope": CANARY, "tags": [CANARY]}
+    await client.data(CAPTURE, input=item)
+    refused = await client.data(CAPTURE, input=item | {"content": {"role": "user"}})
+    assert refused["captureMemory"]["code"] == "INVALID_INPUT"
+    await client(f"{{ {CANARY} }}")
+    await client("query canarybird { __schema { queryType { name } } }")
+    await client("{ a: health { ok } b: records { nodes { id } } }")
+    await client.http.get(f"{client.url}/{CANARY}", headers={"x-canary": CANARY})
+    await client.http.request("PROPFIND", f"{client.url}/artifacts/{CANARY}")
+    after = await samples(client.http, client.url)
+
+    def grown(name: str, **wanted: str) -> float:
+        key = tuple(sorted(wanted.items()))
+        return after[name][key] - before.get(name, {}).get(key, 0.0)
+
+    assert grown("stratagraph_requests_total", route="/graphql", method="POST", status="200") == 5
+    assert grown("stratagraph_requests_total", route=OTHER, method="GET", status="404") == 1
+    assert labels(after["stratagraph_requests_total"], "route") <= {*ROUTES, OTHER}
+    assert OTHER in labels(after["stratagraph_requests_total"], "method")
+    count = "stratagraph_operation_duration_seconds_count"
+    assert grown(count, kind="mutation", operation="captureMemory") == 2
+    assert grown(count, kind="query", operation=INTROSPECTION) == 1
+    assert grown(count, kind="query", operation="several") == 1
+    assert grown("stratagraph_errors_total", code="INVALID_INPUT") == 2, (
+        "the mutation's and that of the invalid document"
+    )
+    assert labels(after["stratagraph_errors_total"], "code") <= {code.value for code in ErrorCode}
+    assert after["stratagraph_up"][(("part", "database"),)] == 1
+    assert labels(after["stratagraph_up"], "part") <= PARTS
+    code, listed, _ = await run_command("jobs", "list", "--json", env=service.environment)
+    assert code == 0
+    names = {job["name"] for job in json.loads(listed)}
+    for name in ("runs_total", "failed_runs_total", "failures", "last_run_timestamp_seconds", "overdue_seconds"):
+        assert labels(after[f"stratagraph_job_{name}"], "job") == names
+    assert labels(after["stratagraph_queue_depth"], "queue") == {
+        *("failed_captures", "given_up_captures", "reevaluations", "due_episodes")
+    }
+    assert after["stratagraph_pool_connections"][(("pool", "callers"), ("state", "size"))] == 10
+    assert labels(after["stratagraph_pool_connections"], "state") == {"size", "in_use", "waiting"}
+    assert after["process_resident_memory_bytes"][()] > 1 << 20
+    documented = set(re.findall(r"`(stratagraph_\w+)`", (ROOT / "docs" / "observing.md").read_text()))
+    present = {re.sub("_(bucket|count|sum)$", "", name) for name in after if name.startswith("stratagraph_")}
+    assert present <= documented
+    assert all(name.startswith(("stratagraph_mirror_", "stratagraph_embedded_")) for name in documented - present)
+
+
+def listener_of(log: Path) -> str:
+    """Return the address of the metrics' own listener, which the service logs."""
+    for line in log.read_text().splitlines():
+        entry = json.loads(line)
+        if entry["event"] == "metrics":
+            return str(entry["url"]).removesuffix("/metrics")
+    raise AssertionError("the service did not log the address of its metrics")
+
+
+async def test_with_credentials_the_metrics_are_only_on_a_listener_of_their_own(
+    database_url: str, tmp_path: Path
+) -> None:
+    given = {"database_url": database_url, "single_user": "off", "data_dir": str(tmp_path / "data")}
+    log = tmp_path / "log"
+    async with httpx.AsyncClient() as http:
+        with running(**given) as service:
+            out = (
+                await run_command("token", "create", "root", "--access", "admin", "--json", env=service.environment)
+            )[1]
+            token = {"Authorization": f"Bearer {json.loads(out)['token']}"}
+            for headers in ({}, token):
+                answer = await http.get(f"{service.url}/metrics", headers=headers)
+                assert answer.status_code == 404, "an administrator of one tenant does not operate the service"
+        with running(**given, metrics_port="0", log=str(log)) as service:
+            own = listener_of(log)
+            assert own.startswith("http://127.0.0.1:")
+            assert (await samples(http, own))["stratagraph_up"][(("part", "database"),)] == 1
+            assert (await http.get(f"{own}/readyz")).json() == {"status": "ready"}
+            assert (await http.get(f"{own}/metrics", headers={"host": "evil.example"})).status_code == 400
+            for path in ("/graphql", "/artifacts"):
+                assert (await http.post(f"{own}{path}")).status_code == 404
+            assert (await http.get(f"{service.url}/metrics", headers=token)).status_code == 404
+            assert service.stop() == 0
+
+
+async def test_a_process_without_the_api_has_metrics_on_a_listener(database_url: str, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    given = {"database_url": database_url, "single_user": "off", "data_dir": str(tmp_path / "data")}
+    with running("--only", "jobs", **given, metrics_port="0", log=str(log)) as service:
+        assert service.url is None
+        async with httpx.AsyncClient() as http:
+
+            async def jobs_run() -> bool:
+                return sum((await samples(http, listener_of(log)))["stratagraph_job_runs_total"].values()) > 0
+
+            await until(jobs_run)
