@@ -20,7 +20,7 @@ from stratagraph.store.erasure.episodes import lock_episodes_of, recount_episode
 from stratagraph.store.erasure.leftovers import delete_leftovers
 from stratagraph.store.erasure.notes import delete_notes_naming, delete_shared_notes
 from stratagraph.store.erasure.receipts import Tally
-from stratagraph.store.erasure.removal import remove_records
+from stratagraph.store.erasure.removal import mark_erased, remove_records, removed_records
 from stratagraph.store.erasure.rewriting import rewrite
 from stratagraph.store.erasure.sources import remember_sources
 from stratagraph.store.erasure.traces import find_traces
@@ -98,9 +98,10 @@ async def delete_with_traces(
         failed = set[UUID]()
         if scope is None:
             failed = await find_failed_captures(context, connection, tenant, ids, rows, names)
-        await remember_sources(connection, tenant, ids, at=at)
+        removed_before = await _removed_before(connection, tenant, request)
+        await remember_sources(connection, tenant, ids | removed_before, at=at)
         shared_notes = await delete_shared_notes(connection, tenant, ids, staying)
-        leftovers = await delete_leftovers(connection, tenant, ids, failed)
+        leftovers = await delete_leftovers(connection, tenant, ids | removed_before, failed)
         leftovers["audit_notes"] += shared_notes
         removed = await remove_records(
             connection, context.directory, tenant, ids, Cause.ERASED, actor=caller.trust.actor, rationale="", at=at
@@ -131,6 +132,17 @@ async def delete_with_traces(
     if sees_everything(caller):
         tally.add({**leftovers, "artifacts": len(removed.orphans)})
     return Deletion(orphans=removed.orphans, names=names)
+
+
+async def _removed_before(connection: Connection, tenant: Tenant, request: Erase) -> set[UUID]:
+    """Return the pruned and deleted records that were linked to the entity to be erased, now marked as erased."""
+    if request.entity_id is None:
+        return set()
+    entities = await merged_entities(connection, tenant, request.entity_id)
+    found = await removed_records(connection, tenant, entities)
+    if found:
+        await mark_erased(connection, tenant, found)
+    return found
 
 
 async def visible_records(

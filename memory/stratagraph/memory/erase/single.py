@@ -36,7 +36,7 @@ async def erase_single(context: ErasureContext, caller: Caller, request: Erase) 
             if earlier is not None:
                 return earlier, ()
             seeds = await _find_seeds(context, connection, caller, request)
-            if seeds.has_tombstone and not await mark_erased(connection, caller.tenant, *seeds.ids):
+            if seeds.has_tombstone and not await mark_erased(connection, caller.tenant, seeds.ids):
                 raise RecordNotFound(request.record_id, path=["recordId"])
             tally = Tally()
             done = await delete_with_traces(context, connection, caller, seeds, tally, request)

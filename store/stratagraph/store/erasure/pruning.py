@@ -39,7 +39,7 @@ from stratagraph.store.model.salience import PRUNE_BELOW
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch, run
 from stratagraph.store.records.reading import salience_of
-from stratagraph.store.records.tombstones import Cause
+from stratagraph.store.records.tombstones import Cause, NewTombstone, prepare_tombstones
 
 JOB = "prune"
 ACTOR = "housekeeping"
@@ -235,6 +235,7 @@ async def _delete(
     keys = await _restorable(connection, keys)
     if not keys:
         return 0, 0
+    tombstones = await _tombstones(connection, directory, keys)  # while the relations show the records' entities
     relations = await fetch(connection, "delete_relations_of", **_arrays(keys), limit=RELATIONS)
     records = await fetch(connection, "unrelated_records", **_arrays(keys))
     far = {(row["tenant"], row[end]) for row in relations for end in ("source", "target")} - set(keys)
@@ -258,11 +259,27 @@ async def _delete(
             actor=ACTOR,
             rationale=RATIONALE,
             at=now,
+            tombstones=[tombstones[number, id_] for id_ in sorted(ids_of_tenant[number])],
         )
         changes[number] += removed.changes
     for number in sorted(changes):
         await append_changes(connection, await directory.tenant_by_id(number), changes[number])
     return len(records), len(relations)
+
+
+async def _tombstones(
+    connection: AsyncConnection, directory: Directory, keys: Sequence[Key]
+) -> dict[Key, NewTombstone]:
+    """Return the fields of the tombstones of locked records.
+
+    Those of a record with more than RELATIONS relations lack the entities of the first ones.
+    """
+    found: dict[Key, NewTombstone] = {}
+    for number in sorted({tenant for tenant, _ in keys}):
+        tenant = await directory.tenant_by_id(number)
+        ids = [id_ for of_tenant, id_ in keys if of_tenant == number]
+        found |= {(number, one.id): one for one in await prepare_tombstones(connection, tenant, ids)}
+    return found
 
 
 async def _restorable(connection: AsyncConnection, keys: Sequence[Key]) -> list[Key]:

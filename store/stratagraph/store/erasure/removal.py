@@ -6,7 +6,7 @@ tombstone, the audit log and a deletion in the change feed stay; the mirror dele
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -24,7 +24,7 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import AuditAction
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch
-from stratagraph.store.records.tombstones import Cause, insert_tombstones, prepare_tombstones
+from stratagraph.store.records.tombstones import Cause, NewTombstone, insert_tombstones, prepare_tombstones
 from stratagraph.store.records.trims import forget_trims, restore, take_trims
 
 
@@ -52,10 +52,12 @@ async def remove_records(
     actor: str,
     rationale: str,
     at: datetime,
+    tombstones: Sequence[NewTombstone] | None = None,
 ) -> Removed:
     """Delete locked records, and write a tombstone and an audit entry for each.
 
-    The validity of facts that they trimmed is restored.
+    `tombstones` are given if relations of the records have been deleted already. The validity of facts that the records
+    trimmed is restored.
 
     Needs a transaction of a role that may delete. The caller must append the returned changes to the feed in the same
     transaction.
@@ -63,9 +65,9 @@ async def remove_records(
     ordered = sorted(ids)
     if not ordered:
         return Removed(ids=(), restored=(), changes=(), orphans=())
-    await insert_tombstones(
-        connection, tenant, await prepare_tombstones(connection, tenant, ordered), cause=cause, at=at
-    )
+    if tombstones is None:
+        tombstones = await prepare_tombstones(connection, tenant, ordered)
+    await insert_tombstones(connection, tenant, tombstones, cause=cause, at=at)
     events = [AuditEvent(record=id_, action=AuditAction.DELETE, rationale=rationale, salience=0.0) for id_ in ordered]
     await write_audit(connection, tenant, events, actor=actor, at=at)
     # A deletion keeps artifacts uploaded within GRACE, since a capture that names them may follow; an erasure does not.
@@ -86,12 +88,18 @@ async def remove_records(
     )
 
 
-async def mark_erased(connection: AsyncConnection, tenant: Tenant, id_: UUID) -> bool:
-    """Mark a record's tombstone as erased. Returns False if there is no tombstone or it is marked already."""
+async def mark_erased(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> int:
+    """Mark the tombstones of `ids` as erased; return how many there are that were not marked already."""
     table = tables.tombstone
     done = await connection.execute(
         update(table)
-        .where(table.c.tenant == tenant.id, table.c.id == id_, table.c.cause != int(Cause.ERASED))
-        .values(cause=int(Cause.ERASED))
+        .where(table.c.tenant == tenant.id, table.c.id.in_(list(ids)), table.c.cause != int(Cause.ERASED))
+        .values(cause=int(Cause.ERASED), entities=[])
     )
-    return done.rowcount > 0
+    return done.rowcount
+
+
+async def removed_records(connection: AsyncConnection, tenant: Tenant, entities: Collection[UUID]) -> set[UUID]:
+    """Return the ids of pruned and deleted records that were linked to one of `entities`. Reads all tombstones."""
+    rows = await fetch(connection, "fetch_removed_records", tenant=tenant.id, entities=list(entities))
+    return {row["id"] for row in rows}

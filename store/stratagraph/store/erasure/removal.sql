@@ -7,3 +7,7 @@ WITH deleted AS (
   {log_deleted}
 )
 SELECT id, row_version FROM deleted
+
+-- fetch_removed_records --
+-- Fetch the pruned and deleted records that were linked to one of the given entities.
+SELECT id FROM tombstone WHERE tenant = :tenant AND entities && CAST(:entities AS uuid[])

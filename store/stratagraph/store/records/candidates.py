@@ -122,7 +122,8 @@ async def insert_candidates(
     """Insert committed candidates and their idempotency keys.
 
     Each row has id, source, source_kind, sensitivity, record, created, edges, key_hash and request_hash (the last two
-    None without a key), and is_import, False if absent. If the record is sealed, the source is stored in the record only.
+    None without a key), and is_import, False if absent. If the record is sealed, the source is stored in the record
+    only.
     """
     await insert_rows(
         connection,

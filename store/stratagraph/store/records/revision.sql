@@ -122,7 +122,16 @@ SELECT r.tenant, r.id, r.type, r.scope, r.sensitivity,
     WHEN 4 THEN r.fact_key
     WHEN 5 THEN r.handle_key
     WHEN 6 THEN r.handle_key
-  END AS key
+  END AS key,
+  ARRAY(
+    SELECT n.id FROM (
+      SELECT e.target AS id FROM relation e WHERE e.tenant = r.tenant AND e.source = r.id AND e.ended_at IS NULL
+      UNION
+      SELECT e.source FROM relation e WHERE e.tenant = r.tenant AND e.target = r.id AND e.ended_at IS NULL
+    ) n
+    WHERE r.type <> 3 AND (SELECT true FROM record x WHERE x.tenant = r.tenant AND x.id = n.id AND x.type = 3)
+    ORDER BY n.id
+  ) AS entities
 FROM record r
 JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS asked(tenant, id)
   ON r.tenant = asked.tenant AND r.id = asked.id

@@ -37,6 +37,7 @@ class NewTombstone:
     """The fields of a tombstone, read from a record that is about to be removed.
 
     `key` identifies what the record says, in the form that `derivation_key` takes; None if its type has no such key.
+    `entities` are those that it is linked to, unless it is one itself.
     """
 
     id: UUID
@@ -44,6 +45,7 @@ class NewTombstone:
     scope: int
     sensitivity: int
     key: bytes | None
+    entities: tuple[UUID, ...]
 
 
 def derivation_key(tenant: Tenant, memory_type: MemoryType, scope: int, key: bytes) -> bytes:
@@ -64,6 +66,7 @@ async def prepare_tombstones(connection: AsyncConnection, tenant: Tenant, ids: S
             scope=row["scope"],
             sensitivity=row["sensitivity"],
             key=bytes(row["key"]) if row["key"] is not None else None,
+            entities=tuple(row["entities"]),
         )
         for row in rows
     ]
@@ -86,11 +89,13 @@ async def insert_tombstones(
                 "cause": int(cause),
                 "key_hash": derivation_key(tenant, one.type, one.scope, one.key) if one.key is not None else None,
                 "at": at,
+                # An erasure leaves nothing by which to find the record again, and nothing to find.
+                "entities": list(one.entities) if cause is not Cause.ERASED else [],
             }
             for one in tombstones
         ],
         suffix="ON CONFLICT (tenant, id) DO UPDATE SET scope = excluded.scope, sensitivity = excluded.sensitivity,"
-        " cause = excluded.cause, key_hash = excluded.key_hash, at = excluded.at",
+        " cause = excluded.cause, key_hash = excluded.key_hash, at = excluded.at, entities = excluded.entities",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     CheckConstraint,
     Column,
@@ -14,6 +15,7 @@ from sqlalchemy import (
     Table,
     Text,
     Uuid,
+    text,
 )
 
 from stratagraph.store.postgres.tables.base import Instant, metadata, tenant_key, to_record
@@ -85,6 +87,13 @@ tombstone = Table(
     Column("cause", SmallInteger, nullable=False, comment="1 pruned, 2 deleted, 3 erased"),
     Column("key_hash", LargeBinary, comment="what a background job would derive again, hashed"),
     Column("at", Instant, nullable=False),
+    Column(
+        "entities",
+        ARRAY(Uuid),
+        nullable=False,
+        server_default=text("'{}'"),
+        comment="that the record was linked to; none once its rationales and captures are erased",
+    ),
     CheckConstraint("cause BETWEEN 1 AND 3", name="cause"),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
     Index("tombstone_key_hash_ix", "tenant", "key_hash"),

@@ -81,3 +81,9 @@ ALTER TABLE doc_counter ADD CONSTRAINT doc_counter_tenant_fk FOREIGN KEY (tenant
 DELETE FROM retrieval r WHERE NOT EXISTS (SELECT FROM tenant t WHERE t.id = r.tenant);
 
 ALTER TABLE retrieval ADD CONSTRAINT retrieval_tenant_fk FOREIGN KEY (tenant) REFERENCES tenant (id);
+
+-- Erasing an entity erases the rationales and captures of removed records that were linked to it
+
+ALTER TABLE tombstone ADD COLUMN entities uuid[] NOT NULL DEFAULT '{}';
+
+COMMENT ON COLUMN tombstone.entities IS 'that the record was linked to; none once its rationales and captures are erased';
