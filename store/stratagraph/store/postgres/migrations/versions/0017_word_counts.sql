@@ -69,6 +69,8 @@ GRANT SELECT, DELETE ON word_change TO {feed}, {erase};
 
 GRANT SELECT ON word_count, word_total TO {read};
 
+GRANT SELECT ON word_count TO {search};
+
 GRANT SELECT, INSERT, UPDATE, DELETE ON word_count, word_total TO {feed};
 
 GRANT SELECT, DELETE ON word_count, word_total TO {erase};
@@ -79,6 +81,8 @@ CREATE POLICY work ON word_change TO {feed}, {jobs}, {erase} USING (true);
 
 CREATE POLICY read ON word_count TO {read} USING (
   tenant = caller_tenant() AND scope = ANY (caller_scopes()) AND sensitivity <= caller_ceiling());
+
+CREATE POLICY search ON word_count FOR SELECT TO {search} USING (tenant = caller_tenant());
 
 CREATE POLICY work ON word_count TO {feed}, {erase} USING (true);
 
@@ -107,8 +111,11 @@ GRANT SELECT (created_at) ON record TO {search};
 GRANT SELECT (occurred_at) ON record_history TO {search};
 
 -- The newest `looked_at` records that the caller may read in full: by when they occurred or, with `below`, by id among
--- the ids below it. Each scope and sensitivity is one branch, read in the order of an index and no further than its
--- records are needed. Of a caller's scopes and levels, only the `looked_at` with the newest records can matter.
+-- the ids below it. Each scope and sensitivity is a list in the order of an index; of these, only the `looked_at` with
+-- the newest first record can matter. Some records of each list are read. The last of the newest `looked_at` among
+-- them is a bound: what is older is not wanted. Lists that were read to a record above the bound are read further, and
+-- no list below it. One list per scope in a UNION would be merged without this, but planned for longer than it runs.
+-- Of a caller with very many scopes, those with most readable records are searched: 5,000 lists in all.
 
 CREATE FUNCTION newest_readable(below uuid, looked_at integer)
 RETURNS TABLE (
@@ -117,35 +124,69 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 400 SET search_path = {search_path} AS $function$
 DECLARE
-  ordering text := CASE WHEN below IS NULL THEN 'occurred_at DESC, id DESC' ELSE 'id DESC' END;
-  bound text := CASE WHEN below IS NULL THEN '' ELSE 'AND r.id < $2' END;
-  branches text[];
+  all_scopes boolean := caller_has_all_scopes();
+  key text := CASE WHEN below IS NULL THEN '(r.occurred_at, r.id)' ELSE '(r.id)' END;
+  ordering text := CASE WHEN below IS NULL THEN 'r.occurred_at DESC, r.id DESC' ELSE 'r.id DESC' END;
+  list text := 'SELECT r.occurred_at, r.id FROM record r WHERE r.tenant = $1 AND r.sensitivity = p.level'
+    || CASE WHEN all_scopes THEN '' ELSE ' AND r.scope = p.scope' END
+    || CASE WHEN below IS NULL THEN '' ELSE ' AND r.id < $2' END;
+  bound text := '';
+  scopes integer[];
+  levels integer[];
+  taken integer := looked_at;
+  found uuid[];
+  last_at timestamptz;
+  last_id uuid;
+  is_incomplete boolean;
 BEGIN
-  IF caller_has_all_scopes() THEN
-    branches := ARRAY(SELECT format('r.sensitivity = %s', level) FROM generate_series(0, caller_ceiling()) AS level);
+  IF all_scopes THEN
+    levels := ARRAY(SELECT generate_series(0, caller_ceiling()));
+    scopes := array_fill(0, ARRAY[cardinality(levels)]);
   ELSE
+    scopes := caller_scopes();
+    IF cardinality(scopes) * (caller_ceiling() + 1) > 5000 THEN
+      scopes := ARRAY(
+        SELECT c.scope FROM word_count c
+        WHERE c.tenant = caller_tenant() AND c.term = 0 AND c.scope = ANY (scopes) AND c.sensitivity <= caller_ceiling()
+        GROUP BY c.scope ORDER BY sum(c.records) DESC, c.scope LIMIT 5000 / (caller_ceiling() + 1));
+    END IF;
     EXECUTE format($query$
-      SELECT array_agg(format('r.scope = %%s AND r.sensitivity = %%s', newest.scope, newest.level))
-      FROM (
-        SELECT s.scope, l.level FROM unnest(caller_scopes()) AS s(scope)
-        CROSS JOIN generate_series(0, caller_ceiling()) AS l(level)
-        CROSS JOIN LATERAL (
-          SELECT r.occurred_at, r.id FROM record r
-          WHERE r.tenant = $1 AND r.scope = s.scope AND r.sensitivity = l.level %1$s ORDER BY %2$s LIMIT 1
-        ) first
+      SELECT array_agg(p.scope), array_agg(p.level) FROM (
+        SELECT p.scope, p.level
+        FROM (SELECT s.scope, l.level FROM unnest($4) AS s(scope), generate_series(0, $5) AS l(level)) p
+        CROSS JOIN LATERAL (%1$s ORDER BY %2$s LIMIT 1) r
         ORDER BY %2$s LIMIT $3
-      ) newest
-    $query$, bound, ordering) INTO branches USING caller_tenant(), below, looked_at;
+      ) p
+    $query$, list, ordering)
+    INTO scopes, levels USING caller_tenant(), below, looked_at, scopes, caller_ceiling();
+    taken := least(looked_at, greatest(8, 4 * looked_at / greatest(cardinality(scopes), 1)));
   END IF;
-  IF cardinality(branches) IS NULL OR cardinality(branches) = 0 THEN
-    RETURN;
-  END IF;
-  RETURN QUERY EXECUTE 'SELECT * FROM (' || (
-    SELECT string_agg(format(
-      '(SELECT r.id, r.scope, r.sensitivity, r.state, r.type, r.validity, r.created_at, r.updated_at, r.occurred_at'
-      ' FROM record r WHERE r.tenant = $1 AND %s %s ORDER BY %s LIMIT $3)', branch, bound, ordering), ' UNION ALL ')
-    FROM unnest(branches) AS branch
-  ) || format(') newest ORDER BY %s LIMIT $3', ordering) USING caller_tenant(), below, looked_at;
+  LOOP
+    EXECUTE format($query$
+      WITH listed AS MATERIALIZED (
+        SELECT r.occurred_at, r.id, r.place FROM unnest($4, $5) AS p(scope, level)
+        CROSS JOIN LATERAL (
+          SELECT r.occurred_at, r.id, row_number() OVER (ORDER BY %2$s) AS place
+          FROM (%1$s %3$s ORDER BY %2$s LIMIT $6) r
+        ) r
+      ), newest AS MATERIALIZED (
+        SELECT r.occurred_at, r.id, row_number() OVER (ORDER BY %2$s) AS place FROM listed r ORDER BY %2$s LIMIT $3
+      )
+      SELECT (SELECT array_agg(n.id) FROM newest n), l.occurred_at, l.id,
+        EXISTS (SELECT FROM listed r WHERE r.place = $6 AND (l.id IS NULL OR %4$s >= %5$s))
+      FROM (VALUES (1)) AS one(n) LEFT JOIN newest l ON l.place = $3
+    $query$, list, ordering, bound, key, replace(key, 'r.', 'l.'))
+    INTO found, last_at, last_id, is_incomplete
+    USING caller_tenant(), below, looked_at, scopes, levels, taken, last_at, last_id;
+    EXIT WHEN NOT is_incomplete OR taken >= looked_at;
+    taken := least(looked_at, 2 * taken);
+    IF last_id IS NOT NULL THEN
+      bound := ' AND ' || key || ' >= ' || CASE WHEN below IS NULL THEN '($7, $8)' ELSE '($8)' END;
+    END IF;
+  END LOOP;
+  RETURN QUERY
+    SELECT r.id, r.scope, r.sensitivity, r.state, r.type, r.validity, r.created_at, r.updated_at, r.occurred_at
+    FROM record r WHERE r.tenant = caller_tenant() AND r.id = ANY (found);
 END $function$;
 
 DROP FUNCTION search_recent;
