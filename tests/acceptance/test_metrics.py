@@ -11,7 +11,8 @@ from fix_memory import until
 from fix_service import Client, Service, run_command, running
 from prometheus_client.parser import text_string_to_metric_families
 
-from stratagraph.graphql.telemetry import INTROSPECTION, OTHER, ROUTES
+from stratagraph.graphql.request_record import OTHER, ROUTES
+from stratagraph.graphql.telemetry import INTROSPECTION
 from stratagraph.graphql.types.enums import ErrorCode
 
 ROOT = Path(__file__).resolve().parents[2]

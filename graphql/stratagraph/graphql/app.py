@@ -24,7 +24,6 @@ from strawberry.http import GraphQLHTTPResponse, GraphQLRequestData
 from strawberry.types import ExecutionResult
 from strawberry.types.execution import PreExecutionError
 
-from stratagraph.graphql.access_log import AccessLog
 from stratagraph.graphql.artifacts import PATH as ARTIFACTS
 from stratagraph.graphql.artifacts import artifact_routes
 from stratagraph.graphql.authentication import Authentication
@@ -33,9 +32,10 @@ from stratagraph.graphql.failure import GRAPHQL_RESPONSE, failure, media_type
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.probes import probes
 from stratagraph.graphql.request_body import UnsupportedBody, read_request
+from stratagraph.graphql.request_log import RecordRequests
 from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Services
-from stratagraph.graphql.telemetry import RecordRequests, Telemetry
+from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.store.model.errors import StratagraphError
 
@@ -82,9 +82,7 @@ class GraphQLEndpoint(GraphQL[Context, None]):
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
         assert isinstance(request, Request)  # no subscription protocol is offered
         trust = await self._authentication.trust_of(request)
-        return Context(
-            trust=trust, services=self._services, record=request.state.record, state=request.scope["state"]
-        )
+        return Context(trust=trust, services=self._services, record=request.state.record)
 
     async def parse_http_body(self, request: AsyncHTTPRequestAdapter) -> GraphQLRequestData:
         assert isinstance(request, _RequestAdapter)
@@ -288,7 +286,6 @@ def build_app(
                 Mount("/static", StaticFiles(directory=directory)),
             ],
             middleware=[
-                Middleware(AccessLog),
                 Middleware(RecordRequests, telemetry=telemetry or Telemetry()),
                 *([Middleware(LoopbackHosts)] if loopback_only else []),
                 Middleware(BodyLimit),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -10,8 +10,8 @@ from uuid import UUID
 import strawberry
 from strawberry.dataloader import DataLoader
 
+from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.services import Services
-from stratagraph.graphql.telemetry import RequestRecord
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
 from stratagraph.store.model.trust import Trust
@@ -21,14 +21,12 @@ from stratagraph.store.model.trust import Trust
 class Context:
     """The context of one request. Loaders are made per request, so no caller is shown what another one read.
 
-    `record` receives what metrics and traces record of the request.
-    `state` is the state of the HTTP request, from which the access log takes what it shows (see `access_log`).
+    `record` receives what the access log, metrics and traces show of the request.
     """
 
     trust: Trust
     services: Services
     record: RequestRecord = field(default_factory=RequestRecord)
-    state: MutableMapping[str, Any] = field(default_factory=dict)
     relations: DataLoader[UUID, list[Relation]] = field(init=False)
     audit: DataLoader[UUID, list[AuditEntry]] = field(init=False)
     timelines: DataLoader[EpisodeKey, dict[str, Any] | None] = field(init=False)
@@ -45,7 +43,7 @@ class Context:
         """
         if scopes is None and ceiling is None:
             return self
-        return Context(self.trust.narrowed(scopes=scopes, ceiling=ceiling), self.services, self.record, self.state)
+        return Context(self.trust.narrowed(scopes=scopes, ceiling=ceiling), self.services, self.record)
 
     async def _load_relations(self, ids: list[UUID]) -> list[list[Relation]]:
         found = await self.services.lookup.relations(self.trust, ids)

@@ -20,8 +20,6 @@ from strawberry.schema.exceptions import CannotGetOperationTypeError
 from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 
-from stratagraph.graphql.access_log import log_operation
-from stratagraph.graphql.context import Context
 from stratagraph.graphql.document_bounds import check_bounds
 from stratagraph.store.model.error_values import shown
 
@@ -85,14 +83,13 @@ class BoundedDocuments(SchemaExtension):
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self._operation: OperationDefinitionNode
 
     def on_parse(self) -> Iterator[None]:
         context = self.execution_context
         assert context.query is not None
         context.graphql_document = self._documents.parsed(context.query)
         # `context.operation_name` is the first operation's where the request names none, also if there are several.
-        self._operation = _operation(context.graphql_document, context._provided_operation_name)
+        _check_operation(context.graphql_document, context._provided_operation_name)
         yield
 
     def on_validate(self) -> Iterator[None]:
@@ -100,8 +97,6 @@ class BoundedDocuments(SchemaExtension):
         assert context.query is not None
         assert context.graphql_document is not None
         context.pre_execution_errors = self._documents.errors(context.query, context.graphql_document)
-        if not context.pre_execution_errors and isinstance(context.context, Context) and self._operation.name:
-            log_operation(context.context.state, self._operation.name.value)
         yield
 
 
@@ -116,19 +111,16 @@ class NoSuchOperation(CannotGetOperationTypeError):
         return self._message
 
 
-def _operation(document: DocumentNode, name: str | None) -> OperationDefinitionNode:
-    """Return the operation to execute. Raises NoSuchOperation, which says what to send."""
+def _check_operation(document: DocumentNode, name: str | None) -> None:
+    """Raise NoSuchOperation, which says what to send, where it is not clear which operation to execute."""
     operations = [one for one in document.definitions if isinstance(one, OperationDefinitionNode)]
     if not operations:
         raise NoSuchOperation("The document has no operation; add a query or a mutation.")
     if name is None:
         if len(operations) > 1:
             raise NoSuchOperation(f"The document has {len(operations)} operations; name one as `operationName`.")
-        return operations[0]
-    for operation in operations:
-        if operation.name is not None and operation.name.value == name:
-            return operation
-    raise NoSuchOperation(f"The document has no operation named {shown(name)}; correct `operationName`.")
+    elif name not in {one.name.value for one in operations if one.name is not None}:
+        raise NoSuchOperation(f"The document has no operation named {shown(name)}; correct `operationName`.")
 
 
 def _check_text(text: str) -> None:

@@ -1,15 +1,9 @@
-"""What is recorded of each request, for metrics and traces: never a document, a variable, a credential or an answer.
-
-The names of operations are chosen by clients, so they are not recorded either: an operation is known by its root
-fields, of which the schema has a fixed number.
-"""
+"""The receiver of what is recorded of requests, and the recording of operations by their root fields."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 
 from graphql import (
     DocumentNode,
@@ -18,39 +12,14 @@ from graphql import (
     FragmentSpreadNode,
     InlineFragmentNode,
     OperationDefinitionNode,
+    get_operation_ast,
 )
 from graphql.language.ast import SelectionSetNode
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from strawberry.extensions import SchemaExtension
 
-ROUTES = ("/graphql", "/artifacts", "/graphiql", "/healthz", "/readyz", "/metrics", "/static", "/")
-OTHER = "other"
+from stratagraph.graphql.request_record import MAX_OPERATION_NAME, RequestRecord
+
 INTROSPECTION = "introspection"
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
-
-
-@dataclass(slots=True)
-class RequestRecord:
-    """What is recorded of one request.
-
-    `route` is one of ROUTES or OTHER. `status` is that of the response, 0 before it. `kind` is query or mutation, and
-    `fields` are the root fields, of a valid GraphQL operation. `codes` are those of the errors in the answer.
-    """
-
-    route: str = OTHER
-    method: str = OTHER
-    status: int = 0
-    seconds: float = 0.0
-    kind: str | None = None
-    fields: tuple[str, ...] = ()
-    codes: list[str] = field(default_factory=list)
-
-    @property
-    def operation(self) -> str | None:
-        """The root field of the operation, `several` for more than one; None without a valid operation."""
-        if not self.fields:
-            return None
-        return self.fields[0] if len(self.fields) == 1 else "several"
 
 
 class Telemetry:
@@ -64,69 +33,26 @@ class Telemetry:
         return nullcontext()
 
 
-class RecordRequests:
-    """ASGI middleware that records each HTTP request. Inner parts find the record in `scope["state"]["record"]`."""
-
-    def __init__(self, app: ASGIApp, *, telemetry: Telemetry) -> None:
-        self._app = app
-        self._telemetry = telemetry
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        method = scope["method"]
-        record = RequestRecord(route=_route(scope["path"]), method=method if method in _METHODS else OTHER)
-        scope.setdefault("state", {})["record"] = record
-        began = time.perf_counter()
-
-        async def recorded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                record.status = message["status"]
-            await send(message)
-
-        with self._telemetry.observing(record, _trace_headers(scope)):
-            try:
-                await self._app(scope, receive, recorded)
-            finally:
-                record.seconds = time.perf_counter() - began
-
-
-def _route(path: str) -> str:
-    if path in ROUTES:
-        return path
-    first = "/" + path.split("/", 2)[1] if path.startswith("/") else path
-    return first if first in ("/artifacts", "/static") else OTHER
-
-
-def _trace_headers(scope: Scope) -> dict[str, str]:
-    wanted = (b"traceparent", b"tracestate")
-    return {name.decode(): value.decode("latin-1") for name, value in scope["headers"] if name in wanted}
-
-
 class RecordOperation(SchemaExtension):
-    """Records the kind and the root fields of an operation that is valid. Costs once per operation, not per field."""
+    """Records kind, root fields and name of an operation that is valid. Costs once per operation, not per field."""
 
     def on_execute(self) -> Iterator[None]:
         execution = self.execution_context
         document = execution.graphql_document
-        if document is not None:
+        operation = None if document is None else get_operation_ast(document, execution.operation_name)
+        if document is not None and operation is not None:
             record: RequestRecord = execution.context.record
-            record.kind, record.fields = root_fields(document, execution.operation_name)
+            record.kind, record.fields = operation.operation.value, root_fields(document, operation)
+            record.name = operation.name.value[:MAX_OPERATION_NAME] if operation.name is not None else None
         yield
 
 
-def root_fields(document: DocumentNode, operation_name: str | None) -> tuple[str | None, tuple[str, ...]]:
-    """Return the kind and the distinct root fields, sorted, of the operation of a valid document that is executed."""
+def root_fields(document: DocumentNode, operation: OperationDefinitionNode) -> tuple[str, ...]:
+    """Return the distinct root fields, sorted, of an operation of a valid document."""
     fragments = {one.name.value: one for one in document.definitions if isinstance(one, FragmentDefinitionNode)}
-    for operation in document.definitions:
-        if isinstance(operation, OperationDefinitionNode) and (
-            operation_name is None or (operation.name is not None and operation.name.value == operation_name)
-        ):
-            found: set[str] = set()
-            _collect(operation.selection_set, fragments, found, set())
-            return operation.operation.value, tuple(sorted(found))
-    return None, ()
+    found: set[str] = set()
+    _collect(operation.selection_set, fragments, found, set())
+    return tuple(sorted(found))
 
 
 def _collect(

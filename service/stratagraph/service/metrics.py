@@ -20,7 +20,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from stratagraph.graphql.telemetry import RequestRecord, Telemetry
+from stratagraph.graphql.request_record import RequestRecord
+from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.service.measuring import Measured, Measurements
 from stratagraph.service.postgres_supervisor import PostgresSupervisor
 from stratagraph.store.feed.consumer import Lag

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 
-from stratagraph.graphql.telemetry import RequestRecord, Telemetry
+from stratagraph.graphql.request_record import RequestRecord
+from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.service.metrics import Metrics
 from stratagraph.service.runtime import Runtime
 

@@ -10,7 +10,8 @@ import importlib.metadata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from stratagraph.graphql.telemetry import RequestRecord, Telemetry
+from stratagraph.graphql.request_record import RequestRecord
+from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.store.model.errors import Misconfigured
 
 try:

@@ -3,7 +3,7 @@
 from stratagraph.store.postgres.migrations.scripts import run_script
 
 revision = "0021"
-down_revision = "0016"
+down_revision = "0020"
 
 
 def upgrade() -> None:

@@ -1,0 +1,90 @@
+"""Records each HTTP request: its id, the access log, metrics and traces, and the answer where its handling failed.
+
+The access log has one event for each request: its id, method, route, operation name, status, duration, cost and error
+codes. Nothing else that a client sends is logged (see `request_record`).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import structlog
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from stratagraph.graphql.failure import failure
+from stratagraph.graphql.masking import internal_error
+from stratagraph.graphql.request_record import OTHER, RequestRecord, record_of
+from stratagraph.graphql.telemetry import Telemetry
+
+HEADER = "X-Request-Id"  # of the response
+CLIENT_CLOSED = 499  # status where the client disconnected before the answer
+_PROBES = frozenset({"/healthz", "/readyz", "/metrics"})  # asked every few seconds, so logged at the level debug
+_log = structlog.get_logger(__name__)
+
+
+class RecordRequests:
+    """Gives each HTTP request an id, returned as the header X-Request-Id, and a record, `scope["state"]["record"]`.
+
+    The record is logged and given to `telemetry` when the request has been answered. An exception of the application is
+    logged by its type, and answered with status 500 and a reference.
+    """
+
+    def __init__(self, app: ASGIApp, *, telemetry: Telemetry) -> None:
+        self._app = app
+        self._telemetry = telemetry
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        record = record_of(scope)
+        scope.setdefault("state", {})["record"] = record
+        began = time.perf_counter()
+
+        async def recorded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                record.status = message["status"]
+                MutableHeaders(scope=message)[HEADER] = record.id
+            await send(message)
+
+        with (
+            structlog.contextvars.bound_contextvars(request_id=record.id),
+            self._telemetry.observing(record, _trace_headers(scope)),
+        ):
+            try:
+                await self._app(scope, receive, recorded)
+            except ClientDisconnect:
+                record.status = record.status or CLIENT_CLOSED
+            except Exception as error:
+                _, message = internal_error(error, place=record.route)
+                record.codes.append("INTERNAL")
+                if record.status:  # an answer that has begun cannot be replaced; the server closes its connection
+                    raise
+                await failure(message, "INTERNAL", 500)(scope, receive, recorded)
+            finally:
+                record.status = record.status or CLIENT_CLOSED
+                record.seconds = time.perf_counter() - began
+                _write(record)
+
+
+def _write(record: RequestRecord) -> None:
+    """Write the line of the access log."""
+    _log.log(
+        logging.DEBUG if record.route in _PROBES else logging.INFO,
+        "request",
+        method=record.method,
+        route=record.route if record.route != OTHER else None,
+        operation=record.name,
+        status=record.status,
+        duration_ms=round(1_000 * record.seconds, 1),
+        cost=record.cost,
+        **({"codes": sorted(set(record.codes))} if record.codes else {}),
+    )
+
+
+def _trace_headers(scope: Scope) -> dict[str, str]:
+    wanted = (b"traceparent", b"tracestate")
+    return {name.decode(): value.decode("latin-1") for name, value in scope["headers"] if name in wanted}
