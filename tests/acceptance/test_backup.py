@@ -33,6 +33,7 @@ from stratagraph.service.settings import Settings
 from stratagraph.store.keys.sealing.master import LocalMasterKey, MasterKey, from_text
 from stratagraph.store.model.errors import InvalidInput, Misconfigured
 
+pytestmark = pytest.mark.xdist_group("backup")  # the fixture `backup` is made once
 CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
   ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { code message } } }"""
 ASK = """{ retrieveGraph(input: {taskDescriptor: "the Zugspitze is high"}) {
