@@ -23,15 +23,17 @@ import pytest
 from fix_memory import until
 from fix_service import MASTER_KEY, Client, Forked, environment, run_command, running
 
-from stratagraph.service.backups.making import Steps, make_backup
+from stratagraph.service.backups.making import make_backup
 from stratagraph.service.backups.manifest import DUMP, MANIFEST, SUMS, read_manifest, read_sums, write_sums
 from stratagraph.service.backups.restoring import restore_backup
 from stratagraph.service.backups.staging import SUFFIX
+from stratagraph.service.backups.steps import Steps
 from stratagraph.service.embedded_postgres import EmbeddedPostgres, postgres_binaries
 from stratagraph.service.settings import Settings
 from stratagraph.store.keys.sealing.master import LocalMasterKey, MasterKey, from_text
 from stratagraph.store.model.errors import InvalidInput, Misconfigured
 
+pytestmark = pytest.mark.xdist_group("backup")  # the fixture `backup` is made once
 CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
   ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { code message } } }"""
 ASK = """{ retrieveGraph(input: {taskDescriptor: "the Zugspitze is high"}) {
@@ -49,7 +51,7 @@ def contents(url: str) -> dict[str, Any]:
     """Everything that a database has: rows of each table, sequences, definitions with owners and rights, roles."""
     with psycopg.connect(url) as connection:
         names = [name for (name,) in connection.execute(TABLES).fetchall()]
-        found: dict[str, Any] = {name: connection.execute(DIGEST.format(name)).fetchone() for name in names}  # type: ignore[arg-type]
+        found: dict[str, Any] = {name: connection.execute(DIGEST.format(name)).fetchone() for name in names}
         found["sequences"] = connection.execute(
             "SELECT sequencename, last_value FROM pg_sequences ORDER BY 1"
         ).fetchall()
@@ -188,7 +190,8 @@ async def test_a_restored_copy_has_every_row_right_and_artifact_of_the_source(ba
     data = tmp_path / "elsewhere" / "data"
     env = environment(data_dir=str(data))
     assert stat.S_IMODE(backup.key_file.stat().st_mode) == 0o600
-    assert stat.S_IMODE(backup.path.stat().st_mode) == 0o700
+    for path in (backup.path, *backup.path.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
     status, out, err = await run_command(
         "restore", str(backup.path), "--key-file", str(backup.key_file), "--json", env=env
     )

@@ -167,9 +167,13 @@ class EmbeddedPostgres:
             self._start(self._socket_directory(), within_s=RESTART_TIMEOUT_S)
             return True
 
-    def stop(self) -> None:
-        """Stop the server, ending open connections; wait up to 60 s. A server that is not running is no error."""
-        self._run("pg_ctl", "stop", "-w", "-m", "fast", "-t", str(STOP_TIMEOUT_S), check=False)
+    def stop(self, *, abandon: bool = False) -> None:
+        """Stop the server, ending open connections; wait up to 60 s. A server that is not running is no error.
+
+        With `abandon` it stops at once and writes nothing more, not even to a full disk; its next start would recover.
+        """
+        mode = "immediate" if abandon else "fast"
+        self._run("pg_ctl", "stop", "-w", "-m", mode, "-t", str(STOP_TIMEOUT_S), check=False)
 
     def _ensure_started(self) -> str:
         sockets = self._socket_directory()

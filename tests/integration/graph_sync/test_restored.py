@@ -20,8 +20,9 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.service.backups.making import Steps, make_backup
+from stratagraph.service.backups.making import make_backup
 from stratagraph.service.backups.restoring import restore_backup
+from stratagraph.service.backups.steps import Steps
 from stratagraph.service.embedded_postgres import EmbeddedPostgres, postgres_binaries
 from stratagraph.service.settings import Settings
 from stratagraph.store.keys.directory import Directory

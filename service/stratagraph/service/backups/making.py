@@ -6,9 +6,8 @@ import asyncio
 import base64
 import hashlib
 import importlib.metadata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from stratagraph.service.backups.manifest import (
     write_sums,
 )
 from stratagraph.service.backups.staging import staged
+from stratagraph.service.backups.steps import Steps
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
 from stratagraph.service.runtime import blobs_of
 from stratagraph.service.settings import Settings
@@ -34,14 +34,6 @@ from stratagraph.store.postgres.exported_snapshot import ExportedSnapshot, Objec
 MAX_OBJECT_BYTES = (1 << 30) + 4_096  # the largest artifact that a setting allows, with room for its encryption
 LOCK_WAIT_MS = 30_000  # for a table that is being changed; pg_dump then fails
 _DUMPING = 'dumping contents of table "'
-
-
-@dataclass(slots=True)
-class Steps:
-    """How far a backup or a restore has come, for a progress bar. Each callback takes the step's name."""
-
-    begin: Callable[[str, int], None] = field(default=lambda name, total: None)
-    advance: Callable[[str, int], None] = field(default=lambda name, done: None)
 
 
 async def make_backup(settings: Settings, target: Path, steps: Steps) -> Manifest:
@@ -110,7 +102,14 @@ async def _fill(url: str, blobs: Blobs, directory: Path, steps: Steps) -> Manife
             rows=rows,
         )
         manifest.write(directory)
+        _close_to_others(directory)
         return manifest
+
+
+def _close_to_others(directory: Path) -> None:
+    """Give each file a mode of its own, which it keeps when it is copied out of the directory."""
+    for path in directory.rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)
 
 
 async def _dump(url: str, snapshot: ExportedSnapshot, directory: Path, steps: Steps) -> dict[str, int]:

@@ -69,7 +69,7 @@ def read_manifest(backup: Path) -> Manifest:
         raise damaged(backup, MANIFEST) from error
 
 
-def hash_of(path: Path, advance: Callable[[int], None] = lambda _: None) -> str:
+def hash_of(path: Path, advance: Callable[[int], object] = lambda _: None) -> str:
     """Return the SHA-256 of a file in hexadecimal digits. `advance` is called with the bytes of each chunk read."""
     digest = hashlib.sha256()
     with path.open("rb") as file:

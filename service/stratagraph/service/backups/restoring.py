@@ -14,7 +14,6 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from stratagraph.service.backups.client_programs import run_program
-from stratagraph.service.backups.making import Steps
 from stratagraph.service.backups.manifest import (
     ARTIFACTS,
     CHUNK_BYTES,
@@ -27,6 +26,7 @@ from stratagraph.service.backups.manifest import (
     read_sums,
 )
 from stratagraph.service.backups.staging import staged
+from stratagraph.service.backups.steps import Steps
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
 from stratagraph.store.keys.sealing.master import MasterKey
 from stratagraph.store.model.errors import InvalidInput, Misconfigured, StoreUnavailable
@@ -162,6 +162,9 @@ async def _restore_database(backup: Path, directory: Path, manifest: Manifest, s
             await asyncio.to_thread(_check_rows, url, manifest)
             await asyncio.to_thread(analyze, url)
             await asyncio.to_thread(set_durable, url, True)
+        except BaseException:
+            server.stop(abandon=True)
+            raise
         finally:
             await asyncio.to_thread(stack.close)
     if server.is_running():
@@ -224,5 +227,5 @@ def _discard(directory: Path) -> None:
     """Remove a directory that a restore left, after stopping the server that may still run in it."""
     server = EmbeddedPostgres(directory)
     if server.has_data():
-        server.stop()
+        server.stop(abandon=True)
     shutil.rmtree(directory)

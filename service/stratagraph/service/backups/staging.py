@@ -20,8 +20,8 @@ def staged(target: Path, *, discard: Callable[[Path], None] = shutil.rmtree) -> 
 
     Its name is that of `target` with `.partial`. What a killed process left under that name is removed first; after an
     exception, the directory is removed at once. `discard` removes it. `target` must not exist, or be an empty
-    directory, which the rename replaces. Raises Misconfigured if another process is filling the same directory, or the
-    directory cannot be made.
+    directory, which the rename replaces. Raises Misconfigured if another process is filling the same directory, or a
+    file or directory cannot be read or written.
     """
     partial = target.with_name(target.name + SUFFIX)
     try:
@@ -37,9 +37,14 @@ def staged(target: Path, *, discard: Callable[[Path], None] = shutil.rmtree) -> 
             flush_tree(partial)
             partial.rename(target)
             flush(target.parent)
-        except BaseException:
+        except BaseException as error:
             if partial.exists():
                 discard(partial)
+            if isinstance(error, OSError):
+                raise Misconfigured(
+                    f"{error.filename or target}: {error.strerror}. Nothing was put in place. Make room or correct the"
+                    " permissions, then try again"
+                ) from error
             raise
     finally:
         os.close(descriptor)

@@ -12,9 +12,10 @@ import typer
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from stratagraph.service.backups.key_copy import KeyCopy
-from stratagraph.service.backups.making import Steps, make_backup
+from stratagraph.service.backups.making import make_backup
 from stratagraph.service.backups.manifest import Manifest
 from stratagraph.service.backups.restoring import restore_backup
+from stratagraph.service.backups.steps import Steps
 from stratagraph.service.cli.options import Json
 from stratagraph.service.cli.output import errors, people, print_json
 from stratagraph.service.logs import set_up_logs
