@@ -76,7 +76,6 @@ class GraphQLEndpoint(GraphQL[Context, None]):
         try:
             await super().__call__(scope, receive, _as_json(send))
         except StratagraphError as error:
-            scope["state"]["record"].codes.append(error.code)
             status = {"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "UNAVAILABLE": 503}.get(error.code, 400)
             headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
             await failure(error.message, error.code, status, headers)(scope, receive, send)
