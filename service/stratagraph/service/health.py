@@ -27,6 +27,7 @@ from stratagraph.store.postgres.database import Database
 KEEPS_FAILING = 3  # failed runs in a row, from which a job is reported
 MAX_TENANTS = 1_000  # whose problems are remembered for a second
 OVERDUE_S = 120.0  # that a job could have run and no server ran it, from which it is reported
+UNFINISHED_S = 30.0  # since workers or their leader completed a pass, from which it is reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,13 +169,15 @@ def _keeps_failing(state: JobState) -> bool:
 
 
 def _waiting(status: MirrorStatus, lag: Lag | None) -> str | None:
-    """Return what a mirror that answers waits for; None if nothing."""
+    """Return what a mirror that answers waits for, without being late yet; None if nothing."""
     if lag is None:
         return "answers, but no worker has written to it yet"
     if status.is_building:
         return "is being filled; the graph is walked in SQL"
     if status.live_workers == 0:
         return "answers, but no worker runs"
+    if any(seconds is not None and seconds > UNFINISHED_S for seconds in (status.followed_s, status.maintained_s)):
+        return "answers, but the workers complete no pass: see their log"
     return None
 
 
