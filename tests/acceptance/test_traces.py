@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -107,8 +108,12 @@ async def test_each_operation_is_a_span_with_its_transactions_and_without_conten
 async def test_a_collector_that_is_away_changes_no_answer_and_the_service_stops(settings: dict[str, str]) -> None:
     with collecting() as collector:
         away = collector.url
-    with running(**settings, traces_endpoint=away) as service:
+    log = Path(settings["data_dir"]).parent / "log"
+    with running(**settings, traces_endpoint=away, log=str(log)) as service:
         assert service.url is not None
         async with httpx.AsyncClient(timeout=30) as http:
             assert (await Client(http, service.url).data("{ health { ok } }"))["health"]["ok"]
         assert service.stop() == 0
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    outages = [entry for entry in entries if "traces are dropped" in entry["event"]]
+    assert len(outages) == 1, "an outage of the collector is logged once, as JSON"

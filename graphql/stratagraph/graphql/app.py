@@ -132,7 +132,6 @@ class GraphQLEndpoint(GraphQL[Context, None]):
         try:
             await super().__call__(scope, receive, _as_json(send, accepted))
         except StratagraphError as error:
-            scope["state"]["record"].codes.append(error.code)
             status = 415 if isinstance(error, UnsupportedBody) else _STATUS.get(error.code, 400)
             headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
             await failure(error.message, error.code, status, headers, media_type=accepted)(scope, receive, send)

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from stratagraph.graphql.request_record import RequestRecord
+
 
 JSON = "application/json"
 GRAPHQL_RESPONSE = "application/graphql-response+json"  # of the GraphQL-over-HTTP specification
@@ -30,13 +34,25 @@ def _quality(parameters: Iterable[str]) -> float:
     return 1.0
 
 
+class Failure(JSONResponse):
+    """A response with one error. Its code is recorded when it is sent."""
+
+    def __init__(
+        self, message: str, code: str, status: int, headers: Mapping[str, str] | None, *, media_type: str
+    ) -> None:
+        content = {"errors": [{"message": message, "extensions": {"code": code}}]}
+        super().__init__(content, status_code=status, headers=headers, media_type=media_type)
+        self._code = code
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        record: RequestRecord | None = scope.get("state", {}).get("record")
+        if record is not None:
+            record.codes.append(self._code)
+        await super().__call__(scope, receive, send)
+
+
 def failure(
     message: str, code: str, status: int, headers: Mapping[str, str] | None = None, *, media_type: str = JSON
 ) -> JSONResponse:
     """Return a response with one error, whose `extensions.code` is `code`, and the HTTP status `status`."""
-    return JSONResponse(
-        {"errors": [{"message": message, "extensions": {"code": code}}]},
-        status_code=status,
-        headers=headers,
-        media_type=media_type,
-    )
+    return Failure(message, code, status, headers, media_type=media_type)

@@ -60,7 +60,6 @@ class RecordRequests:
                 record.status = record.status or CLIENT_CLOSED
             except Exception as error:
                 _, message = internal_error(error, place=record.route)
-                record.codes.append("INTERNAL")
                 if record.status:  # an answer that has begun cannot be replaced; the server closes its connection
                     raise
                 await failure(message, "INTERNAL", 500)(scope, receive, recorded)

@@ -340,13 +340,17 @@ def _stored_pid(lock: Path) -> int | None:
 
 def _is_postgres(pid: int) -> bool:
     """Return whether the process `pid` is a running PostgreSQL, and not another program that was given its id."""
-    with contextlib.suppress(OSError):
-        os.waitpid(pid, os.WNOHANG)  # collects it if it has ended and we are its parent, as process 1 of a container is
     try:
         process = psutil.Process(pid)
-        return process.name() == _POSTGRES and process.status() != psutil.STATUS_ZOMBIE
+        if process.name() != _POSTGRES:
+            return False
+        if process.status() != psutil.STATUS_ZOMBIE:
+            return True
     except psutil.NoSuchProcess:
         return False
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)  # collects it if we are its parent, as process 1 of a container is
+    return False
 
 
 def _system_user(name: str) -> pwd.struct_passwd:

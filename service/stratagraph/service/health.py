@@ -7,25 +7,27 @@ covers its whole tenant is also told what could not be processed of that tenant.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from stratagraph.graph_sync.worker import CONSUMER
 from stratagraph.graphql.services import HealthReport, Report
-from stratagraph.service.measuring import STALE_S, Measured, Measurements
+from stratagraph.service.measuring import STALE_S, Gauge, Measured, Measurements
 from stratagraph.store.feed.consumer import Lag
 from stratagraph.store.jobs.leases import JobState
 from stratagraph.store.jobs.queues import TenantProblems, count_tenant_problems
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.mirror.status import MirrorStatus
 from stratagraph.store.model.enums import Access, Sensitivity
-from stratagraph.store.model.errors import StatementFailed, StratagraphError
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
 
 KEEPS_FAILING = 3  # failed runs in a row, from which a job is reported
+MAX_TENANTS = 1_000  # whose problems are remembered for a second
 OVERDUE_S = 120.0  # that a job could have run and no server ran it, from which it is reported
+UNFINISHED_S = 30.0  # since workers or their leader completed a pass, from which it is reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,7 @@ class Health:
         self._config = config
         self._database_problem = database_problem
         self._began_at = time.monotonic()
+        self._of_tenant: dict[str, Gauge[TenantProblems]] = {}
 
     async def report(self, trust: Trust) -> HealthReport:
         """Return one report per part, with what concerns the caller's own tenant if `trust` covers all of it."""
@@ -75,7 +78,9 @@ class Health:
         return [one.name for one in await self._reports() if one.fails]
 
     async def _reports(self) -> list[Report]:
-        return [await self._check_database(), await self._check_feed(), await self._check_jobs(), await self._mirror()]
+        # At the same time, so that parts that do not answer delay the answer only once.
+        checks = (self._check_database(), self._check_feed(), self._check_jobs(), self._check_mirror())
+        return list(await asyncio.gather(*checks))
 
     async def _check_database(self) -> Report:
         measured = await self._measurements.database.current()
@@ -102,12 +107,14 @@ class Health:
             return _report("jobs", measured, "; ".join([*failing, *waiting]), ok=False, fails=bool(failing))
         return _report("jobs", measured, "run on schedule")
 
-    async def _mirror(self) -> Report:
+    async def _check_mirror(self) -> Report:
         gauges = self._measurements
         if gauges.mirror is None or gauges.neo4j is None:
             text = "none configured; the graph is walked in SQL"
             return _report("mirror", await gauges.database.current(), text, is_independent=True)
-        status, lags, neo4j = await gauges.mirror.current(), await gauges.lags.current(), await gauges.neo4j.current()
+        status, lags, neo4j = await asyncio.gather(
+            gauges.mirror.current(), gauges.lags.current(), gauges.neo4j.current()
+        )
         for measured in (status, lags):
             if measured.problem is not None or measured.value is None:
                 return _report("mirror", measured, "")
@@ -147,11 +154,14 @@ class Health:
     async def _tenant_problems(self, trust: Trust) -> TenantProblems:
         if (trust.access, trust.ceiling, trust.scopes) != (Access.ADMIN, Sensitivity.HYPER, None):
             return TenantProblems()
-        try:
-            tenant = await self._directory.tenant(trust.tenant)
-            return await count_tenant_problems(self._database, tenant.id) if tenant is not None else TenantProblems()
-        except (StratagraphError, StatementFailed):
-            return TenantProblems()  # the report on the database says what is wrong
+        if len(self._of_tenant) >= MAX_TENANTS:
+            self._of_tenant.clear()
+        gauge = self._of_tenant.setdefault(trust.tenant, Gauge(lambda: self._count(trust.tenant)))
+        return (await gauge.current()).value or TenantProblems()  # without one, the check of the database says why
+
+    async def _count(self, name: str) -> TenantProblems:
+        tenant = await self._directory.tenant(name)
+        return await count_tenant_problems(self._database, tenant.id) if tenant is not None else TenantProblems()
 
 
 def _keeps_failing(state: JobState) -> bool:
@@ -159,13 +169,15 @@ def _keeps_failing(state: JobState) -> bool:
 
 
 def _waiting(status: MirrorStatus, lag: Lag | None) -> str | None:
-    """Return what a mirror that answers waits for; None if nothing."""
+    """Return what a mirror that answers waits for, without being late yet; None if nothing."""
     if lag is None:
         return "answers, but no worker has written to it yet"
     if status.is_building:
         return "is being filled; the graph is walked in SQL"
     if status.live_workers == 0:
         return "answers, but no worker runs"
+    if any(seconds is not None and seconds > UNFINISHED_S for seconds in (status.followed_s, status.maintained_s)):
+        return "answers, but the workers complete no pass: see their log"
     return None
 
 

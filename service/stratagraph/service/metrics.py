@@ -6,6 +6,7 @@ an actor, a scope, the name of a client's operation, or anything of a record.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -42,7 +43,7 @@ class Metrics(Telemetry):
         self._database = database
         self._measurements = measurements
         self._registry = CollectorRegistry()
-        disable_created_metrics()  # one more series per label, which nobody asks for
+        disable_created_metrics()  # type: ignore[no-untyped-call] # one more series per label, which nobody asks for
         self._requests = Counter(
             "stratagraph_requests",
             "HTTP requests by route, method and status.",
@@ -83,13 +84,13 @@ class Metrics(Telemetry):
 
     async def measure(self) -> CollectorRegistry:
         """Measure the service, and return all metrics. What cannot be measured at present is left out."""
-        gauges = self._measurements
-        self._state.database = await gauges.database.current()
-        self._state.jobs = await gauges.jobs.current()
-        self._state.lags = await gauges.lags.current()
-        self._state.queues = await gauges.queues.current()
-        self._state.mirror = await gauges.mirror.current() if gauges.mirror is not None else None
-        self._state.neo4j = await gauges.neo4j.current() if gauges.neo4j is not None else None
+        gauges, state = self._measurements, self._state
+        # At the same time, so that parts that do not answer delay the answer only once.
+        state.database, state.jobs, state.lags, state.queues = await asyncio.gather(
+            gauges.database.current(), gauges.jobs.current(), gauges.lags.current(), gauges.queues.current()
+        )
+        if gauges.mirror is not None and gauges.neo4j is not None:
+            state.mirror, state.neo4j = await asyncio.gather(gauges.mirror.current(), gauges.neo4j.current())
         return self._registry
 
     def route(self) -> Route:

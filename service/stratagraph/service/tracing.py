@@ -7,8 +7,11 @@ a parameter, a credential or a tenant. The packages are those of the extra `trac
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+
+import structlog
 
 from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.telemetry import Telemetry
@@ -18,17 +21,42 @@ try:
     from opentelemetry import context, trace
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 except ImportError as error:
     raise Misconfigured(
         "STRATAGRAPH_TRACES_ENDPOINT needs the extra `tracing`: install stratagraph[tracing], or unset it."
     ) from error
 
+_log = structlog.get_logger(__name__)
 TRACED = ("/graphql", "/artifacts")  # the other routes are probes and pages
 SERVER_ERROR = 500
 EXPORT_TIMEOUT_S = 3  # for one batch with its retries; a stop of the service waits for the last one
+
+
+class _LoggedOnce(SpanExporter):
+    """Passes spans on to another exporter, and logs when that begins to fail and when it works again."""
+
+    def __init__(self, exporter: SpanExporter) -> None:
+        self._exporter = exporter
+        self._is_away = False
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        result = self._exporter.export(spans)
+        is_away = result is not SpanExportResult.SUCCESS
+        if is_away and not self._is_away:
+            _log.warning("traces are dropped: STRATAGRAPH_TRACES_ENDPOINT does not take them")
+        elif self._is_away and not is_away:
+            _log.info("traces are sent again")
+        self._is_away = is_away
+        return result
+
+    def shutdown(self) -> None:
+        self._exporter.shutdown()
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        return self._exporter.force_flush(timeout_millis)
 
 
 class Tracing(Telemetry):
@@ -42,9 +70,10 @@ class Tracing(Telemetry):
             {"service.name": "stratagraph", "service.version": importlib.metadata.version("stratagraph")}
         )
         self._provider = TracerProvider(resource=resource)
-        self._provider.add_span_processor(
-            BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint, timeout=EXPORT_TIMEOUT_S))
-        )
+        exporter = _LoggedOnce(OTLPSpanExporter(endpoint=endpoint, timeout=EXPORT_TIMEOUT_S))
+        self._provider.add_span_processor(BatchSpanProcessor(exporter))
+        # It would log every attempt, with the URL. `_LoggedOnce` logs an outage.
+        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
         self._tracer = self._provider.get_tracer("stratagraph")
         self._propagator = TraceContextTextMapPropagator()
 

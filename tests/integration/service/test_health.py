@@ -41,7 +41,11 @@ def constant(value: T) -> Gauge[T]:
 def measured(memory: Memory, **given: Gauge[Any]) -> Measurements:
     """Measurements of the test's database and of a mirror that is in step, except for those given."""
     gauges = Measurements.of(memory.database, JobLeases(memory.database, owner="test"), None)
-    mirror = {"mirror": constant(SOUND), "neo4j": constant(None), "lags": constant({CONSUMER: IN_STEP})}
+    mirror: dict[str, Gauge[Any]] = {
+        "mirror": constant(SOUND),
+        "neo4j": constant(None),
+        "lags": constant({CONSUMER: IN_STEP}),
+    }
     return replace(gauges, **mirror | given)
 
 
@@ -147,6 +151,28 @@ async def test_the_service_fails_once_the_mirror_is_late_for_longer_than_allowed
         if not answers:
             mirror = next(one for one in report.checks if one.name == "mirror")
             assert (mirror.ok, mirror.detail) == (False, MirrorUnavailable().message)
+
+
+@pytest.mark.parametrize(
+    ("status", "lag", "detail"),
+    [
+        (SOUND, None, "answers, but no worker has written to it yet"),
+        (replace(SOUND, is_building=True), IN_STEP, "is being filled; the graph is walked in SQL"),
+        (replace(SOUND, live_workers=0), IN_STEP, "answers, but no worker runs"),
+        (replace(SOUND, followed_s=31), IN_STEP, "answers, but the workers complete no pass: see their log"),
+        (replace(SOUND, maintained_s=31), IN_STEP, "answers, but the workers complete no pass: see their log"),
+        (replace(SOUND, followed_s=29, maintained_s=29), IN_STEP, None),
+    ],
+)
+async def test_what_the_mirror_waits_for_is_reported_before_the_service_fails(
+    memory: Memory, status: MirrorStatus, lag: Lag | None, detail: str | None
+) -> None:
+    lags = constant({CONSUMER: lag} if lag is not None else {})
+    report = await health_of(memory, mirror=constant(status), lags=lags).report(memory.trust)
+    mirror = next(one for one in report.checks if one.name == "mirror")
+    assert report.ok
+    assert mirror.detail == (detail or "answers, and is at most 60 s behind")
+    assert mirror.ok is (detail is None)
 
 
 @pytest.mark.parametrize(

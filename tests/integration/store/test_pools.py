@@ -1,0 +1,42 @@
+"""The use of the connection pools: connections in use, and tasks that wait for one."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from fix_memory import until
+
+from stratagraph.store.postgres.database import Bounds, Database
+from stratagraph.store.postgres.observing import PoolUsage
+
+BOUNDS = Bounds(tenant=1, scopes=None, ceiling=0)
+
+
+async def test_a_pool_reports_connections_in_use_and_tasks_that_wait(database_url: str) -> None:
+    async with Database(database_url, pool_size=1) as database:
+
+        def callers() -> PoolUsage:
+            return next(pool for pool in database.pools() if pool.name == "callers")
+
+        def usage(*, in_use: int, waiting: int) -> PoolUsage:
+            return PoolUsage(name="callers", size=1, in_use=in_use, waiting=waiting)
+
+        async def read() -> None:
+            async with database.reading(BOUNDS):
+                pass
+
+        assert callers() == usage(in_use=0, waiting=0)
+        async with database.reading(BOUNDS):
+            waiting = [asyncio.create_task(read()) for _ in range(2)]
+
+            async def both_wait() -> bool:
+                return callers() == usage(in_use=1, waiting=2)
+
+            await until(both_wait)
+            waiting[0].cancel()
+            with suppress(asyncio.CancelledError):
+                await waiting[0]
+            assert callers() == usage(in_use=1, waiting=1)
+        await waiting[1]
+        assert callers() == usage(in_use=0, waiting=0)
