@@ -19,13 +19,16 @@ EVIDENCE = ({"kind": "event", "ref": "ci#1"},)
 
 
 @pytest.mark.parametrize("value", WRONG, ids=str)
-async def test_a_tool_graph_or_timeline_outside_an_episode_is_a_key_of_the_callers_own(
+async def test_a_key_that_means_something_in_another_type_is_a_key_of_the_callers_own(
     memory: Memory, value: Any
 ) -> None:
     content = ENTITY | {"tool_graph": value, "timeline": value, "nodes": value}
     made = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY)
     assert made.primary.payload is not None
     assert made.primary.payload["tool_graph"] == value
+    await memory.remember(
+        SourceKind.OBSERVATION, SKILL | {"predicate": value, "subject": value}, proposed_type=MemoryType.COMPETENCE
+    )
 
 
 async def test_evidence_of_a_wrong_type_is_refused_in_every_capture_and_revision(memory: Memory) -> None:
