@@ -126,7 +126,7 @@ class Fuzz:
         head = "mutation" if is_mutation else "query"
         head += f"({', '.join(declared)})" if declared else ""
         field_text = name + (f"({', '.join(given)})" if given else "")
-        document = f"{head} {{ {field_text} {self.selection(get_named_type(made.type), 3)} }}"
+        document = f"{head} {{ {field_text} {self.selection(get_named_type(made.type), 2)} }}"
         body = json.dumps({"query": document, "variables": variables})
         return self._spoilt(body.encode()) if self.random.random() < 0.02 else body.encode()
 
@@ -188,7 +188,7 @@ class Fuzz:
             inner = get_named_type(one.type)
             if name in chosen or any(isinstance(arg.type, GraphQLNonNull) for arg in one.args.values()):
                 continue
-            if self.random.random() < (0.5 if is_leaf_type(inner) else 0.3) and (depth or is_leaf_type(inner)):
+            if self.random.random() < (0.35 if is_leaf_type(inner) else 0.25) and (depth or is_leaf_type(inner)):
                 chosen.append(f"{name} {self.selection(inner, depth - 1)}")
         return "{ " + " ".join(chosen) + " }"
 

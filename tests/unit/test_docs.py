@@ -15,8 +15,10 @@ import pytest
 
 from stratagraph.consolidation.job import JobConfig
 from stratagraph.consolidation.registry import JOBS
+from stratagraph.graphql import access_log, document_bounds, documents, json_input
 from stratagraph.graphql.app import MAX_BODY_BYTES
-from stratagraph.graphql.schema import MAX_ALIASES, MAX_DEPTH, MAX_TOKENS
+from stratagraph.graphql.document_bounds import MAX_ALIASES, MAX_DEPTH
+from stratagraph.graphql.documents import MAX_TOKENS
 from stratagraph.graphql.types.enums import ErrorCode
 from stratagraph.memory import event_times, linking, propagation, retrying
 from stratagraph.memory.capture import found_names, interpret, literals, policy
@@ -353,6 +355,36 @@ def test_the_numbers_in_the_text_are_those_of_the_code(pattern: str, value: floa
     stated = re.findall(pattern, SPECIFICATION)
     assert stated, f"the specification no longer says {pattern}"
     assert [number(one) for one in stated] == [pytest.approx(value)] * len(stated)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value"),
+    [
+        (r"may have (\d+) MiB", MAX_BODY_BYTES >> 20),
+        (r"MiB, ([\d,]+) values", json_input.MAX_VALUES),
+        (r"values and (\d+) levels", json_input.MAX_DEPTH),
+        (r"more than (\d+) digits", json_input.MAX_DIGITS),
+        (r"may have (\d+) KiB", documents.MAX_TEXT_BYTES >> 10),
+        (r"KiB and ([\d,]+) lines", documents.MAX_LINES),
+        (r"\| tokens \| ([\d,]+)", MAX_TOKENS),
+        (r"\| operations \| (\d+)", document_bounds.MAX_OPERATIONS),
+        (r"\| fragments \| (\d+)", document_bounds.MAX_FRAGMENTS),
+        (r"\| variables of an operation \| (\d+)", document_bounds.MAX_VARIABLES),
+        (r"\| directives \| (\d+)", document_bounds.MAX_DIRECTIVES),
+        (r"one pair of braces \| (\d+)", document_bounds.MAX_SELECTIONS_OF_SET),
+        (r"as it is spread \| ([\d,]+)", document_bounds.MAX_SELECTIONS),
+        (r"twenty-five fragments \| (\d+)", document_bounds.MAX_REPEATS),
+        (r"aliases of an operation \| (\d+)", MAX_ALIASES),
+        (r"those of the operation \| (\d+)", MAX_DEPTH),
+        (r"(\d+) within introspection", document_bounds.MAX_INTROSPECTION_DEPTH),
+        (r"objects in a value \| (\d+)", document_bounds.MAX_LITERAL_DEPTH),
+        (r"cached, up to (\d+) MiB", documents.CACHE_BYTES >> 20),
+        (r"at most (\d+) characters, if", access_log.MAX_OPERATION_NAME),
+    ],
+)
+def test_the_limits_of_requests_are_those_of_the_code(pattern: str, value: float) -> None:
+    stated = re.findall(pattern, (ROOT / "docs" / "requests.md").read_text())
+    assert [number(one) for one in stated] == [value]
 
 
 def test_the_jobs_and_their_intervals_are_those_that_are_registered() -> None:

@@ -47,8 +47,8 @@ _SERVER_SETTINGS = {
     "max_wal_size": "2GB",
     "wal_compression": "on",
     "password_encryption": "scram-sha-256",
-    # An error of a statement quotes values, so it is not logged here; the service logs its SQLSTATE. Of the rest, such
-    # as a recovery, no details are logged, because they may quote rows.
+    # An error of a statement quotes values, so it is not logged here; the service logs its SQLSTATE. Other messages,
+    # such as those of a recovery, are logged without details, which may quote rows.
     "log_min_messages": "log",
     "log_error_verbosity": "terse",
     "log_statement": "none",

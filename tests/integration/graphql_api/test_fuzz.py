@@ -22,9 +22,10 @@ from stratagraph.service.runtime import open_runtime
 from stratagraph.service.serving import application
 from stratagraph.service.settings import Settings
 
-CASES = 2_000
-SOAK_CASES = int(os.environ.get("STRATAGRAPH_TEST_FUZZ_CASES", "100000"))
+CASES = 1_000  # about 15 s
 SEED = 12
+SOAK_CASES = int(os.environ.get("STRATAGRAPH_TEST_FUZZ_CASES", "100000"))
+SOAK_SEED = int(os.environ.get("STRATAGRAPH_TEST_FUZZ_SEED", Random().getrandbits(32)))  # a failure names its seed
 REFUSALS = {"UNAVAILABLE", "INTERNAL"}  # codes that say that the service failed, not the request
 # Tables that a refused request may change: names are interned in transactions of their own, and reads are logged.
 INTERNED = {"scope", "predicate", "tenant", "data_key", "retrieval", "sync_tick", "sync_feed"}
@@ -89,13 +90,14 @@ async def fuzz(database_url: str, directory: Path, cases: int, seed: int) -> Cou
                 for number in range(cases):
                     is_mutation, name, body = fuzzed.request()
                     answer = await http.post("/graphql", content=body, headers={"content-type": "application/json"})
-                    case = f"case {number} of seed {seed}, {name}: {body[:3_000]!r}: {answer.text[:1_000]}"
+                    failures = [event for event in logs if event["event"] in FAILURES]
+                    case = f"case {number} of seed {seed}, {name}: {body[:3_000]!r}: {answer.text[:1_000]} {failures}"
                     assert answer.status_code < 500, case
                     data = answer.json()
                     codes = {error["extensions"]["code"] for error in data.get("errors", ())}
                     codes.update(codes_of(data.get("data")))
                     assert not codes & REFUSALS, case
-                    assert not [event for event in logs if event["event"] in FAILURES], (case, logs)
+                    assert not failures, case
                     logs.clear()
                     if is_mutation:
                         after = tables.state()
@@ -131,12 +133,11 @@ async def test_random_requests_cause_no_internal_error_and_leave_nothing_half_do
     assert schema.mutation_type is not None
     reached = {end.split(" ")[0] for end in ends}
     assert reached == {*schema.query_type.fields, *schema.mutation_type.fields}
-    for name in ("captureMemory", "captureMemories", "supersede", "retract", "records", "retrieveGraph"):
-        assert ends[f"{name} answered"], ends
-        assert ends[f"{name} refused"], ends
+    both = {name for name in reached if ends[f"{name} answered"] and ends[f"{name} refused"]}
+    assert both >= {"captureMemory", "captureMemories", "records", "retrieveGraph", "history", "impact", "pin"}, ends
 
 
 @pytest.mark.soak
 async def test_random_requests_in_great_number(database_url: str, tmp_path: Path) -> None:
-    ends = await fuzz(database_url, tmp_path, SOAK_CASES, Random().getrandbits(32))
+    ends = await fuzz(database_url, tmp_path, SOAK_CASES, SOAK_SEED)
     assert sum(ends.values()) == SOAK_CASES

@@ -40,9 +40,8 @@ def _episodic(draft: Draft) -> tuple[str, str]:
             return call, f"{call} → {_result(content)}"
         case SourceKind.EPISODE:
             lines = [_line(event) for event in draft.payload["timeline"]]
-            tools = [node["tool"] for node in draft.payload.get("tool_graph") or ()]
-            if tools:
-                lines.append("Tools used: " + ", ".join(dict.fromkeys(tools)))
+            if draft.called_tools:
+                lines.append("Tools used: " + ", ".join(dict.fromkeys(draft.called_tools)))
             if draft.payload.get("outcome_reason"):
                 lines.append(because(draft.outcome, draft.payload["outcome_reason"]))
             return lines[0] if lines else "Episode", "\n".join(lines)

@@ -103,6 +103,13 @@ class Draft:
     inherited_sources: tuple[dict[str, Any], ...] = ()  # of the records that this draft replaces
 
     @property
+    def called_tools(self) -> list[str]:
+        """The tools that an episode called. In other payloads, `tool_graph` is a key of the caller's own."""
+        if self.type is not MemoryType.EPISODIC:
+            return []
+        return [node["tool"] for node in self.payload.get("tool_graph") or ()]
+
+    @property
     def names_sensitivity(self) -> Sensitivity:
         """The sensitivity of the entities that the draft names, which hold none of its secrets."""
         return self.sensitivity if self.lifted_from is None else self.lifted_from

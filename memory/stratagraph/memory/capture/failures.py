@@ -10,6 +10,7 @@ import structlog
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.error_reports import error_report
 from stratagraph.store.model.errors import StoreUnavailable, StratagraphError, error_kind
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.candidates import Committed
@@ -29,9 +30,7 @@ async def keep_failed(
 
     Captures of an import are not kept, because the import itself is run again.
     """
-    sqlstate = getattr(error, "sqlstate", None)
-    # Neither message nor traceback is logged, since a driver's error may quote rows, and rows hold memories.
-    _log.error("capture failed", error=type(error).__name__, sqlstate=sqlstate, candidate=str(drafts[0].candidate))
+    _log.error("capture failed", candidate=str(drafts[0].candidate), **error_report(error))
     if drafts[0].request.imported is not None:
         return StoreUnavailable(
             "The import stopped, because of an internal failure; the server log has the reason. Run it again: it"

@@ -47,10 +47,10 @@ def _keys_written(draft: Draft) -> list[tuple[object, ...]]:
     partition = (draft.scope, draft.sensitivity)
     payload = draft.payload
     keys: list[tuple[object, ...]] = []
-    if "predicate" in payload:
+    if draft.type is MemoryType.SEMANTIC:
         subject = draft.entities.subject or folded_text(payload["subject"])
         keys.append(("slot", *partition, subject, payload["predicate"]))
-    if payload.get("kind") == "working":
+    if draft.type is MemoryType.WORKING:
         keys.append(("working", *partition, payload["thread_id"]))
     if draft.type in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH):
         keys.append(("procedure", *partition, draft.type, draft.handle))

@@ -63,8 +63,8 @@ def interpret(draft: Draft) -> None:
     named = _names_of_fact(draft, mentions) if draft.type is MemoryType.SEMANTIC else []
     named += names_of_procedure(draft.payload, draft.type)
     named += [
-        Named(name=node["tool"], predicate="uses", weight=0.3, type="Tool", identifiers=(("tool", node["tool"]),))
-        for node in draft.payload.get("tool_graph") or ()
+        Named(name=tool, predicate="uses", weight=0.3, type="Tool", identifiers=(("tool", tool),))
+        for tool in draft.called_tools
     ]
     if draft.type is not MemoryType.ENTITY:
         named += names_in_text(draft.text[:SCANNED_CHARACTERS], role=_speaker(draft))

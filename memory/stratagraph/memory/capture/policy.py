@@ -132,7 +132,6 @@ def entity_decay() -> Decay:
 
 
 def _matches(when: When, draft: Draft) -> bool:
-    tools = [node["tool"] for node in draft.payload.get("tool_graph") or ()]
     facts: list[tuple[list[Any] | None, list[Any]]] = [
         (when.source, [draft.request.source]),
         (when.source_kind, [draft.request.source_kind]),
@@ -140,7 +139,7 @@ def _matches(when: When, draft: Draft) -> bool:
         (when.scope, [draft.scope]),
         (when.tag, list(draft.request.tags)),
         (when.predicate, [draft.payload.get("predicate")]),
-        (when.tool, tools),
+        (when.tool, draft.called_tools),
     ]
     return all(wanted is None or any(value in wanted for value in values) for wanted, values in facts)
 

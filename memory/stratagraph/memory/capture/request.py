@@ -22,7 +22,7 @@ MAX_TAGS = 64
 MAX_LABEL = 256  # characters of a source, a scope, a tag, an idempotency key
 MAX_SUMMARY = 10_000  # characters
 MAX_BATCH = 1_000  # captures in one transaction
-_WITH_EVIDENCE = (SourceKind.OBSERVATION, SourceKind.EPISODE)  # whose `evidence` names sources
+_WITH_EVIDENCE = (SourceKind.OBSERVATION, SourceKind.EPISODE, SourceKind.WORKING_STATE)  # `evidence` names sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from stratagraph.memory.revise.successor import successor
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_current, require_version
 from stratagraph.store.audit.events import AuditEvent
 from stratagraph.store.model.enums import AuditAction, MemoryType
+from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import ConditionsOverlap, InvalidInput
 from stratagraph.store.model.predicates import fact_predicate
 from stratagraph.store.model.records import MemoryRecord
@@ -87,8 +88,8 @@ def _conditioned(old: MemoryRecord, request: Fork) -> dict[str, Any]:
     known = old.payload or {}
     match old.type:
         case MemoryType.SEMANTIC:
-            validity = dict(payload.get("validity") or {})
-            conditions = {**(validity.get("conditions") or {}), **request.conditions}
+            validity = _object(payload.get("validity"), "validity")
+            conditions = {**_object(validity.get("conditions"), "validity", "conditions"), **request.conditions}
             timed = {key: validity[key] for key in ("start", "end") if key in validity}
             payload["validity"] = {"mode": "conditional", "conditions": conditions, **timed}
             payload.setdefault("subject", known.get("subject"))
@@ -104,14 +105,32 @@ def _conditioned(old: MemoryRecord, request: Fork) -> dict[str, Any]:
                 )
         case MemoryType.COMPETENCE:
             triggers = payload.get("triggers") or known.get("triggers") or []
+            if not isinstance(triggers, list):
+                raise InvalidInput(
+                    f"payload.triggers: must be a list of triggers {{signal, conditions}}, not {json_type(triggers)}",
+                    path=["payload", "triggers"],
+                )
             payload["triggers"] = [
-                {**trigger, "conditions": {**(trigger.get("conditions") or {}), **request.conditions}}
-                for trigger in triggers
+                _conditioned_trigger(_object(trigger, "triggers", str(place)), place, request.conditions)
+                for place, trigger in enumerate(triggers)
             ]
         case _:
             constraints = payload.get("constraints")
             payload["constraints"] = {**(constraints if isinstance(constraints, dict) else {}), **request.conditions}
     return payload
+
+
+def _conditioned_trigger(trigger: dict[str, Any], place: int, conditions: dict[str, Any]) -> dict[str, Any]:
+    known = _object(trigger.get("conditions"), "triggers", str(place), "conditions")
+    return {**trigger, "conditions": {**known, **conditions}}
+
+
+def _object(value: Any, *path: str) -> dict[str, Any]:
+    """Return a JSON object of the payload, empty for null. Raises InvalidInput for any other value."""
+    if value is not None and not isinstance(value, dict):
+        place = ["payload", *path]
+        raise InvalidInput(f"{'.'.join(place)}: must be a JSON object, not {json_type(value)}", path=place)
+    return dict(value or {})
 
 
 def _excludes(memory_type: MemoryType, old: dict[str, Any], new: dict[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from stratagraph.memory.capture.secrets import hide_secrets, keep_content
 from stratagraph.memory.capture.versions import next_version
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
-from stratagraph.store.model.error_values import shown
+from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import EvidenceRequired, InvalidInput, StratagraphError
 from stratagraph.store.model.records import MemoryRecord
 
@@ -40,7 +40,13 @@ def successor(
     """
     content = {key: value for key, value in payload.items() if key not in ("kind", "revision")}
     if old.type is MemoryType.SEMANTIC:
-        content["evidence"] = [*(content.get("evidence") or ()), *evidence]
+        own = content.get("evidence") or []
+        if not isinstance(own, list):
+            raise InvalidInput(
+                f"payload.evidence: must be a list of sources such as {{kind, ref}}, not {json_type(own)}",
+                path=["payload", "evidence"],
+            )
+        content["evidence"] = [*own, *evidence]
         if not content["evidence"]:
             raise EvidenceRequired(
                 "evidence: a new fact needs a source; give {source_type, source_id} or {kind, ref}", path=["evidence"]
