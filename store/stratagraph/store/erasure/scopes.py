@@ -47,6 +47,7 @@ async def delete_scope_leftovers(connection: AsyncConnection, tenant: Tenant, sc
         "audit_notes": await run(connection, "delete_scope_notes", **where),
         "candidates": await run(connection, "delete_scope_captures", **where),
     }
+    await run(connection, "mark_scope_erased", **where)
     for table in (tables.fact_slot, tables.lex_scope):
         done = await connection.execute(delete(table).where(table.c.tenant == tenant.id, table.c.scope == scope))
         counts[str(table.name)] = done.rowcount
