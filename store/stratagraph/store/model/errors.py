@@ -156,7 +156,7 @@ class StoreUnavailable(StratagraphError):
 
 
 class TenantErased(StoreUnavailable):
-    """This tenant is being erased or was, and nothing was done; try again shortly, and the name is a new, empty tenant."""
+    """The tenant is being erased, or was, and nothing was done; try again shortly, in a new and empty tenant."""
 
 
 class WriteCollision(StoreUnavailable):

@@ -18,10 +18,7 @@ from stratagraph.store.postgres.database import Role
 
 API_ROLES = (Role.READ, Role.WRITE)
 WORKER_ROLES = tuple(role for role in Role if role not in API_ROLES)
-_OF_EVERY_TRANSACTION = (
-    "role_prefix()",
-    "tenant_is_open(bigint)",
-)  # functions that a login calls before it takes a role
+_BEFORE_THE_ROLE = ("role_prefix()", "tenant_is_open(bigint)")  # functions that a login calls before it takes a role
 PREFIX_MAX = 40  # bytes of the database's name; PostgreSQL truncates identifiers at 63 bytes
 
 
