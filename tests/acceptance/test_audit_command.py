@@ -12,6 +12,9 @@ CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input
   ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
 
 
+UNKNOWN = "01890000-0000-7000-8000-000000000000"
+
+
 async def capture(client: Client, object_: str) -> str:
     content = {"subject": "Alice", "predicate": "prefers", "object": object_, "revision_policy": "replace"}
     made = await client.data(
@@ -61,6 +64,28 @@ async def test_audit_verify_accepts_an_intact_audit_and_reports_tampering(
     assert (status, [problem["kind"] for problem in found["problems"]]) == (1, ["note"])
     status, found = await verify("--tenant", "default", "--record", first)
     assert (status, [problem["kind"] for problem in found["problems"]]) == (1, ["link"])
+
+
+async def test_the_audit_log_of_a_deleted_record_is_shown(service: Service, client: Client) -> None:
+    id_ = await capture(client, "Go")
+    delete = "mutation($input: DeleteRecordInput!) { deleteRecord(input: $input) { __typename } }"
+    await client.data(delete, input={"recordId": id_, "rationale": "never said"})
+    ask = """query($id: ID!, $first: Int, $after: String) { auditLog(id: $id, first: $first, after: $after) {
+      nodes { action actor rationale timestamp } pageInfo { hasNextPage endCursor } } }"""
+    first = (await client.data(ask, id=id_, first=1))["auditLog"]
+    after = first["pageInfo"]["endCursor"]
+    rest = (await client.data(ask, id=id_, after=after))["auditLog"]
+    nodes = [*first["nodes"], *rest["nodes"]]
+    assert [(node["action"], node["rationale"]) for node in nodes] == [("create", "about Go"), ("delete", "never said")]
+    assert (first["pageInfo"]["hasNextPage"], rest["pageInfo"]["hasNextPage"]) == (True, False)
+    status, out, err = await run_command("audit", "show", "--json", id_, env=service.environment)
+    assert (status, err) == (0, "")
+    shown = json.loads(out)
+    assert [entry["rationale"] for entry in shown["entries"]] == ["about Go", "never said"]
+    status, out, _ = await run_command("audit", "show", "--first", "1", id_, env=service.environment)
+    assert (status, "about Go" in out, f"--after {after}" in out) == (0, True, True)
+    status, _, err = await run_command("audit", "show", UNKNOWN, env=service.environment)
+    assert (status, "no record" in err) == (1, True)
 
 
 async def test_audit_verify_refuses_an_unknown_tenant_or_record(service: Service) -> None:

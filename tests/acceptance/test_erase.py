@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from fix_service import Client, Service, run_command
@@ -45,6 +46,26 @@ async def test_erasing_a_record_returns_a_receipt_with_counts(client: Client) ->
     other = await erase(client, recordId=id_, rationale="another", idempotencyKey="k")
     assert (other["__typename"], other["path"]) == ("IdempotencyMismatch", ["idempotencyKey"])
     assert (await erase(client, recordId=id_))["__typename"] == "NotFound"
+
+
+async def test_a_receipt_is_verified_from_the_command_line(client: Client, service: Service, tmp_path: Path) -> None:
+    id_ = await remember(client, "Zorblax was here")
+    answer = await client.data(
+        """mutation($input: EraseInput!) { erase(input: $input) { ... on EraseSuccess {
+        receipt { salt targetHash hashes digest } } } }""",
+        input={"rationale": "ticket 4711", "recordId": id_},
+    )
+    receipt, ids = tmp_path / "receipt.json", tmp_path / "ids.txt"
+    receipt.write_text(json.dumps(answer["erase"]["receipt"]))
+    ids.write_text(f"{id_}\n")
+    command = ("erase", "verify", str(receipt), "--ids", str(ids))
+    status, out, err = await run_command(*command, "--target", id_, env=service.environment)
+    assert (status, err) == (0, "")
+    assert out.splitlines() == ["The target is the receipt's.", "The ids are exactly those that the receipt covers."]
+    status, out, _ = await run_command(*command, "--target", "x", "--json", env=service.environment)
+    assert (status, json.loads(out)["is_target"]) == (1, False)
+    status, _, err = await run_command("erase", "verify", str(ids), "--target", "x", env=service.environment)
+    assert (status, "one JSON object" in err) == (1, True)
 
 
 async def test_erase_requires_exactly_one_target(client: Client) -> None:

@@ -13,6 +13,7 @@ from stratagraph.memory.erase.name_matching import name_matcher
 from stratagraph.memory.erase.names import names_to_erase
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.propagation import reevaluate
+from stratagraph.memory.retrying import StaleRead
 from stratagraph.store.erasure.closure import ErasureAccess, ErasureClosure, erasure_closure, related_records
 from stratagraph.store.erasure.counts import count_cascades, count_records
 from stratagraph.store.erasure.entities import linked_records, merged_entities
@@ -27,7 +28,6 @@ from stratagraph.store.erasure.traces import find_traces
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.clock import RESOLUTION
-from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.postgres.database import Connection, elevated
 from stratagraph.store.records.entities import lock_terms
 from stratagraph.store.records.facts import lock_slots_of
@@ -71,7 +71,7 @@ async def delete_with_traces(
     """Delete the closure of `seeds` and every trace of it, and add to `tally` what the caller may see of it.
 
     With `scope`, a whole scope is being erased: its other records are not rewritten and its episodes not closed again.
-    Raises RecordNotFound if another erasure has deleted the requested record first, and InvalidInput if the rationale
+    Raises StaleRead if another writer has deleted the requested record first, and InvalidInput if the rationale
     contains a name of the entity to be erased.
     """
     tenant, unrestricted = caller.tenant, caller.unrestricted()
@@ -196,7 +196,7 @@ async def _lock_closure(
 
 
 def _require_present(request: Erase, rows: Collection[UUID]) -> None:
-    """Raise RecordNotFound if another erasure deleted the requested record before it was locked."""
-    id_, path = request.record_id or request.entity_id, "recordId" if request.record_id else "entityId"
+    """Raise StaleRead if another writer deleted the requested record before it was locked; its traces may be left."""
+    id_ = request.record_id or request.entity_id
     if id_ is not None and id_ not in rows:
-        raise RecordNotFound(id_, path=[path])
+        raise StaleRead

@@ -41,7 +41,7 @@ async def erase_scope(
     tenant = caller.tenant
 
     async def begin() -> ErasureResult:
-        async with context.database.background(Role.ERASE) as connection:
+        async with context.database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
             earlier = await find_earlier(connection, tenant, caller.trust.actor, request)
             if earlier is not None:
                 return earlier

@@ -13,6 +13,7 @@ from stratagraph.memory.erase.request import Erase, ErasureResult
 from stratagraph.memory.retrying import retried
 from stratagraph.store.artifacts.references import release_all_artifacts
 from stratagraph.store.erasure.counts import count_cascades, count_records
+from stratagraph.store.erasure.episodes import lock_episodes_of
 from stratagraph.store.erasure.receipts import (
     ErasureKind,
     Receipt,
@@ -30,6 +31,8 @@ from stratagraph.store.keys.sealing.shredding import shred
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Role
+from stratagraph.store.records.entities import lock_terms
+from stratagraph.store.records.facts import lock_slots_of
 from stratagraph.store.records.locking import lock_records
 
 
@@ -85,6 +88,10 @@ async def _erase_batch(context: ErasureContext, tenant: Tenant, request: Erase, 
         tally = tally_of(receipt)
         ids = await next_records(connection, tenant, None, limit=batches.BATCH)
         if ids:
+            # In the order of all writers, who may go on writing.
+            await lock_terms(connection, tenant, ids)
+            await lock_slots_of(connection, tenant, ids)
+            await lock_episodes_of(connection, tenant, ids)
             await lock_records(connection, tenant, ids)
             tally.add(await count_cascades(connection, tenant, ids))
             tally.add(await count_records(connection, tenant, ids))

@@ -20,11 +20,11 @@ from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
-from stratagraph.store.model.clock import RESOLUTION
+from stratagraph.store.model.clock import RESOLUTION, rfc3339
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import EpisodicImmutable, Forbidden, RecordNotFound, VersionConflict
 from stratagraph.store.model.records import MemoryRecord
-from stratagraph.store.model.trust import UNSCOPED
+from stratagraph.store.model.trust import UNSCOPED, Visibility
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.facts import lock_slots_of
@@ -32,6 +32,7 @@ from stratagraph.store.records.inserting import NewRelation, insert_relations, r
 from stratagraph.store.records.locking import LockedRecord, lock_records
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.relations import disputes_of, end_relations
+from stratagraph.store.records.tombstones import find_tombstones
 from stratagraph.store.records.trims import Restored, settle_trims, trimmed_by
 
 CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)  # the states of records that can be revised
@@ -70,7 +71,7 @@ class UnitOfWork:
         for id_ in ids:
             record = found.get(id_)
             if record is None:
-                raise RecordNotFound(id_, path=path)
+                raise await self._not_found(id_, path)
             if record.redacted:
                 raise Forbidden(
                     f"{path[0]}: record {id_} is above the credential's ceiling ({self.caller.trust.ceiling.label});"
@@ -80,6 +81,24 @@ class UnitOfWork:
             self._check_writable(record, path)
         self.known |= found
         return [found[id_] for id_ in ids]
+
+    async def _not_found(self, id_: UUID, path: list[str]) -> RecordNotFound:
+        """Return the error for a record that does not exist; it says so if the record was removed, to who could see it.
+
+        Another caller may have removed the record after this one had read it.
+        """
+        tombstone = (await find_tombstones(self.connection, self.caller.tenant, [id_])).get(id_)
+        if tombstone is None:
+            return RecordNotFound(id_, path=path)
+        scope = (await self.directory.scope_names([tombstone.scope]))[tombstone.scope]
+        if self.caller.trust.visibility(scope=scope, sensitivity=tombstone.sensitivity) is not Visibility.FULL:
+            return RecordNotFound(id_, path=path)
+        return RecordNotFound(
+            id_,
+            f"{path[0]}: record {id_} was {tombstone.cause.label} at {rfc3339(tombstone.at)}, so nothing was changed;"
+            " `auditLog` shows its log",
+            path=path,
+        )
 
     def _check_writable(self, record: MemoryRecord, path: list[str]) -> None:
         scopes = self.caller.trust.scopes

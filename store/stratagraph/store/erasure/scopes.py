@@ -47,6 +47,7 @@ async def delete_scope_leftovers(connection: AsyncConnection, tenant: Tenant, sc
         "audit_notes": await run(connection, "delete_scope_notes", **where),
         "candidates": await run(connection, "delete_scope_captures", **where),
     }
+    await run(connection, "mark_scope_erased", **where)
     slots = tables.fact_slot
     done = await connection.execute(delete(slots).where(slots.c.tenant == tenant.id, slots.c.scope == scope))
     counts[str(slots.name)] = done.rowcount

@@ -156,7 +156,7 @@ class StoreUnavailable(StratagraphError):
 
 
 class TenantErased(StoreUnavailable):
-    """This tenant was erased since this server last used it, and nothing was done; a retry finds it new and empty."""
+    """The tenant is being erased, or was, and nothing was done; try again shortly, in a new and empty tenant."""
 
 
 class WriteCollision(StoreUnavailable):

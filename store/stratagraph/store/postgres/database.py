@@ -51,10 +51,10 @@ _BOUNDS = text(
     "SELECT set_config('stratagraph.tenant', :tenant, true), set_config('stratagraph.scopes', :scopes, true),"
     " set_config('stratagraph.ceiling', :ceiling, true)"
 )
-# The same for a caller, whose tenant another process may have erased: the directory caches its number.
-_ENTER_TENANT, _TAKE_TENANT = (
-    text(f"{statement.text}, is_tenant(CAST(:tenant AS bigint)) AS has_tenant") for statement in (_ENTER, _BOUNDS)
-)
+# The same for a caller, whose tenant another process may have erased: the directory caches its number. Background work
+# goes on while a tenant is being erased.
+_ENTER_TENANT = text(f"{_ENTER.text}, tenant_is_open(CAST(:tenant AS bigint)) AS has_tenant")
+_TAKE_TENANT = text(f"{_BOUNDS.text}, tenant_exists(CAST(:tenant AS bigint)) AS has_tenant")
 
 
 def sqlalchemy_url(url: str) -> str:

@@ -18,7 +18,7 @@ from stratagraph.store.postgres.database import Role
 
 API_ROLES = (Role.READ, Role.WRITE)
 WORKER_ROLES = tuple(role for role in Role if role not in API_ROLES)
-_OF_EVERY_TRANSACTION = ("role_prefix()", "is_tenant(bigint)")  # functions that a login calls before it takes a role
+_BEFORE_THE_ROLE = ("role_prefix()", "tenant_is_open(bigint)")  # functions that a login calls before it takes a role
 PREFIX_MAX = 40  # bytes of the database's name; PostgreSQL truncates identifiers at 63 bytes
 
 
@@ -135,7 +135,7 @@ def _grant(connection: Connection, login: str, roles: Collection[str]) -> None:
                 " WITH ADMIN FALSE, INHERIT FALSE, SET TRUE"
             )
         )
-    for function in _OF_EVERY_TRANSACTION:
+    for function in _BEFORE_THE_ROLE:
         may_execute = connection.execute(
             text("SELECT has_function_privilege(CAST(:login AS name), :function, 'EXECUTE')"),
             {"login": login, "function": function},

@@ -139,7 +139,7 @@ ORDER BY r.tenant, r.id
 
 -- find_tombstones --
 -- Fetch the tombstones of the given ids.
-SELECT id, type, scope, sensitivity, at FROM tombstone WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+SELECT id, type, scope, sensitivity, cause, at FROM tombstone WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 
 -- invalid_references --
 -- Fetch those of the given sources that are invalid: not active, deleted or erased.

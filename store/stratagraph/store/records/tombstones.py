@@ -31,6 +31,11 @@ class Cause(IntEnum):
     DELETED = 2  # a caller deleted it
     ERASED = 3  # it was erased under the right to be forgotten
 
+    @property
+    def label(self) -> str:
+        """The cause as a word."""
+        return self.name.lower()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTombstone:
@@ -126,6 +131,7 @@ class Tombstone:
     type: MemoryType
     scope: int
     sensitivity: Sensitivity
+    cause: Cause
     at: datetime
 
 
@@ -138,6 +144,7 @@ async def find_tombstones(connection: AsyncConnection, tenant: Tenant, ids: Coll
             type=MemoryType(row["type"]),
             scope=row["scope"],
             sensitivity=Sensitivity(row["sensitivity"]),
+            cause=Cause(row["cause"]),
             at=row["at"],
         )
         for row in rows

@@ -44,15 +44,20 @@ DROP INDEX salience_due_ix;
 
 CREATE INDEX salience_due_ix ON salience (greatest(due_at, check_at)) WHERE due_at IS NOT NULL;
 
--- Whether a tenant still exists, asked with the first statement of every transaction of a caller
+-- Whether a tenant still exists, and whether callers may still use it: asked with the first statement of a transaction
 
-CREATE FUNCTION is_tenant(number bigint) RETURNS boolean
+CREATE FUNCTION tenant_exists(number bigint) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {search_path}
 AS 'SELECT EXISTS (SELECT FROM tenant WHERE id = number)';
 
-REVOKE ALL ON FUNCTION is_tenant FROM PUBLIC;
+CREATE FUNCTION tenant_is_open(number bigint) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {search_path}
+AS 'SELECT EXISTS (SELECT FROM tenant WHERE id = number)
+  AND NOT EXISTS (SELECT FROM erasure WHERE tenant = number AND kind = 4 AND finished_at IS NULL)';
 
-GRANT EXECUTE ON FUNCTION is_tenant TO {jobs}, {erase};
+REVOKE ALL ON FUNCTION tenant_exists, tenant_is_open FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION tenant_exists TO {jobs}, {erase};
 
 -- The audit of a removed record, for who may read the record by its tombstone
 
