@@ -11,12 +11,13 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from fix_memory import Memory, fresh_database
+from fix_words import count_all_words, count_differences
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
 from stratagraph.service.embedded_postgres import postgres_binaries
 from stratagraph.store.model.errors import Misconfigured
-from stratagraph.store.postgres.database import sqlalchemy_url
+from stratagraph.store.postgres.database import Database, sqlalchemy_url
 from stratagraph.store.postgres.schema import MIGRATIONS, migrate
 from stratagraph.store.postgres.tables import metadata
 
@@ -110,29 +111,52 @@ def test_an_upgrade_lets_mirrors_write_the_facts_with_a_bound_again(postgres_url
             for number, (type_, validity) in enumerate(
                 [(4, "[2020-01-01,)"), (4, "(,2027-01-01)"), (4, "[2020-01-01,2027-01-01)"), (4, "(,)"), (1, None)], 1
             ):
-                key = b"key" if type_ == 4 else None
-                connection.execute(
-                    "INSERT INTO record (tenant, id, doc, type, scope, sensitivity, state, confidence, tags, name,"
-                    " text, payload, provenance, created_at, occurred_at, updated_at, version, row_version, fact_key,"
-                    " slot_key, condition_key, single_valued, validity, terms, impacts) VALUES (1, %(id)s, %(number)s,"
-                    " %(type)s, 1, 1, 1, 1, '{}', 'n', 't', '{}', '{}', now(), now(), now(), 1, %(number)s, %(fact)s,"
-                    " %(key)s, %(key)s, %(single)s, %(validity)s::tstzrange, '{1}', '{1:1}/1000000000')",
-                    {
-                        "id": UUID(int=number),
-                        "number": number,
-                        "type": type_,
-                        "fact": key and key + bytes([number]),
-                        "key": key,
-                        "single": False if type_ == 4 else None,
-                        "validity": validity,
-                    },
-                )
+                _insert_record(connection, number, type_, validity)
         migrate(url)
         with psycopg.connect(url, autocommit=True) as connection:
             logged = "SELECT shard, tenant, kind, id, version, op FROM sync_log ORDER BY id"
             assert connection.execute(logged).fetchall() == [
                 (number, 1, 1, UUID(int=number), number, "R") for number in (1, 2, 3)
             ]
+
+
+async def test_an_upgrade_counts_the_words_of_existing_records(postgres_url: str) -> None:
+    with fresh_database(postgres_url, None) as url:
+        _migrate_to(url, "0016")
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("SET session_replication_role = replica")
+            for number in range(1, 6):
+                _insert_record(connection, number, 1, None)
+        migrate(url)
+        async with Database(url) as database:
+            await count_all_words(database, batch=2)
+            assert await count_differences(database) == []
+        with psycopg.connect(url, autocommit=True) as connection:
+            assert connection.execute("SELECT term, records FROM word_total ORDER BY term").fetchall() == [
+                (0, 5),
+                (1, 5),
+            ]
+
+
+def _insert_record(connection: psycopg.Connection, number: int, type_: int, validity: str | None) -> None:
+    """Insert a record as an earlier release wrote it, with the word 1."""
+    key = b"key" if type_ == 4 else None
+    connection.execute(
+        "INSERT INTO record (tenant, id, doc, type, scope, sensitivity, state, confidence, tags, name,"
+        " text, payload, provenance, created_at, occurred_at, updated_at, version, row_version, fact_key,"
+        " slot_key, condition_key, single_valued, validity, terms, impacts) VALUES (1, %(id)s, %(number)s,"
+        " %(type)s, 1, 1, 1, 1, '{}', 'n', 't', '{}', '{}', now(), now(), now(), 1, %(number)s, %(fact)s,"
+        " %(key)s, %(key)s, %(single)s, %(validity)s::tstzrange, '{1}', '{1:1}/1000000000')",
+        {
+            "id": UUID(int=number),
+            "number": number,
+            "type": type_,
+            "fact": key and key + bytes([number]),
+            "key": key,
+            "single": False if type_ == 4 else None,
+            "validity": validity,
+        },
+    )
 
 
 def _migrate_to(url: str, revision: str) -> None:

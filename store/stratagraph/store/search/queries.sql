@@ -63,18 +63,16 @@ WITH RECURSIVE found(tenant) AS (
 SELECT tenant FROM found WHERE tenant IS NOT NULL
 
 -- lock_word_counts --
--- Wait for another process that adds changes to the counts. A statement of its own, so that the next one sees the result.
-SELECT pg_advisory_xact_lock(7003)
+-- Wait for another process that adds changes to the counts.
+-- This is a statement of its own, so that the next one sees what the other process has written. For the rest of the
+-- transaction, counts are looked up in the index: for a batch, the planner would read all of them.
+SELECT pg_advisory_xact_lock(7003), set_config('enable_hashjoin', 'off', true),
+  set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true)
 
 -- log_deleted --
 -- Fragment: log the terms of the records `deleted`, with 0 for the record itself.
 INSERT INTO word_change (tenant, scope, sensitivity, step, terms)
   SELECT tenant, scope, sensitivity, -1, 0 || terms FROM deleted
-
--- log_new_terms --
--- Log the terms of new records, with 0 for the record itself.
-INSERT INTO word_change (tenant, scope, sensitivity, step, terms)
-SELECT tenant, scope, sensitivity, 1, 0 || terms FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 
 -- search_recent_at --
 -- Fetch the newest records as of an instant, among the last :window by id. Ids are made in the order of time.

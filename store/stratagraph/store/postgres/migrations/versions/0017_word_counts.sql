@@ -49,11 +49,15 @@ LOCK TABLE record IN SHARE ROW EXCLUSIVE MODE;
 INSERT INTO word_change (tenant, scope, sensitivity, step, terms)
 SELECT tenant, scope, sensitivity, 1, 0 || terms FROM record;
 
--- The counter reads the change log no longer.
+-- The counter neither reads the change log nor sets records aside any longer.
 
 DELETE FROM sync_cursor WHERE consumer = 'words';
 
 DELETE FROM job_set_aside WHERE job = 'count-words';
+
+ALTER POLICY work ON job_set_aside TO {jobs}, {erase};
+
+REVOKE SELECT, INSERT, UPDATE, DELETE ON job_set_aside FROM {feed};
 
 -- Who may read and write them. The policies have no subqueries, which distributed tables refuse (docs/data-model.md).
 
