@@ -15,7 +15,7 @@ import pytest
 
 from stratagraph.consolidation.job import JobConfig
 from stratagraph.consolidation.registry import JOBS
-from stratagraph.graphql import access_log, document_bounds, documents, json_input
+from stratagraph.graphql import document_bounds, documents, json_input, request_record
 from stratagraph.graphql.app import MAX_BODY_BYTES
 from stratagraph.graphql.document_bounds import MAX_ALIASES, MAX_DEPTH
 from stratagraph.graphql.documents import MAX_TOKENS
@@ -379,7 +379,7 @@ def test_the_numbers_in_the_text_are_those_of_the_code(pattern: str, value: floa
         (r"(\d+) within introspection", document_bounds.MAX_INTROSPECTION_DEPTH),
         (r"objects in a value \| (\d+)", document_bounds.MAX_LITERAL_DEPTH),
         (r"cached, up to (\d+) MiB", documents.CACHE_BYTES >> 20),
-        (r"at most (\d+) characters, if", access_log.MAX_OPERATION_NAME),
+        (r"at most (\d+) characters, if", request_record.MAX_OPERATION_NAME),
     ],
 )
 def test_the_limits_of_requests_are_those_of_the_code(pattern: str, value: float) -> None:

@@ -9,7 +9,6 @@ from starlette.types import Receive, Scope, Send
 
 from stratagraph.graphql.request_record import RequestRecord
 
-
 JSON = "application/json"
 GRAPHQL_RESPONSE = "application/graphql-response+json"  # of the GraphQL-over-HTTP specification
 

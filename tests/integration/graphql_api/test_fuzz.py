@@ -21,6 +21,7 @@ from stratagraph.graphql.schema import build_schema
 from stratagraph.service.runtime import open_runtime
 from stratagraph.service.serving import application
 from stratagraph.service.settings import Settings
+from stratagraph.service.telemetry import open_telemetry
 
 CASES = 1_000  # about 15 s
 SEED = 12
@@ -81,8 +82,8 @@ async def fuzz(database_url: str, directory: Path, cases: int, seed: int) -> Cou
     )
     fuzzed = Fuzz(build_schema()._schema, Random(seed))
     ends: Counter[str] = Counter()
-    async with open_runtime(settings) as runtime:
-        transport = httpx.ASGITransport(app=application(runtime), raise_app_exceptions=False)
+    async with open_runtime(settings) as runtime, open_telemetry(runtime) as telemetry:
+        transport = httpx.ASGITransport(app=application(runtime, telemetry), raise_app_exceptions=False)
         with psycopg.connect(database_url, autocommit=True) as connection, capture_logs() as logs:
             tables = Tables(connection)
             before = tables.state()
