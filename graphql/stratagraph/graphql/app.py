@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.resources import as_file, files
 from urllib.parse import urlsplit
 
@@ -25,7 +25,10 @@ from stratagraph.graphql.artifacts import PATH as ARTIFACTS
 from stratagraph.graphql.artifacts import artifact_routes
 from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.context import Context
-from stratagraph.graphql.failure import failure
+from stratagraph.graphql.failure import failure, refusal
+from stratagraph.graphql.limits.admission import Admission
+from stratagraph.graphql.limits.extension import Ticket
+from stratagraph.graphql.limits.refusals import is_large, refused_operation, with_refusal_status
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Services
@@ -43,16 +46,25 @@ _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 class GraphQLEndpoint(GraphQL[Context, None]):
     """The endpoint /graphql: Strawberry's, with authentication, error codes, and every error as JSON."""
 
-    def __init__(self, services: Services, authentication: Authentication) -> None:
+    def __init__(self, services: Services, authentication: Authentication, admission: Admission) -> None:
         super().__init__(build_schema(), graphql_ide=None, allow_queries_via_get=False, subscription_protocols=())
         self._services = services
         self._authentication = authentication
+        self._admission = admission
 
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
         assert isinstance(request, Request)  # no subscription protocol is offered
-        return Context(trust=await self._authentication.trust_of(request), services=self._services)
+        state = request.scope.setdefault("state", {})
+        credential = await self._authentication.credential_of(request)
+        if is_large(request):  # before the body is read
+            await state["held"].enter_async_context(self._admission.transfer(credential.party))
+        ticket = Ticket(party=credential.party, admission=self._admission, state=state)
+        return Context(trust=credential.trust, services=self._services, ticket=ticket)
 
     async def process_result(self, request: Request, result: ExecutionResult) -> GraphQLHTTPResponse:
+        refused = refused_operation(result)
+        if refused is not None:
+            request.scope["state"]["refused"] = refused
         data: GraphQLHTTPResponse = {"data": result.data}
         if result.errors:
             data["errors"] = [coded(error).formatted for error in result.errors]
@@ -68,12 +80,13 @@ class GraphQLEndpoint(GraphQL[Context, None]):
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
+        state = scope.setdefault("state", {})
         try:
-            await super().__call__(scope, receive, _as_json(send))
+            async with AsyncExitStack() as held:
+                state["held"] = held
+                await super().__call__(scope, receive, with_refusal_status(_as_json(send), state))
         except StratagraphError as error:
-            status = {"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "UNAVAILABLE": 503}.get(error.code, 400)
-            headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-            await failure(error.message, error.code, status, headers)(scope, receive, send)
+            await refusal(error)(scope, receive, send)
 
 
 def _as_json(send: Send) -> Send:
@@ -172,6 +185,7 @@ def build_app(
     services: Services,
     authentication: Authentication,
     artifacts: Artifacts,
+    admission: Admission,
     *,
     ready: Callable[[], Awaitable[bool]],
     loopback_only: bool,
@@ -181,7 +195,7 @@ def build_app(
     `ready` reports whether requests can be answered at present; /readyz answers 200 or 503 accordingly. With
     `loopback_only`, for single-user mode, requests must name a loopback host.
     """
-    endpoint = GraphQLEndpoint(services, authentication)
+    endpoint = GraphQLEndpoint(services, authentication, admission)
 
     async def healthz(_: Request) -> Response:
         return JSONResponse({"status": "alive", "version": services.version})
@@ -208,7 +222,7 @@ def build_app(
         return Starlette(
             routes=[
                 Route("/graphql", endpoint, methods=["GET", "POST"]),
-                *artifact_routes(artifacts, authentication),
+                *artifact_routes(artifacts, authentication, admission),
                 Route("/graphiql", graphiql),
                 Route("/healthz", healthz),
                 Route("/readyz", readyz),

@@ -10,6 +10,7 @@ from uuid import UUID
 import strawberry
 from strawberry.dataloader import DataLoader
 
+from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.services import Services
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
@@ -18,10 +19,14 @@ from stratagraph.store.model.trust import Trust
 
 @dataclass(slots=True)
 class Context:
-    """The context of one request. Loaders are made per request, so no caller is shown what another one read."""
+    """The context of one request. Loaders are made per request, so no caller is shown what another one read.
+
+    Without a `ticket`, as where no server runs, the operation is not limited.
+    """
 
     trust: Trust
     services: Services
+    ticket: Ticket | None = None
     relations: DataLoader[UUID, list[Relation]] = field(init=False)
     audit: DataLoader[UUID, list[AuditEntry]] = field(init=False)
     timelines: DataLoader[EpisodeKey, dict[str, Any] | None] = field(init=False)

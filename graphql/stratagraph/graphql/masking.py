@@ -7,7 +7,8 @@ import secrets
 import structlog
 from graphql import GraphQLError
 
-from stratagraph.store.model.errors import StratagraphError
+from stratagraph.graphql.failure import retry_after
+from stratagraph.store.model.errors import RateLimited, StratagraphError
 
 _log = structlog.get_logger(__name__)
 
@@ -24,6 +25,8 @@ def coded(error: GraphQLError) -> GraphQLError:
         extensions: dict[str, object] = {"code": original.code, "retryable": original.retryable}
         if original.path:
             extensions["path"] = original.path
+        if isinstance(original, RateLimited):
+            extensions["retryAfter"] = retry_after(original)
         return _with_extensions(
             error, error.message if original.message in error.message else original.message, extensions
         )

@@ -7,6 +7,8 @@ from strawberry.extensions import MaxAliasesLimiter, MaxTokensLimiter, ParserCac
 from strawberry.extensions.add_validation_rules import AddValidationRules
 from strawberry.schema.config import StrawberryConfig
 
+from stratagraph.graphql.limits.extension import FairUseExtension
+from stratagraph.graphql.limits.slices import SlicedExecution
 from stratagraph.graphql.mutations import Mutation
 from stratagraph.graphql.queries import Query
 from stratagraph.graphql.scalars import SCALARS
@@ -34,7 +36,9 @@ def build_schema() -> strawberry.Schema:
             lambda: AddValidationRules(_RULES),
             lambda: MaxTokensLimiter(max_token_count=MAX_TOKENS),
             ValidationCache,
+            FairUseExtension,
         ],
+        execution_context_class=SlicedExecution,
         exception_handlers=errors.HANDLERS,
         config=StrawberryConfig(scalar_map=SCALARS),
     )

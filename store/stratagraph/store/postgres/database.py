@@ -18,10 +18,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from stratagraph.store.model.errors import Misconfigured
 from stratagraph.store.postgres.failures import POOL_WAIT_S, translated
+from stratagraph.store.postgres.fair_slots import FairSlots
+from stratagraph.store.postgres.operations import current_operation
 
 Connection = AsyncConnection  # for packages that pass connections on and do not import SQLAlchemy
 
-POOL_SIZE = 10  # connections for callers' transactions, unless the settings say otherwise
+POOL_SIZE = 10  # connections for the transactions of operations, unless the settings say otherwise
+POOL_QUEUE = 1_000  # transactions of one party that may wait; its operations are bounded before
+SPARE_CONNECTIONS = 3  # further ones for transactions outside operations: probes, retries in the background, commands
 WORKER_POOL_SIZE = 5  # connections for background work
 AUTONOMOUS_POOL_SIZE = 2  # connections for autonomous transactions
 POOL_RECYCLE_S = 1_800  # age in seconds at which a connection is replaced
@@ -42,7 +46,8 @@ _INSUFFICIENT_PRIVILEGE = "42501"
 # The first statement of each transaction. The settings end with the transaction and then read as ''.
 _ENTER = text(
     "SELECT set_config('role', role_prefix() || :role, true), set_config('stratagraph.tenant', :tenant, true),"
-    " set_config('stratagraph.scopes', :scopes, true), set_config('stratagraph.ceiling', :ceiling, true)"
+    " set_config('stratagraph.scopes', :scopes, true), set_config('stratagraph.ceiling', :ceiling, true),"
+    " set_config('statement_timeout', :statement_timeout, true)"
 )
 _BOUNDS = text(
     "SELECT set_config('stratagraph.tenant', :tenant, true), set_config('stratagraph.scopes', :scopes, true),"
@@ -89,8 +94,9 @@ class Database:
     """The connection pools of one database and the kinds of transaction on them. Open with `async with`.
 
     `url` is the login for callers' transactions; `worker_url` is the login for background work, with roles that the
-    first should not be able to act as. Without `worker_url`, `url` serves both. There are three pools, of `pool_size`,
-    WORKER_POOL_SIZE and AUTONOMOUS_POOL_SIZE connections.
+    first should not be able to act as. Without `worker_url`, `url` serves both. There are three pools, of `pool_size`
+    and SPARE_CONNECTIONS, of WORKER_POOL_SIZE and of AUTONOMOUS_POOL_SIZE connections. The transactions of one party's
+    operations (see `operations`) hold at most the operation's share of the `pool_size` connections at a time.
 
     Every transaction commits at the end of its block and rolls back on any exception. All of them raise
     StoreUnavailable if the database cannot be reached or no connection is free within POOL_WAIT_S, and Misconfigured if
@@ -98,7 +104,8 @@ class Database:
     """
 
     def __init__(self, url: str, worker_url: str | None = None, *, pool_size: int = POOL_SIZE) -> None:
-        self.engine = self._engine(url, pool_size)
+        self.engine = self._engine(url, pool_size + SPARE_CONNECTIONS)
+        self.slots = FairSlots("database connections", total=pool_size, waiting=POOL_QUEUE)
         self._worker = self._engine(worker_url or url, WORKER_POOL_SIZE)
         self._autonomous = self._engine(worker_url or url, AUTONOMOUS_POOL_SIZE)
         self.statements = 0  # executed so far, for tests that limit the number of statements
@@ -139,7 +146,7 @@ class Database:
     @asynccontextmanager
     async def reading(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
         """Open a read-only transaction for a caller: one snapshot, with only the rows within `bounds`."""
-        async with translated(), self.engine.connect() as connection:
+        async with self._slot(), translated(), self.engine.connect() as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             async with connection.begin():
                 await _enter(connection, Role.READ, bounds)
@@ -148,7 +155,7 @@ class Database:
     @asynccontextmanager
     async def writing(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
         """Open a transaction for a caller's write, with only the rows of the caller's tenant."""
-        async with translated(), self.engine.begin() as connection:
+        async with self._slot(), translated(), self.engine.begin() as connection:
             await _enter(connection, Role.WRITE, bounds)
             yield connection
 
@@ -179,6 +186,16 @@ class Database:
             await _enter(connection, Role.KEYS)
             yield connection
 
+    @asynccontextmanager
+    async def _slot(self) -> AsyncIterator[None]:
+        """Hold one of the connections that operations share, if the task works for an operation."""
+        operation = current_operation()
+        if operation is None:
+            yield
+            return
+        async with self.slots.hold(operation.party, share=operation.connections):
+            yield
+
     async def ping(self) -> None:
         """Raise StoreUnavailable unless the database answers."""
         async with translated(), self.engine.connect() as connection:
@@ -191,7 +208,9 @@ async def _enter(connection: AsyncConnection, role: Role, bounds: Bounds | None 
     Raises Misconfigured if the login may not act as the role.
     """
     try:
-        await connection.execute(_ENTER, {"role": role.value, **_settings(bounds)})
+        await connection.execute(
+            _ENTER, {"role": role.value, "statement_timeout": str(_statement_timeout_ms()), **_settings(bounds)}
+        )
         connection.info["bounds"] = bounds
     except ProgrammingError as error:
         if getattr(error.orig, "sqlstate", None) != _INSUFFICIENT_PRIVILEGE:
@@ -200,6 +219,12 @@ async def _enter(connection: AsyncConnection, role: Role, bounds: Bounds | None 
             f"The database login may not act as the role {role.value!r}; start once with STRATAGRAPH_OWNER_DATABASE_URL"
             " set to the login that owns the database, which grants the role."
         ) from error
+
+
+def _statement_timeout_ms() -> int:
+    """Return the timeout of the statements of a transaction that begins now; it ends with the operation's deadline."""
+    operation = current_operation()
+    return STATEMENT_TIMEOUT_MS if operation is None else operation.statement_timeout_ms(STATEMENT_TIMEOUT_MS)
 
 
 def _settings(bounds: Bounds | None) -> dict[str, str]:
