@@ -82,6 +82,7 @@ class GraphQLEndpoint(GraphQL[Context, None]):
             return
         state = scope.setdefault("state", {})
         try:
+            await self._admission.enter(Request(scope))
             async with AsyncExitStack() as held:
                 state["held"] = held
                 await super().__call__(scope, receive, with_refusal_status(_as_json(send), state))

@@ -108,6 +108,7 @@ class _Transfer:
         request = Request(scope, receive)
         async with AsyncExitStack() as held:
             try:
+                await self._admission.enter(request)
                 credential = await self._authentication.credential_of(request)
                 await self._admission.pay(credential.party, self._points(request))
                 await held.enter_async_context(self._admission.transfer(credential.party))

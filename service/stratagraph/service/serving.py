@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import math
 import signal
 import socket
@@ -111,6 +112,10 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        # What has been loaded so far stays for good. Without this, each full collection of the garbage collector walks
+        # it and stops all requests for a tenth of a second or two.
+        gc.collect()
+        gc.freeze()
         self._on_started()
 
 

@@ -115,6 +115,12 @@ class Settings(BaseSettings):
         ge=100,
         description="points that a full budget holds, and the most that one operation may cost",
     )
+    request_rate: float = Field(
+        default=_FAIR_USE.requests.per_second, gt=0, description="requests per second of a credential to one process"
+    )
+    request_burst: float = Field(
+        default=_FAIR_USE.requests.burst, ge=1, description="requests of a credential at once to one process"
+    )
     single_user_rate: float = Field(
         default=_FAIR_USE.single_user_rate.per_second, gt=0, description="the same as RATE, in single-user mode"
     )
@@ -262,6 +268,7 @@ class Settings(BaseSettings):
         """The limits of fair use of one process."""
         return FairUse(
             rate=Rate(per_second=self.rate, burst=self.burst),
+            requests=Rate(per_second=self.request_rate, burst=self.request_burst),
             single_user_rate=Rate(per_second=self.single_user_rate, burst=self.single_user_burst),
             deadline_s=self.deadline_s,
             heavy=self.heavy_operations,

@@ -12,8 +12,11 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from starlette.requests import Request
+
 from stratagraph.graphql.authentication import SINGLE_USER_PARTY
 from stratagraph.graphql.limits.budgets import Budgets
+from stratagraph.graphql.limits.gate import Gate
 from stratagraph.graphql.limits.options import FairUse
 from stratagraph.store.keys.rate_buckets import Rate
 from stratagraph.store.model.errors import DeadlineExceeded, RateLimited
@@ -47,10 +50,20 @@ class Admission:
     def __init__(self, options: FairUse, budgets: Budgets) -> None:
         self.options = options
         self._budgets = budgets
+        self.gate = Gate(options.requests)
         waiting = options.waiting
         self.heavy = FairSlots("heavy operations", total=options.heavy, waiting=waiting)
         self.running = FairSlots("running operations", total=options.running, waiting=waiting)
         self.transfers = FairSlots("large requests", total=options.transfers, waiting=waiting)
+
+    async def enter(self, request: Request) -> None:
+        """Count a request before its credential is checked. Raises RateLimited, late, if there are too many."""
+        presented = request.headers.get("authorization")
+        if presented is not None:
+            try:
+                self.gate.pass_(presented)
+            except RateLimited as error:
+                raise await self.gate.delayed(error) from None
 
     def rate(self, party: str) -> Rate:
         """Return how the party's budget fills."""

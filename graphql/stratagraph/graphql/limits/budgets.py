@@ -98,9 +98,8 @@ class Budgets:
 
 
 def _rate_limited(cost: float, available: float, rate: Rate) -> RateLimited:
-    wait_s = max(0.001, (cost - available) / rate.per_second)
     return RateLimited(
-        f"The operation costs {cost:,.0f} points and the credential has {available:,.0f} left: try again in"
-        f" {wait_s:.1f} s, or ask for less.",
-        retry_after_s=wait_s,
+        f"The operation costs {cost:,.0f} points and the credential has {available:,.0f} left: try again after"
+        " `retryAfter` seconds, or ask for less.",
+        retry_after_s=max(0.001, (cost - available) / rate.per_second),
     )

@@ -16,6 +16,7 @@ from stratagraph.memory.revise.service import MAX_WAITING
 
 OPERATION = 1.0  # of every operation, for its document and its credential
 FIELD = 0.004  # of each selected field, for each object that it may be read from
+MOST = 1e9  # of an operation; more is not told apart
 UNKNOWN = 100.0  # of a field of Query or Mutation that has no row here; a test allows none
 LIST = 10  # items that a list without a row may have
 MAX_ITEMS = 1_000  # captures of one batch

@@ -29,7 +29,7 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-from stratagraph.graphql.limits.costs import FIELD, LIST, NESTED, OPERATION, UNKNOWN, WORK, Arguments, Work
+from stratagraph.graphql.limits.costs import FIELD, LIST, MOST, NESTED, OPERATION, UNKNOWN, WORK, Arguments, Work
 
 _META = {"__schema": SchemaMetaFieldDef, "__type": TypeMetaFieldDef}
 
@@ -47,10 +47,8 @@ def estimate(
     if root is None:
         return OPERATION
     values = {**_defaults(operation.variable_definitions or ()), **variables}
-    return OPERATION + sum(
-        _root_field(schema, fragments, root, node, values)
-        for node in _root_fields(fragments, operation.selection_set, set())
-    )
+    fields = _root_fields(fragments, operation.selection_set, set())
+    return min(MOST, OPERATION + sum(_root_field(schema, fragments, root, node, values) for node in fields))
 
 
 def _defaults(definitions: Iterable[VariableDefinitionNode]) -> dict[str, Any]:

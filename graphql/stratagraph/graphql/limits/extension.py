@@ -11,6 +11,7 @@ from strawberry.extensions import SchemaExtension
 
 from stratagraph.graphql.limits.admission import Admission, Cost
 from stratagraph.graphql.limits.estimate import estimate
+from stratagraph.store.model.errors import RateLimited
 
 _SLOW = frozenset({"erase"})  # fields whose operations may take longer than the deadline
 
@@ -45,7 +46,10 @@ class FairUseExtension(SchemaExtension):
         assert operation is not None
         points = estimate(given.schema._schema, document, operation, given.variables or {})
         ticket.state["cost"] = round(points, 1)
-        ticket.cost = await ticket.admission.pay(ticket.party, points)
+        try:
+            ticket.cost = await ticket.admission.pay(ticket.party, points)
+        except RateLimited as error:
+            raise await ticket.admission.gate.delayed(error) from None
         slow = any(
             isinstance(node, FieldNode) and node.name.value in _SLOW for node in operation.selection_set.selections
         )

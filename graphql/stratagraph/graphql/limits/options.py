@@ -12,6 +12,8 @@ from stratagraph.store.postgres.database import POOL_SIZE
 class FairUse:
     """The limits of one process. `rate` and `single_user_rate` hold for all processes of a service together.
 
+    `requests` is the number of requests that one credential may send to one process; the single user is exempt.
+
     `heavy_cost` is the cost from which an operation is heavy; `heavy` of these run at a time, one of each credential.
     `running` operations run at a time, `running_share` of each credential, and `waiting` of each credential wait for
     each kind of slot. `transfers` requests with a large body or an artifact run at a time, `transfers_share` of each
@@ -20,6 +22,7 @@ class FairUse:
     """
 
     rate: Rate = field(default_factory=lambda: Rate(per_second=100, burst=5_000))
+    requests: Rate = field(default_factory=lambda: Rate(per_second=20, burst=100))
     single_user_rate: Rate = field(default_factory=lambda: Rate(per_second=2_000, burst=50_000))
     deadline_s: float = 30.0
     heavy_cost: float = 200.0

@@ -13,7 +13,8 @@ from typing import Any
 from graphql.pyutils import gather_with_cancel
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
-SLICE = 100  # items completed without a break
+SLICE = 25  # items completed without a break
+BATCH = 100  # items whose further reads are batched; a multiple of SLICE
 
 
 class SlicedExecution(StrawberryGraphQLCoreExecutionContext):
@@ -33,7 +34,8 @@ class SlicedExecution(StrawberryGraphQLCoreExecutionContext):
         for index, item in enumerate(items):
             item_path = path.add_key(index, None)
             if index and index % SLICE == 0:
-                await self._settle(completed, index - SLICE)
+                if index % BATCH == 0:
+                    await self._settle(completed, index - BATCH)
                 await asyncio.sleep(0)
             if self.is_awaitable(item):
                 completed.append(
@@ -47,9 +49,9 @@ class SlicedExecution(StrawberryGraphQLCoreExecutionContext):
                     item, completed, item_type, field_details_list, info, item_path, position_context
                 )
             except Exception:
-                self.settle_in_background([one for one in completed[-SLICE:] if self.is_awaitable(one)])
+                self.settle_in_background([one for one in completed[-BATCH:] if self.is_awaitable(one)])
                 raise
-        await self._settle(completed, len(completed) - 1 - (len(completed) - 1) % SLICE)
+        await self._settle(completed, (len(completed) - 1) // BATCH * BATCH)
         return completed
 
     async def _settle(self, completed: list[Any], start: int) -> None:
