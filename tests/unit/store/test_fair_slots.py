@@ -40,7 +40,7 @@ async def settled() -> None:
 
 
 async def test_a_victim_is_served_next_while_attackers_queue() -> None:
-    slots, order = FairSlots("slots", total=4, waiting=100), []
+    slots, order = FairSlots("slots", total=4, waiting=100), list[str]()
     held = [Holder(slots, party, 3, order) for party in ("a", "a", "a", "b", "b", "c", "c", "c") for _ in range(3)]
     await settled()
     assert Counter(order) == {"a": 3, "b": 1}
@@ -61,7 +61,7 @@ async def test_a_victim_is_served_next_while_attackers_queue() -> None:
 
 
 async def test_a_full_queue_refuses_at_once_and_leaves_other_parties_alone() -> None:
-    slots, order = FairSlots("slots", total=1, waiting=2), []
+    slots, order = FairSlots("slots", total=1, waiting=2), list[str]()
     holders = [Holder(slots, "a", 1, order) for _ in range(3)]
     await settled()
     with pytest.raises(RateLimited):

@@ -16,6 +16,7 @@ from starlette.requests import Request
 
 from stratagraph.graphql.authentication import SINGLE_USER_PARTY
 from stratagraph.graphql.limits.budgets import Budgets
+from stratagraph.graphql.limits.courtesy import Courtesy
 from stratagraph.graphql.limits.gate import Gate
 from stratagraph.graphql.limits.options import FairUse
 from stratagraph.store.keys.rate_buckets import Rate
@@ -51,6 +52,7 @@ class Admission:
         self.options = options
         self._budgets = budgets
         self.gate = Gate(options.requests)
+        self.courtesy = Courtesy()
         waiting = options.waiting
         self.heavy = FairSlots("heavy operations", total=options.heavy, waiting=waiting)
         self.running = FairSlots("running operations", total=options.running, waiting=waiting)
@@ -105,7 +107,8 @@ class Admission:
                 except RateLimited:
                     self._budgets.give_back(party, points)
                     raise
-                with working_for(operation):
+                is_heavy = points >= options.heavy_cost
+                with working_for(operation), self.courtesy.heavy() if is_heavy else self.courtesy.light():
                     yield
         except TimeoutError:
             if not timeout.expired():

@@ -6,19 +6,23 @@ would keep all other requests of the process waiting for a tenth of a second.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sized
 from typing import Any
 
 from graphql.pyutils import gather_with_cancel
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
+from stratagraph.graphql.limits.courtesy import give_way
+
 SLICE = 25  # items completed without a break
 BATCH = 100  # items whose further reads are batched; a multiple of SLICE
 
 
 class SlicedExecution(StrawberryGraphQLCoreExecutionContext):
-    """Strawberry's execution, with a break after each SLICE items of a list. Answers are the same."""
+    """Strawberry's execution, with a break after each SLICE items of a list.
+
+    Answers are the same, except that an item that makes the whole list null spares those after its batch.
+    """
 
     def complete_iterable_value(  # the signature is graphql-core's
         self, item_type: Any, field_details_list: Any, info: Any, path: Any, items: Iterable[Any], position_context: Any
@@ -36,7 +40,7 @@ class SlicedExecution(StrawberryGraphQLCoreExecutionContext):
             if index and index % SLICE == 0:
                 if index % BATCH == 0:
                     await self._settle(completed, index - BATCH)
-                await asyncio.sleep(0)
+                await give_way()
             if self.is_awaitable(item):
                 completed.append(
                     self.complete_awaitable_list_item_value(

@@ -1,0 +1,246 @@
+"""Fair use over HTTP: costs, budgets that processes share, deadlines, and clients that are slow or too many."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from fix_memory import until
+from fix_service import Client, Service, run_command, running
+
+RECORDS = "{ records(first: 1) { nodes { id } } }"
+WIDEST = {"taskDescriptor": "x", "rootLimit": 100, "nodeLimit": 1_000, "edgeLimit": 5_000, "maxHops": 6}
+BURST = 1_000
+SETTINGS = {"burst": str(BURST), "rate": "0.001", "header_timeout_s": "1", "body_timeout_s": "1", "deadline_s": "2"}
+SETTINGS |= {"idle_timeout_s": "1"}
+HEALTH = "{ health { version } a: health { version } b: health { version } }"
+
+
+async def new_key(service: Service, name: str) -> str:
+    status, out, err = await run_command(
+        "token", "create", name, "--access", "write", "--scope", "*", "--json", env=service.environment
+    )
+    assert status == 0, err
+    token: str = json.loads(out)["token"]
+    return token
+
+
+@pytest.fixture
+def limited(database_url: str, tmp_path: Path) -> Iterator[Service]:
+    """A service with small budgets and short timeouts."""
+    with running(
+        database_url=database_url,
+        data_dir=str(tmp_path / "data"),
+        max_connections="12",
+        max_connections_per_address="12",
+        **SETTINGS,
+    ) as service:
+        yield service
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(timeout=30) as client:
+        yield client
+
+
+def client_of(service: Service, http: httpx.AsyncClient) -> Client:
+    assert service.url is not None
+    return Client(http, service.url)
+
+
+def code_of(answer: dict[str, Any]) -> str:
+    code: str = answer["errors"][0]["extensions"]["code"]
+    return code
+
+
+async def drain(client: Client, token: str) -> float:
+    """Ask until the credential is refused; return what was paid."""
+    paid = 0.0
+    while True:
+        answer = await client(HEALTH, token)
+        if "errors" in answer:
+            assert code_of(answer) == "RATE_LIMITED"
+            return paid
+        paid += answer["extensions"]["cost"]["requested"]
+
+
+async def test_processes_share_the_budget_and_a_killed_one_gives_its_lease_back(
+    limited: Service, database_url: str, tmp_path: Path, http: httpx.AsyncClient
+) -> None:
+    token, other = await new_key(limited, "a"), await new_key(limited, "b")
+    one = client_of(limited, http)
+    first = await one(RECORDS, token)
+    cost = first["extensions"]["cost"]
+    assert cost["maximum"] == BURST
+    assert cost["available"] == pytest.approx(BURST - cost["requested"], abs=1)
+    with running(database_url=database_url, data_dir=str(tmp_path / "second"), **SETTINGS) as second:
+        two = client_of(second, http)
+        paid = cost["requested"] + await drain(two, token)
+        limited.kill()
+        # What the killed process had leased cannot be spent by the others until its lease expires.
+        assert paid < BURST - 40
+
+        async def may_spend_again() -> bool:
+            return "errors" not in await two(RECORDS, token)
+
+        await until(may_spend_again)
+        paid += cost["requested"] + await drain(two, token)
+        assert BURST - 40 <= paid <= BURST + 1
+        assert "errors" not in await two(RECORDS, other)  # another credential has a budget of its own
+        refused = await http.post(
+            f"{two.url}/graphql", json={"query": HEALTH}, headers={"Authorization": f"Bearer {token}"}
+        )
+        error = refused.json()["errors"][0]["extensions"]
+        assert refused.status_code == 429
+        assert (error["code"], error["retryable"]) == ("RATE_LIMITED", True)
+        assert error["retryAfter"] <= int(refused.headers["Retry-After"]) <= error["retryAfter"] + 1
+        assert refused.json()["data"] is None
+
+
+async def test_twenty_aliases_are_refused_before_they_read_anything(limited: Service, http: httpx.AsyncClient) -> None:
+    token = await new_key(limited, "a")
+    client = client_of(limited, http)
+    aliases = " ".join(f"a{number}: retrieveGraph(input: $input) {{ __typename }}" for number in range(20))
+    document = f"query($input: RetrieveGraphInput!) {{ {aliases} }}"
+    refused = await client(document, token, input=WIDEST)
+    assert (code_of(refused), refused["data"]) == ("LIMIT_EXCEEDED", None)
+    paid = await client("{ health { version } }", token)
+    assert paid["extensions"]["cost"]["available"] > BURST - 20  # nothing was taken
+    small = await client(document, token, input={"taskDescriptor": "x", "rootLimit": 1, "nodeLimit": 1, "edgeLimit": 0})
+    assert small["extensions"]["cost"]["requested"] > 20 * 20
+
+
+async def test_an_operation_ends_at_its_deadline_and_its_statements_with_it(
+    limited: Service, database_url: str, http: httpx.AsyncClient
+) -> None:
+    token = await new_key(limited, "a")
+    client = client_of(limited, http)
+    await client.data(RECORDS, token)
+    waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%record%'"
+    with psycopg.connect(database_url) as lock, psycopg.connect(database_url, autocommit=True) as watch:
+        lock.execute("LOCK TABLE record IN ACCESS EXCLUSIVE MODE")
+        asked = asyncio.create_task(
+            http.post(f"{client.url}/graphql", json={"query": RECORDS}, headers={"Authorization": f"Bearer {token}"})
+        )
+
+        async def statements_wait() -> bool:
+            return bool(watch.execute(waiting).fetchall())
+
+        await until(statements_wait)
+        response = await asked
+        assert response.status_code == 503
+        error = response.json()["errors"][0]["extensions"]
+        assert (error["code"], error["retryable"]) == ("DEADLINE_EXCEEDED", True)
+
+        async def statements_ended() -> bool:
+            return not watch.execute(waiting).fetchall()
+
+        await until(statements_ended)  # although the lock is still held
+        lock.rollback()
+    await client.data(RECORDS, token)
+
+
+async def raw(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    host, port = url.removeprefix("http://").split(":")
+    return await asyncio.open_connection(host, int(port))
+
+
+async def answer_of(reader: asyncio.StreamReader) -> bytes:
+    """Return what is received until the server closes the connection."""
+    with suppress(ConnectionResetError):
+        return await reader.read()
+    return b""
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer"),
+    [
+        (b"", b" 408 "),
+        (b"POST /graphql HTTP/1.1\r\nhost: 127.0.0.1\r\n", b" 408 "),
+        (b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\nGET /he", b""),
+        (b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nx: " + b"y" * 70_000, b" 431 "),
+        (b"POST /graphql HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer %s\r\ncontent-type: application/json"
+         b"\r\ncontent-length: 100\r\n\r\n{", b""),
+    ],
+    ids=["silent", "half of the headers", "half of the second request", "huge headers", "half of the body"],
+)  # fmt: skip
+async def test_slow_clients_are_cut_off_and_do_not_keep_others_out(
+    limited: Service, http: httpx.AsyncClient, sent: bytes, answer: bytes
+) -> None:
+    assert limited.url is not None
+    if b"%s" in sent:
+        sent = sent.replace(b"%s", (await new_key(limited, "slow")).encode())
+    slow = [await raw(limited.url) for _ in range(12)]
+    for _, writer in slow:
+        writer.write(sent)
+    async with asyncio.timeout(20):
+        received = await asyncio.gather(*(answer_of(reader) for reader, _ in slow))
+    assert all(answer in one for one in received)
+    for _, writer in slow:
+        writer.close()
+
+    async def others_are_served() -> bool:
+        with suppress(httpx.TransportError):
+            return (await http.get(f"{limited.url}/healthz")).status_code == 200
+        return False
+
+    await until(others_are_served)
+
+
+async def test_connections_beyond_the_bound_are_refused_with_an_answer(
+    limited: Service, http: httpx.AsyncClient
+) -> None:
+    assert limited.url is not None
+    held = [await raw(limited.url) for _ in range(12)]
+    for reader, writer in held:  # so that all of them are known to be open
+        writer.write(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        assert b" 200 " in await reader.readline()
+    reader, writer = await raw(limited.url)
+    answer = await answer_of(reader)
+    assert b" 503 " in answer
+    assert b"UNAVAILABLE" in answer
+    for _, one in (*held, (reader, writer)):
+        one.close()
+
+
+async def test_accepted_connections_send_without_delay(limited: Service) -> None:
+    """Nagle's algorithm is off. Otherwise each request but the first of a connection takes 40 ms longer."""
+    assert limited.url is not None
+    host, port = limited.url.removeprefix("http://").split(":")
+    took = []
+    with socket.create_connection((host, int(port))) as connection:
+        for _ in range(30):
+            began = asyncio.get_running_loop().time()
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+            assert connection.recv(65_536)
+            took.append(asyncio.get_running_loop().time() - began)
+    assert min(took[1:]) < 0.03
+
+
+async def test_a_flood_of_requests_is_slowed_down_before_its_credential_is_checked(
+    database_url: str, tmp_path: Path
+) -> None:
+    with ExitStack() as stack:
+        service = stack.enter_context(
+            running(
+                database_url=database_url,
+                data_dir=str(tmp_path / "data"),
+                request_rate="0.01",
+                request_burst="5",
+            )
+        )
+        async with httpx.AsyncClient(timeout=30) as http:
+            client = client_of(service, http)
+            answers = [await client(RECORDS, "sg_" + "0" * 32 + "_AAAA") for _ in range(6)]
+            assert [code_of(answer) for answer in answers] == ["UNAUTHENTICATED"] * 5 + ["RATE_LIMITED"]
+            token = await new_key(service, "a")
+            assert "errors" not in await client(RECORDS, token)
