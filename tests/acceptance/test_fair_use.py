@@ -84,17 +84,17 @@ async def test_processes_share_the_budget_and_a_killed_one_gives_its_lease_back(
     assert cost["available"] == pytest.approx(BURST - cost["requested"], abs=1)
     with running(database_url=database_url, data_dir=str(tmp_path / "second"), **SETTINGS) as second:
         two = client_of(second, http)
-        paid = cost["requested"] + await drain(two, token)
+        paid: float = cost["requested"]
         limited.kill()
-        # What the killed process had leased cannot be spent by the others until its lease expires.
-        assert paid < BURST - 40
 
-        async def may_spend_again() -> bool:
-            return "errors" not in await two(RECORDS, token)
+        async def all_is_spent() -> bool:
+            """Spend what is left. Without the killed process's lease, that is 50 points less than a full bucket."""
+            nonlocal paid
+            paid += await drain(two, token)
+            return paid > BURST - 45
 
-        await until(may_spend_again)
-        paid += cost["requested"] + await drain(two, token)
-        assert BURST - 40 <= paid <= BURST + 1
+        await until(all_is_spent)
+        assert paid <= BURST + 1
         assert "errors" not in await two(RECORDS, other)  # another credential has a budget of its own
         refused = await http.post(
             f"{two.url}/graphql", json={"query": HEALTH}, headers={"Authorization": f"Bearer {token}"}
@@ -161,39 +161,32 @@ async def answer_of(reader: asyncio.StreamReader) -> bytes:
     return b""
 
 
-@pytest.mark.parametrize(
-    ("sent", "answer"),
-    [
-        (b"", b" 408 "),
-        (b"POST /graphql HTTP/1.1\r\nhost: 127.0.0.1\r\n", b" 408 "),
-        (b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\nGET /he", b""),
-        (b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nx: " + b"y" * 70_000, b" 431 "),
-        (b"POST /graphql HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer %s\r\ncontent-type: application/json"
-         b"\r\ncontent-length: 100\r\n\r\n{", b""),
-    ],
-    ids=["silent", "half of the headers", "half of the second request", "huge headers", "half of the body"],
-)  # fmt: skip
-async def test_slow_clients_are_cut_off_and_do_not_keep_others_out(
-    limited: Service, http: httpx.AsyncClient, sent: bytes, answer: bytes
-) -> None:
+async def test_slow_clients_are_cut_off_and_do_not_keep_others_out(limited: Service, http: httpx.AsyncClient) -> None:
     assert limited.url is not None
-    if b"%s" in sent:
-        sent = sent.replace(b"%s", (await new_key(limited, "slow")).encode())
-    slow = [await raw(limited.url) for _ in range(12)]
-    for _, writer in slow:
-        writer.write(sent)
+    token = await new_key(limited, "slow")
+    post = "POST /graphql HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+    get = "GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+    slow = {
+        "": " 408 ",
+        post: " 408 ",
+        f"{get}\r\nGET /he": " 200 ",  # and nothing for the second request
+        f"{get}x: {'y' * 70_000}": " 431 ",
+        f"{post}authorization: Bearer {token}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{": "",
+    }
+    sent = 2 * list(slow)
+    connections = [await raw(limited.url) for _ in sent]
+    for (_, writer), text in zip(connections, sent, strict=True):
+        writer.write(text.encode())
     async with asyncio.timeout(20):
-        received = await asyncio.gather(*(answer_of(reader) for reader, _ in slow))
-    assert all(answer in one for one in received)
-    for _, writer in slow:
+        received = await asyncio.gather(*(answer_of(reader) for reader, _ in connections))
+    for text, answer in zip(sent, received, strict=True):
+        assert slow[text] in answer.decode()
+    for _, writer in connections:
         writer.close()
-
-    async def others_are_served() -> bool:
-        with suppress(httpx.TransportError):
-            return (await http.get(f"{limited.url}/healthz")).status_code == 200
-        return False
-
-    await until(others_are_served)
+    held = [await raw(limited.url) for _ in range(11)]  # all of them have left
+    assert (await http.get(f"{limited.url}/healthz")).status_code == 200
+    for _, writer in held:
+        writer.close()
 
 
 async def test_connections_beyond_the_bound_are_refused_with_an_answer(
