@@ -46,7 +46,7 @@ async def serve(
             loop = asyncio.get_running_loop()
             for name in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(name, stop.set)
-            listener = _listen(settings) if "api" in parts else None
+            listener = listen(settings) if "api" in parts else None
             url = _address(settings, listener) if listener is not None else None
             if told is not None:
                 tell(told, url)
@@ -77,7 +77,8 @@ def _held(settings: Settings) -> Iterator[Path | None]:
         yield told
 
 
-def _listen(settings: Settings) -> socket.socket:
+def listen(settings: Settings) -> socket.socket:
+    """Return a socket bound to the address of the API. Raises Misconfigured if it cannot be."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # With the protocol given, asyncio sets TCP_NODELAY on accepted connections. Without it, each request but the first
     # of a kept connection takes 40 ms longer: the client's delayed acknowledgement waits for Nagle's algorithm.
