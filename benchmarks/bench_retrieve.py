@@ -253,7 +253,6 @@ class Batch:
                     "scope": scopes[record.scope],
                     "sensitivity": int(record.sensitivity),
                     "kind": NAME,
-                    "claimed": True,
                 }
         async with self.where.database.engine.begin() as connection:
             await connection.execute(text("SET LOCAL synchronous_commit = off"))
@@ -300,7 +299,7 @@ class Asker:
         self.nodes.clear()
 
 
-async def _filled(where: Store, size: int, bars: Progress) -> Loader:
+async def filled(where: Store, size: int, bars: Progress) -> Loader:
     tenant = await where.directory.tenant("bench", create=True)
     assert tenant is not None  # create=True
     loader = Loader(where, tenant, Wording(size))
@@ -329,7 +328,7 @@ async def _measure(url: str, *, sizes: Sequence[int], rounds: int) -> tuple[dict
         with progress() as bars:
             for size in sizes:
                 where = await stack.enter_async_context(store(url, f"bench_{size}"))
-                loader = await _filled(where, size, bars)
+                loader = await filled(where, size, bars)
                 retrieve = Retrieve(where.database, where.directory, SystemClock(), Engines())
                 questions = _questions(loader, rounds)
                 for variant, limits in VARIANTS.items():

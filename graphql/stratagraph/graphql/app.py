@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.resources import as_file, files
 from urllib.parse import urlsplit
 
@@ -28,7 +28,17 @@ from stratagraph.graphql.artifacts import PATH as ARTIFACTS
 from stratagraph.graphql.artifacts import artifact_routes
 from stratagraph.graphql.authentication import Authentication
 from stratagraph.graphql.context import Context
-from stratagraph.graphql.failure import GRAPHQL_RESPONSE, failure, media_type
+from stratagraph.graphql.failure import (
+    GRAPHQL_RESPONSE,
+    failure,
+    media_type,
+    refusal,
+    retry_headers,
+    status_of,
+)
+from stratagraph.graphql.limits.admission import Admission
+from stratagraph.graphql.limits.extension import Ticket
+from stratagraph.graphql.limits.refusals import is_large, refused_operation
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.probes import probes
 from stratagraph.graphql.request_body import UnsupportedBody, read_request
@@ -37,7 +47,7 @@ from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Services
 from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.memory.artifacts import Artifacts
-from stratagraph.store.model.errors import StratagraphError
+from stratagraph.store.model.errors import RateLimited, StratagraphError
 
 MAX_BODY_BYTES = 16 << 20  # bytes; room for a full batch of captures, refused before it is parsed
 _PAGE_POLICY = (
@@ -45,7 +55,6 @@ _PAGE_POLICY = (
     " font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; frame-ancestors 'none'"
 )
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-_STATUS = {"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "LIMIT_EXCEEDED": 413, "UNAVAILABLE": 503}  # others: 400
 
 
 class _RequestAdapter(StarletteRequestAdapter):
@@ -66,10 +75,11 @@ class GraphQLEndpoint(GraphQL[Context, None]):
 
     request_adapter_class = _RequestAdapter
 
-    def __init__(self, services: Services, authentication: Authentication) -> None:
+    def __init__(self, services: Services, authentication: Authentication, admission: Admission) -> None:
         super().__init__(build_schema(), graphql_ide=None, allow_queries_via_get=False, subscription_protocols=())
         self._services = services
         self._authentication = authentication
+        self._admission = admission
 
     async def get_sub_response(self, request: Request | WebSocket) -> Response:
         """Return the response whose status and media type `create_response` takes; `process_result` sets them."""
@@ -81,8 +91,12 @@ class GraphQLEndpoint(GraphQL[Context, None]):
 
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
         assert isinstance(request, Request)  # no subscription protocol is offered
-        trust = await self._authentication.trust_of(request)
-        return Context(trust=trust, services=self._services, record=request.state.record)
+        state = request.scope["state"]
+        credential = await self._authentication.credential_of(request)
+        if is_large(request):  # before the body is read
+            await state["held"].enter_async_context(self._admission.transfer(credential.party))
+        ticket = Ticket(party=credential.party, admission=self._admission)
+        return Context(trust=credential.trust, services=self._services, record=state["record"], ticket=ticket)
 
     async def parse_http_body(self, request: AsyncHTTPRequestAdapter) -> GraphQLRequestData:
         assert isinstance(request, _RequestAdapter)
@@ -100,6 +114,11 @@ class GraphQLEndpoint(GraphQL[Context, None]):
             data["data"] = result.data
         elif not is_invalid or sub_response.media_type == GRAPHQL_RESPONSE:
             sub_response.status_code = 400
+        refused = refused_operation(result)
+        if refused is not None:
+            sub_response.status_code = status_of(refused)
+            if isinstance(refused, RateLimited):
+                sub_response.headers.update(retry_headers(refused))
         if result.errors:
             errors = [coded(error) for error in result.errors]
             data["errors"] = [error.formatted for error in errors]
@@ -130,11 +149,13 @@ class GraphQLEndpoint(GraphQL[Context, None]):
             return
         accepted = media_type(Headers(scope=scope).getlist("accept"))
         try:
-            await super().__call__(scope, receive, _as_json(send, accepted))
+            await self._admission.enter(Request(scope))
+            async with AsyncExitStack() as held:
+                scope["state"]["held"] = held
+                await super().__call__(scope, receive, _as_json(send, accepted))
         except StratagraphError as error:
-            status = 415 if isinstance(error, UnsupportedBody) else _STATUS.get(error.code, 400)
-            headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-            await failure(error.message, error.code, status, headers, media_type=accepted)(scope, receive, send)
+            status = 415 if isinstance(error, UnsupportedBody) else None
+            await refusal(error, status=status, media_type=accepted)(scope, receive, send)
 
 
 def _as_json(send: Send, accepted: str) -> Send:
@@ -245,6 +266,7 @@ def build_app(
     services: Services,
     authentication: Authentication,
     artifacts: Artifacts,
+    admission: Admission,
     *,
     failing: Callable[[], Awaitable[list[str]]],
     loopback_only: bool,
@@ -257,7 +279,7 @@ def build_app(
     else 503. With `loopback_only`, for single-user mode, requests must name a loopback host. `telemetry` receives what
     is recorded of requests. `metrics` is the route of the metrics; None where this application must not show them.
     """
-    endpoint = GraphQLEndpoint(services, authentication)
+    endpoint = GraphQLEndpoint(services, authentication, admission)
 
     async def home(_: Request) -> Response:
         return RedirectResponse("/graphiql")
@@ -277,7 +299,7 @@ def build_app(
         return Starlette(
             routes=[
                 Route("/graphql", endpoint, methods=["POST"]),
-                *artifact_routes(artifacts, authentication),
+                *artifact_routes(artifacts, authentication, admission),
                 Route("/graphiql", graphiql),
                 *probes(services.version, failing),
                 *([metrics] if metrics is not None else []),

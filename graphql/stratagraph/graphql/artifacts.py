@@ -1,7 +1,8 @@
 """Upload and download of artifacts over HTTP.
 
 A body is held in memory until its hash is verified, in both directions: an upload that does not match its announced
-hash is not stored, and damaged bytes are not sent. For that reason few transfers run at once, and none for long.
+hash is not stored, and damaged bytes are not sent. For that reason few transfers run at once, and none for long; each
+credential has its share of the slots.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import base64
 import binascii
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import NoReturn
 
 import structlog
@@ -19,26 +21,21 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from stratagraph.graphql.authentication import Authentication
-from stratagraph.graphql.failure import failure
+from stratagraph.graphql.failure import failure, refusal
+from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.masking import internal_error
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded, StratagraphError
 from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.operations import working_for
 
 PATH = "/artifacts"
-TRANSFERS = 8  # concurrent transfers per process; each holds up to two copies of its bytes, further ones wait
 TRANSFER_S = 300.0  # seconds after which a transfer is aborted
 CHUNK_BYTES = 256 << 10
+POINTS = 10.0  # of a transfer
+POINTS_PER_MIB = 10.0  # of an upload besides, by its Content-Length, or by the size limit where it announces none
 _SHA256_BYTES = 32
-_STATUS = {
-    "UNAUTHENTICATED": 401,
-    "FORBIDDEN": 403,
-    "NOT_FOUND": 404,
-    "LIMIT_EXCEEDED": 413,
-    "UNAVAILABLE": 503,
-    "INVALID_INPUT": 400,
-}
 # A browser must save the file, never show or run it, whatever media type the uploader declared.
 _DOWNLOAD_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -50,12 +47,17 @@ _log = structlog.get_logger(__name__)
 _Handler = Callable[[Request, Trust], Awaitable[Response]]
 
 
-def artifact_routes(artifacts: Artifacts, authentication: Authentication) -> list[Route]:
+def artifact_routes(artifacts: Artifacts, authentication: Authentication, admission: Admission) -> list[Route]:
     """Return the routes PUT /artifacts, and GET and HEAD /artifacts/sha256:<hash>."""
-    transfers = asyncio.Semaphore(TRANSFERS)
+
+    def points(request: Request) -> float:
+        if request.method != "PUT":
+            return POINTS
+        _check_content_length(request, artifacts.max_bytes)
+        size = int(request.headers.get("content-length", artifacts.max_bytes))
+        return POINTS + POINTS_PER_MIB * size / (1 << 20)
 
     async def put(request: Request, trust: Trust) -> Response:
-        _check_content_length(request, artifacts.max_bytes)
         uploaded = await artifacts.put(
             trust,
             request.stream(),
@@ -82,30 +84,42 @@ def artifact_routes(artifacts: Artifacts, authentication: Authentication) -> lis
         return StreamingResponse(_chunks(found.data), headers=headers)
 
     return [
-        Route(PATH, _Transfer(put, authentication, transfers), methods=["PUT"]),
-        Route(PATH + "/{uri}", _Transfer(get, authentication, transfers), methods=["GET"]),
+        Route(PATH, _Transfer(put, authentication, admission, points), methods=["PUT"]),
+        Route(PATH + "/{uri}", _Transfer(get, authentication, admission, points), methods=["GET"]),
     ]
 
 
 class _Transfer:
-    """An endpoint that authenticates, waits for one of the TRANSFERS slots, and runs its handler within TRANSFER_S."""
+    """An endpoint that authenticates, takes the cost, waits for a slot, and runs its handler within TRANSFER_S."""
 
-    def __init__(self, handler: _Handler, authentication: Authentication, transfers: asyncio.Semaphore) -> None:
+    def __init__(
+        self,
+        handler: _Handler,
+        authentication: Authentication,
+        admission: Admission,
+        points: Callable[[Request], float],
+    ) -> None:
         self._handler = handler
         self._authentication = authentication
-        self._transfers = transfers
+        self._admission = admission
+        self._points = points
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        try:
-            trust = await self._authentication.trust_of(request)
-        except StratagraphError as error:
-            await _refusal(error)(scope, receive, send)
-            return
-        async with self._transfers:
+        async with AsyncExitStack() as held:
             try:
+                await self._admission.enter(request)
+                credential = await self._authentication.credential_of(request)
+                await self._admission.pay(credential.party, self._points(request))
+                await held.enter_async_context(self._admission.transfer(credential.party))
+            except StratagraphError as error:
+                await refusal(error)(scope, receive, send)
+                return
+            try:
+                operation = self._admission.operation(credential.party, TRANSFER_S)
                 async with asyncio.timeout(TRANSFER_S):
-                    response = await self._answer(request, trust)
+                    with working_for(operation):
+                        response = await self._answer(request, credential.trust)
                     await response(scope, receive, send)
             except TimeoutError:
                 _log.warning("artifact transfer aborted", seconds=TRANSFER_S)
@@ -115,17 +129,12 @@ class _Transfer:
         try:
             return await self._handler(request, trust)
         except StratagraphError as error:
-            return _refusal(error)
+            return refusal(error)
         except ClientDisconnect:
             return Response(status_code=400)  # the client has disconnected, so the response is not read
         except Exception as error:
             _, message = internal_error(error, place=PATH)
             return failure(message, "INTERNAL", 500)
-
-
-def _refusal(error: StratagraphError) -> Response:
-    status = _STATUS.get(error.code, 500)
-    return failure(error.message, error.code, status, headers={"WWW-Authenticate": "Bearer"} if status == 401 else None)
 
 
 def _check_content_length(request: Request, limit: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from uuid import UUID
 
 import structlog
 from starlette.requests import Request
@@ -13,12 +15,21 @@ from stratagraph.store.model.errors import Unauthenticated
 from stratagraph.store.model.trust import SINGLE_USER, Trust
 
 Authenticate = Callable[[str], Awaitable[Trust]]
+SINGLE_USER_PARTY = "single-user"
 
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """A caller's trust, and its `party`: the name under which fair use counts all requests with the same credential."""
+
+    trust: Trust
+    party: str
+
+
 class Authentication:
-    """Turns the bearer token of a request into trust.
+    """Turns the bearer token of a request into a credential.
 
     A token with the prefix of API keys is an API key; any other is verified as an OIDC token, where an issuer is
     configured. A request without a token is refused, or gets the trust of the single user in single-user mode. A wrong
@@ -30,8 +41,8 @@ class Authentication:
         self._oidc = oidc
         self._single_user = single_user
 
-    async def trust_of(self, request: Request) -> Trust:
-        """Return the trust of the caller who sent `request`.
+    async def credential_of(self, request: Request) -> Credential:
+        """Return the credential of the caller who sent `request`.
 
         Raises Unauthenticated for a missing, malformed, unknown, expired or revoked token, and StoreUnavailable if an
         API key cannot be looked up.
@@ -39,16 +50,22 @@ class Authentication:
         header = request.headers.get("authorization")
         if header is None:
             if self._single_user:
-                return SINGLE_USER
+                return Credential(trust=SINGLE_USER, party=SINGLE_USER_PARTY)
             raise Unauthenticated
         scheme, _, token = header.partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
             raise Unauthenticated
         if self._oidc is not None and not token.startswith(f"{PREFIX}_"):
-            return await self._oidc(token)
+            trust = await self._oidc(token)
+            return Credential(trust=trust, party=f"{trust.tenant}\0{trust.actor}")
         trust = await self._api_keys(token)
         if trust.actor.startswith(ACTOR_PREFIX):
             _log.warning("api key refused", reason=f"its actor begins with {ACTOR_PREFIX}, which is reserved for OIDC")
             raise Unauthenticated
-        return trust
+        return Credential(trust=trust, party=_key_id(token))
+
+
+def _key_id(token: str) -> str:
+    """Return the id of the API key in a valid token, in one spelling."""
+    return f"key:{UUID(token.split('_', 2)[1])}"

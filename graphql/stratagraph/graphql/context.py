@@ -10,6 +10,7 @@ from uuid import UUID
 import strawberry
 from strawberry.dataloader import DataLoader
 
+from stratagraph.graphql.limits.extension import Ticket
 from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.services import Services
 from stratagraph.store.model.enums import Sensitivity
@@ -22,11 +23,13 @@ class Context:
     """The context of one request. Loaders are made per request, so no caller is shown what another one read.
 
     `record` receives what the access log, metrics and traces show of the request.
+    Without a `ticket`, as where no server runs, the operation is not limited.
     """
 
     trust: Trust
     services: Services
     record: RequestRecord = field(default_factory=RequestRecord)
+    ticket: Ticket | None = None
     relations: DataLoader[UUID, list[Relation]] = field(init=False)
     audit: DataLoader[UUID, list[AuditEntry]] = field(init=False)
     timelines: DataLoader[EpisodeKey, dict[str, Any] | None] = field(init=False)

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from stratagraph.graphql.request_record import RequestRecord
+from stratagraph.store.model.errors import RateLimited, StratagraphError
 
 JSON = "application/json"
 GRAPHQL_RESPONSE = "application/graphql-response+json"  # of the GraphQL-over-HTTP specification
+
+_STATUS = {
+    "UNAUTHENTICATED": 401,
+    "FORBIDDEN": 403,
+    "NOT_FOUND": 404,
+    "LIMIT_EXCEEDED": 413,
+    "RATE_LIMITED": 429,
+    "ARTIFACT_DAMAGED": 500,
+    "UNAVAILABLE": 503,
+    "DEADLINE_EXCEEDED": 503,
+}
 
 
 def media_type(accept: Iterable[str]) -> str:
@@ -37,9 +50,16 @@ class Failure(JSONResponse):
     """A response with one error. Its code is recorded when it is sent."""
 
     def __init__(
-        self, message: str, code: str, status: int, headers: Mapping[str, str] | None, *, media_type: str
+        self,
+        message: str,
+        code: str,
+        status: int,
+        headers: Mapping[str, str] | None,
+        extensions: Mapping[str, object],
+        *,
+        media_type: str,
     ) -> None:
-        content = {"errors": [{"message": message, "extensions": {"code": code}}]}
+        content = {"errors": [{"message": message, "extensions": {"code": code, **extensions}}]}
         super().__init__(content, status_code=status, headers=headers, media_type=media_type)
         self._code = code
 
@@ -50,8 +70,34 @@ class Failure(JSONResponse):
         await super().__call__(scope, receive, send)
 
 
+def status_of(error: StratagraphError) -> int:
+    """Return the HTTP status of a request that failed with `error`."""
+    return _STATUS.get(error.code, 400)
+
+
+def refusal(error: StratagraphError, *, status: int | None = None, media_type: str = JSON) -> JSONResponse:
+    """Return the response to a request that failed with `error`; `status` takes the place of that of its code."""
+    status = status or status_of(error)
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    extensions: dict[str, object] = {}
+    if isinstance(error, RateLimited):
+        headers |= retry_headers(error)
+        extensions["retryAfter"] = retry_after(error)
+    return Failure(error.message, error.code, status, headers, extensions, media_type=media_type)
+
+
+def retry_after(error: RateLimited) -> float:
+    """Return the seconds to wait, rounded up to a millisecond."""
+    return math.ceil(error.retry_after_s * 1_000) / 1_000
+
+
+def retry_headers(error: RateLimited) -> dict[str, str]:
+    """Return the header that HTTP clients obey, in whole seconds."""
+    return {"Retry-After": str(math.ceil(error.retry_after_s))}
+
+
 def failure(
     message: str, code: str, status: int, headers: Mapping[str, str] | None = None, *, media_type: str = JSON
 ) -> JSONResponse:
     """Return a response with one error, whose `extensions.code` is `code`, and the HTTP status `status`."""
-    return Failure(message, code, status, headers, media_type=media_type)
+    return Failure(message, code, status, headers, {}, media_type=media_type)

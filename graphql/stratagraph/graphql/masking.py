@@ -7,8 +7,9 @@ import secrets
 import structlog
 from graphql import FieldNode, GraphQLError
 
+from stratagraph.graphql.failure import retry_after
 from stratagraph.store.model.error_reports import error_report
-from stratagraph.store.model.errors import StratagraphError
+from stratagraph.store.model.errors import RateLimited, StratagraphError
 
 _log = structlog.get_logger(__name__)
 
@@ -25,6 +26,8 @@ def coded(error: GraphQLError) -> GraphQLError:
         extensions: dict[str, object] = {"code": original.code, "retryable": original.retryable}
         if original.path:
             extensions["path"] = original.path
+        if isinstance(original, RateLimited):
+            extensions["retryAfter"] = retry_after(original)
         return _with_extensions(
             error, error.message if original.message in error.message else original.message, extensions
         )

@@ -8,6 +8,8 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types.execution import ExecutionContext
 
 from stratagraph.graphql.documents import BoundedDocuments, Documents
+from stratagraph.graphql.limits.extension import FairUseExtension
+from stratagraph.graphql.limits.slices import SlicedExecution
 from stratagraph.graphql.mutations import Mutation
 from stratagraph.graphql.queries import Query
 from stratagraph.graphql.scalars import SCALARS
@@ -35,7 +37,8 @@ def build_schema() -> Schema:
         query=Query,
         mutation=Mutation,
         types=[errors.MemoryError],
-        extensions=[lambda: BoundedDocuments(documents), RecordOperation],
+        extensions=[lambda: BoundedDocuments(documents), RecordOperation, FairUseExtension],
+        execution_context_class=SlicedExecution,
         exception_handlers=errors.HANDLERS,
         config=StrawberryConfig(scalar_map=SCALARS),
     )

@@ -138,7 +138,9 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
     async with AsyncExitStack() as stack:
         logins = await _logins(stack, settings)
         await asyncio.to_thread(migrate, logins.owner, api_url=logins.api, worker_url=logins.worker)
-        database = await stack.enter_async_context(Database(logins.api, logins.worker))
+        database = await stack.enter_async_context(
+            Database(logins.api, logins.worker, pool_size=settings.database_connections)
+        )
         supervisor = PostgresSupervisor(logins.server, database.reconnect) if logins.server is not None else None
         vault = await open_vault(settings, database, previous=previous_master)
         clock = SystemClock()

@@ -13,13 +13,17 @@ import platformdirs
 from pydantic import Field, Json, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from stratagraph.graphql.limits.options import FairUse
 from stratagraph.graphql.oidc.claims import ClaimNames
 from stratagraph.graphql.oidc.urls import is_safe_url
+from stratagraph.service.connections import ConnectionLimits
 from stratagraph.store.keys.directory import MAX_FREE_PREDICATES, MAX_PREDICATES
+from stratagraph.store.keys.rate_buckets import Rate
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import Misconfigured
 
 PREFIX = "STRATAGRAPH_"
+_FAIR_USE, _CONNECTIONS = FairUse(), ConnectionLimits()  # the defaults
 Part = Literal["api", "sync", "jobs"]
 PARTS: tuple[Part, ...] = ("api", "sync", "jobs")  # of a service; each can run in a process of its own
 _OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
@@ -129,6 +133,78 @@ class Settings(BaseSettings):
         description="URL that receives traces by OTLP over HTTP, such as http://localhost:4318/v1/traces; needs the"
         " extra `tracing`",
     )
+    rate: float = Field(
+        default=_FAIR_USE.rate.per_second, gt=0, description="points per second that flow into a credential's budget"
+    )
+    burst: float = Field(
+        default=_FAIR_USE.rate.burst,
+        ge=100,
+        description="points that a full budget holds, and the most that one operation may cost",
+    )
+    request_rate: float = Field(
+        default=_FAIR_USE.requests.per_second, gt=0, description="requests per second of a credential to one process"
+    )
+    request_burst: float = Field(
+        default=_FAIR_USE.requests.burst, ge=1, description="requests of a credential at once to one process"
+    )
+    single_user_rate: float = Field(
+        default=_FAIR_USE.single_user_rate.per_second, gt=0, description="the same as RATE, in single-user mode"
+    )
+    single_user_burst: float = Field(
+        default=_FAIR_USE.single_user_rate.burst, ge=100, description="the same as BURST, in single-user mode"
+    )
+    deadline_s: float = Field(
+        default=_FAIR_USE.deadline_s, gt=0, le=600, description="seconds after which an operation is stopped"
+    )
+    heavy_operations: int = Field(
+        default=_FAIR_USE.heavy, ge=1, le=100, description="heavy operations that one process runs at a time"
+    )
+    operations: int = Field(
+        default=_FAIR_USE.running, ge=1, le=1_000, description="operations that one process runs at a time"
+    )
+    operations_per_credential: int = Field(
+        default=_FAIR_USE.running_share, ge=1, le=1_000, description="of these, for one credential"
+    )
+    waiting_per_credential: int = Field(
+        default=_FAIR_USE.waiting,
+        ge=0,
+        le=10_000,
+        description="operations of one credential that may wait in one process; more are refused",
+    )
+    database_connections: int = Field(
+        default=_FAIR_USE.connections, ge=1, le=1_000, description="database connections of one process for operations"
+    )
+    database_connections_per_credential: int = Field(
+        default=_FAIR_USE.connections_share, ge=1, le=1_000, description="of these, for one credential"
+    )
+    transfers: int = Field(
+        default=_FAIR_USE.transfers,
+        ge=1,
+        le=1_000,
+        description="artifacts and large request bodies that one process transfers at a time",
+    )
+    transfers_per_credential: int = Field(
+        default=_FAIR_USE.transfers_share, ge=1, le=1_000, description="of these, for one credential"
+    )
+    max_connections: int = Field(
+        default=_CONNECTIONS.connections, ge=1, description="client connections of one process"
+    )
+    max_connections_per_address: int = Field(
+        default=_CONNECTIONS.per_address,
+        ge=1,
+        description="of these, from one client address; behind a proxy, set it to MAX_CONNECTIONS",
+    )
+    header_timeout_s: float = Field(
+        default=_CONNECTIONS.header_s, gt=0, description="seconds within which a request's headers must arrive"
+    )
+    body_timeout_s: float = Field(
+        default=_CONNECTIONS.body_s,
+        gt=0,
+        description="seconds within which a request's body must arrive; an artifact's has ten times as many",
+    )
+    idle_timeout_s: float = Field(
+        default=_CONNECTIONS.idle_s, gt=0, description="seconds after which a kept connection without requests ends"
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="least severe log events that are written"
     )
@@ -228,6 +304,35 @@ class Settings(BaseSettings):
         if self.encryption_level is None:
             return ceiling
         return min(ceiling, Sensitivity(max(Sensitivity.PUBLIC, self.encryption_level - 1)))
+
+    @property
+    def fair_use(self) -> FairUse:
+        """The limits of fair use of one process."""
+        return FairUse(
+            rate=Rate(per_second=self.rate, burst=self.burst),
+            requests=Rate(per_second=self.request_rate, burst=self.request_burst),
+            single_user_rate=Rate(per_second=self.single_user_rate, burst=self.single_user_burst),
+            deadline_s=self.deadline_s,
+            heavy=self.heavy_operations,
+            running=self.operations,
+            running_share=self.operations_per_credential,
+            waiting=self.waiting_per_credential,
+            transfers=self.transfers,
+            transfers_share=self.transfers_per_credential,
+            connections=self.database_connections,
+            connections_share=self.database_connections_per_credential,
+        )
+
+    @property
+    def connection_limits(self) -> ConnectionLimits:
+        """The limits on the API's client connections."""
+        return ConnectionLimits(
+            connections=self.max_connections,
+            per_address=self.max_connections_per_address,
+            header_s=self.header_timeout_s,
+            body_s=self.body_timeout_s,
+            idle_s=self.idle_timeout_s,
+        )
 
     @classmethod
     def load(cls, environment: Mapping[str, str] | None = None, **overrides: Any) -> Settings:

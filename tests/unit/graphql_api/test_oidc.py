@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import jwt
 import pytest
@@ -469,33 +470,36 @@ def request(header: str | None) -> Request:
 
 async def test_api_keys_and_tokens_are_distinguished_by_prefix(issuer: Issuer, tokens: OidcTokens) -> None:
     presented: list[str] = []
-    actor = "robot"
+    actor, key = "robot", f"sg_{UUID(int=0).hex}_secret"
 
     async def api_keys(token: str) -> Trust:
         presented.append(token)
         return Trust(tenant="t", actor=actor, access=Access.READ, ceiling=Sensitivity.LOW, scopes=None)
 
     both = Authentication(api_keys, oidc=tokens.authenticate, single_user=False)
-    assert (await both.trust_of(request("Bearer sg_key"))).actor == "robot"
-    assert (await both.trust_of(request(f"bearer {issuer.token()}"))).actor == "oidc:agent-7"
-    assert presented == ["sg_key"]
+    robot = await both.credential_of(request(f"Bearer {key}"))
+    assert (robot.trust.actor, robot.party) == ("robot", f"key:{UUID(int=0)}")
+    person = await both.credential_of(request(f"bearer {issuer.token()}"))
+    assert person.trust.actor == "oidc:agent-7"
+    assert person.party != robot.party
+    assert presented == [key]
     only_keys = Authentication(api_keys, single_user=False)
-    await only_keys.trust_of(request("Bearer eyJ"))
-    assert presented == ["sg_key", "eyJ"]  # without an issuer, every token is treated as an API key
+    await only_keys.credential_of(request(f"Bearer eyJ{key}"))
+    assert presented == [key, f"eyJ{key}"]  # without an issuer, every token is treated as an API key
     actor = "oidc:agent-7"
     with capture_logs() as logs, pytest.raises(Unauthenticated):
-        await both.trust_of(request("Bearer sg_key"))
+        await both.credential_of(request(f"Bearer {key}"))
     assert logs[0]["event"] == "api key refused"
     refused = set()
     for header in (None, "Bearer", "Bearer ", "Basic eDp5", issuer.token(), "Bearer eyJ.x.y", "Bearer ü"):
         with capture_logs(), pytest.raises(Unauthenticated) as caught:
-            await both.trust_of(request(header))
+            await both.credential_of(request(header))
         refused.add(caught.value.message)
     assert refused == {Unauthenticated().message}
     alone = Authentication(api_keys, oidc=tokens.authenticate, single_user=True)
-    assert await alone.trust_of(request(None)) is SINGLE_USER
+    assert (await alone.credential_of(request(None))).trust is SINGLE_USER
     with capture_logs(), pytest.raises(Unauthenticated):
-        await alone.trust_of(request("Bearer wrong"))
+        await alone.credential_of(request("Bearer wrong"))
 
 
 @pytest.mark.parametrize(

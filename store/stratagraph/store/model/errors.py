@@ -18,6 +18,8 @@ StratagraphError                      May the same call succeed later?
 │   ├── TenantErased                  yes, once; the same name is a new tenant
 │   └── WriteCollision                yes: the services retry it themselves
 │       └── KeyCollision(constraint)  yes: likewise
+├── RateLimited(retry_after_s)        yes: after `retry_after_s` seconds
+├── DeadlineExceeded                  yes, though a smaller request is more likely to succeed
 ├── MirrorUnavailable                 yes; reads fall back to SQL themselves
 └── Misconfigured                     no: change the settings; the message says which
 
@@ -169,6 +171,24 @@ class KeyCollision(WriteCollision):
     def __init__(self, constraint: str | None) -> None:
         super().__init__()
         self.constraint = constraint
+
+
+class RateLimited(StratagraphError):
+    """The credential has used up its share; wait `retry_after_s` seconds and send the request again."""
+
+    code = "RATE_LIMITED"
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class DeadlineExceeded(StratagraphError):
+    """The operation did not end within its deadline and was stopped; ask for less, or try again later."""
+
+    code = "DEADLINE_EXCEEDED"
+    retryable = True
 
 
 class StatementFailed(Exception):

@@ -20,11 +20,15 @@ from sqlalchemy.pool import QueuePool
 
 from stratagraph.store.model.errors import Misconfigured, TenantErased
 from stratagraph.store.postgres.failures import POOL_WAIT_S, translated
+from stratagraph.store.postgres.fair_slots import FairSlots
 from stratagraph.store.postgres.observing import PoolUsage, TransactionObserver, unobserved
+from stratagraph.store.postgres.operations import current_operation
 
 Connection = AsyncConnection  # for packages that pass connections on and do not import SQLAlchemy
 
-POOL_SIZE = 10  # connections for callers' transactions, unless the settings say otherwise
+POOL_SIZE = 10  # connections for the transactions of operations, unless the settings say otherwise
+POOL_QUEUE = 1_000  # transactions of one party that may wait; its operations are bounded before
+SPARE_CONNECTIONS = 3  # further ones for transactions outside operations: probes, retries in the background, commands
 WORKER_POOL_SIZE = 5  # connections for background work
 AUTONOMOUS_POOL_SIZE = 2  # connections for autonomous transactions
 POOL_RECYCLE_S = 1_800  # age in seconds at which a connection is replaced
@@ -45,7 +49,8 @@ _INSUFFICIENT_PRIVILEGE = "42501"
 # The first statement of each transaction. The settings end with the transaction and then read as ''.
 _ENTER = text(
     "SELECT set_config('role', role_prefix() || :role, true), set_config('stratagraph.tenant', :tenant, true),"
-    " set_config('stratagraph.scopes', :scopes, true), set_config('stratagraph.ceiling', :ceiling, true)"
+    " set_config('stratagraph.scopes', :scopes, true), set_config('stratagraph.ceiling', :ceiling, true),"
+    " set_config('statement_timeout', :statement_timeout, true)"
 )
 _BOUNDS = text(
     "SELECT set_config('stratagraph.tenant', :tenant, true), set_config('stratagraph.scopes', :scopes, true),"
@@ -96,8 +101,9 @@ class Database:
     """The connection pools of one database and the kinds of transaction on them. Open with `async with`.
 
     `url` is the login for callers' transactions; `worker_url` is the login for background work, with roles that the
-    first should not be able to act as. Without `worker_url`, `url` serves both. There are three pools, of `pool_size`,
-    WORKER_POOL_SIZE and AUTONOMOUS_POOL_SIZE connections.
+    first should not be able to act as. Without `worker_url`, `url` serves both. There are three pools, of `pool_size`
+    and SPARE_CONNECTIONS, of WORKER_POOL_SIZE and of AUTONOMOUS_POOL_SIZE connections. The transactions of one party's
+    operations (see `operations`) hold at most the operation's share of the `pool_size` connections at a time.
 
     Every transaction commits at the end of its block and rolls back on any exception. All of them raise
     StoreUnavailable if the database cannot be reached or no connection is free within POOL_WAIT_S, TenantErased if the
@@ -105,7 +111,8 @@ class Database:
     """
 
     def __init__(self, url: str, worker_url: str | None = None, *, pool_size: int = POOL_SIZE) -> None:
-        self.engine = self._engine(url, pool_size)
+        self.engine = self._engine(url, pool_size + SPARE_CONNECTIONS)
+        self.slots = FairSlots("database connections", total=pool_size, waiting=POOL_QUEUE)
         self._worker = self._engine(worker_url or url, WORKER_POOL_SIZE)
         self._autonomous = self._engine(worker_url or url, AUTONOMOUS_POOL_SIZE)
         self.observe: TransactionObserver = unobserved
@@ -154,7 +161,7 @@ class Database:
     @asynccontextmanager
     async def reading(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
         """Open a read-only transaction for a caller: one snapshot, with only the rows within `bounds`."""
-        async with translated(), self._connected(self.engine, Role.READ) as connection:
+        async with self._slot(), translated(), self._connected(self.engine, Role.READ) as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             async with connection.begin():
                 await _enter(connection, Role.READ, bounds, self.when_tenant_erased)
@@ -163,7 +170,12 @@ class Database:
     @asynccontextmanager
     async def writing(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
         """Open a transaction for a caller's write, with only the rows of the caller's tenant."""
-        async with translated(), self._connected(self.engine, Role.WRITE) as connection, connection.begin():
+        async with (
+            self._slot(),
+            translated(),
+            self._connected(self.engine, Role.WRITE) as connection,
+            connection.begin(),
+        ):
             await _enter(connection, Role.WRITE, bounds, self.when_tenant_erased)
             yield connection
 
@@ -193,6 +205,16 @@ class Database:
         async with translated(), self._connected(self._autonomous, Role.KEYS) as connection, connection.begin():
             await _enter(connection, Role.KEYS)
             yield connection
+
+    @asynccontextmanager
+    async def _slot(self) -> AsyncIterator[None]:
+        """Hold one of the connections that operations share, if the task works for an operation."""
+        operation = current_operation()
+        if operation is None:
+            yield
+            return
+        async with self.slots.hold(operation.party, share=operation.connections):
+            yield
 
     @asynccontextmanager
     async def _connected(self, engine: AsyncEngine, role: Role) -> AsyncIterator[AsyncConnection]:
@@ -235,8 +257,8 @@ async def _enter(
     """
     try:
         connection.info["when_tenant_erased"] = when_tenant_erased
-        statement = _ENTER if bounds is None else _ENTER_TENANT
-        row = (await connection.execute(statement, {"role": role.value, **_settings(bounds)})).one()
+        parameters = {"role": role.value, "statement_timeout": str(_statement_timeout_ms()), **_settings(bounds)}
+        row = (await connection.execute(_ENTER if bounds is None else _ENTER_TENANT, parameters)).one()
         connection.info["bounds"] = bounds
     except ProgrammingError as error:
         if getattr(error.orig, "sqlstate", None) != _INSUFFICIENT_PRIVILEGE:
@@ -254,6 +276,12 @@ def _erased(connection: AsyncConnection, bounds: Bounds) -> TenantErased:
     for forget in connection.info["when_tenant_erased"]:
         forget(bounds.tenant)
     return TenantErased()
+
+
+def _statement_timeout_ms() -> int:
+    """Return the timeout of the statements of a transaction that begins now; it ends with the operation's deadline."""
+    operation = current_operation()
+    return STATEMENT_TIMEOUT_MS if operation is None else operation.statement_timeout_ms(STATEMENT_TIMEOUT_MS)
 
 
 def _settings(bounds: Bounds | None) -> dict[str, str]:

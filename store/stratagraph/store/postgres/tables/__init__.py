@@ -30,6 +30,7 @@ from stratagraph.store.postgres.tables.feed import (
     sync_worker,
 )
 from stratagraph.store.postgres.tables.jobs import job, job_set_aside
+from stratagraph.store.postgres.tables.limits import rate_bucket, rate_lease
 from stratagraph.store.postgres.tables.merges import (
     entity_merge,
     entity_merge_record,
@@ -78,6 +79,8 @@ __all__ = [
     "mirror_generation",
     "mirror_leader",
     "predicate",
+    "rate_bucket",
+    "rate_lease",
     "record",
     "record_history",
     "reevaluation",

@@ -1,0 +1,105 @@
+"""The budgets of one process: tokens leased from the buckets that all processes share.
+
+Most operations are paid from the lease without a round trip to the database. A credential that is refused is refused
+again without one until its bucket can have filled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from stratagraph.store.keys.rate_buckets import LEASE_S, Rate, RateBuckets
+from stratagraph.store.model.errors import LimitExceeded, RateLimited
+
+SLICES = 20  # of a full bucket: a process leases at most one at a time beyond what it needs
+LEASE_MARGIN_S = 0.5  # seconds before its end from which a lease is not spent, since the clocks' rates may differ
+KNOWN_EMPTY_S = 1.0  # seconds for which a bucket is believed to have no more than it had, plus what flows in
+MAX_BUDGETS = 10_000  # credentials whose leases are remembered
+IDLE_S = 3_600.0  # seconds between two deletions of idle buckets
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What a process knows of one bucket. Times are on the clock of `time.monotonic`."""
+
+    tokens: float = 0.0  # leased and not spent
+    ends_at: float = 0.0  # of the lease
+    elsewhere: float = 0.0  # tokens in the bucket itself when it was last asked
+    asked_at: float = 0.0
+    refused: bool = False
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def believed(self, rate: Rate, now: float) -> float:
+        """Return the tokens that the party can spend, as far as this process knows."""
+        return min(rate.burst, self.tokens + self.elsewhere + rate.per_second * (now - self.asked_at))
+
+
+class Budgets:
+    """Spends tokens of parties. Safe to call from many tasks of one event loop."""
+
+    def __init__(self, buckets: RateBuckets) -> None:
+        self._buckets = buckets
+        self._budgets: dict[str, _Budget] = {}  # the longest unused first
+        self._cleaned_at = time.monotonic()
+
+    async def spend(self, party: str, cost: float, rate: Rate) -> float:
+        """Take `cost` tokens; return how many are left.
+
+        Raises RateLimited, saying when to come back, and LimitExceeded if not even a full bucket has so many; both take
+        nothing. Raises StoreUnavailable if the bucket had to be asked and cannot be.
+        """
+        if cost > rate.burst:
+            raise LimitExceeded(
+                f"The operation costs {cost:,.0f} points and one may cost at most {rate.burst:,.0f}: lower its limits,"
+                " select fewer fields, or send its parts one after another."
+            )
+        budget = self._budget(party)
+        async with budget.lock:
+            now = time.monotonic()
+            if now < budget.ends_at and budget.tokens >= cost:
+                budget.tokens -= cost
+                return budget.believed(rate, now)
+            believed = budget.believed(rate, now)
+            if budget.refused and now < budget.asked_at + KNOWN_EMPTY_S and believed < cost:
+                raise _rate_limited(cost, believed, rate)
+            held, budget.tokens, budget.ends_at = budget.tokens, 0.0, 0.0
+            lease = await self._buckets.lease(party, rate, needed=cost, slice_=rate.burst / SLICES, held=held)
+            budget.asked_at = now
+            budget.refused = not lease.granted
+            if budget.refused:
+                budget.elsewhere = lease.available
+                raise _rate_limited(cost, lease.available, rate)
+            budget.tokens, budget.ends_at = lease.granted - cost, now + LEASE_S - LEASE_MARGIN_S
+            budget.elsewhere = lease.available - budget.tokens
+        await self._clean(now)
+        return lease.available
+
+    def give_back(self, party: str, cost: float) -> None:
+        """Return what was spent on an operation that was not run."""
+        budget = self._budgets.get(party)
+        if budget is not None and time.monotonic() < budget.ends_at:
+            budget.tokens += cost
+
+    def _budget(self, party: str) -> _Budget:
+        budget = self._budgets.pop(party, None) or _Budget()
+        self._budgets[party] = budget
+        if len(self._budgets) > MAX_BUDGETS:
+            oldest = next(iter(self._budgets))
+            if not self._budgets[oldest].lock.locked():
+                del self._budgets[oldest]  # its lease expires in the database
+        return budget
+
+    async def _clean(self, now: float) -> None:
+        if now >= self._cleaned_at + IDLE_S:
+            self._cleaned_at = now
+            await self._buckets.delete_idle()
+
+
+def _rate_limited(cost: float, available: float, rate: Rate) -> RateLimited:
+    return RateLimited(
+        f"The operation costs {cost:,.0f} points and the credential has {available:,.0f} left: try again after"
+        " `retryAfter` seconds, or ask for less.",
+        retry_after_s=max(0.001, (cost - available) / rate.per_second),
+    )

@@ -1,0 +1,180 @@
+"""What the fields of the schema cost, in points.
+
+A point is about a millisecond of work of the service and the database together, measured on two cores. The cost of a
+field follows from its arguments alone, never from what is stored: it is the same for a caller who sees nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from stratagraph.memory.explore.request import MAX_FIRST, MAX_PATHS
+from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
+from stratagraph.memory.lookup import MAX_PAGE, MAX_RELATIONS
+from stratagraph.memory.revise.service import MAX_WAITING
+
+OPERATION = 1.0  # of every operation, for its document and its credential
+FIELD = 0.004  # of each selected field, for each object that it may be read from
+MOST = 1e9  # of an operation; more is not told apart
+UNKNOWN = 100.0  # of a field of Query or Mutation that has no row here; a test allows none
+LIST = 10  # items that a list without a row may have
+MAX_ITEMS = 1_000  # captures of one batch
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The points of a field of Query or Mutation itself, and how many items the lists below it may have, by name.
+
+    Where the field itself returns a list, `items` is its number of items.
+    """
+
+    points: float
+    lists: Mapping[str, int] = field(default_factory=dict)
+    items: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of a field as they were sent, not checked."""
+
+    values: Mapping[str, object]
+
+    def within(self, name: str) -> Arguments:
+        """Return the fields of an input object; none if the argument is not one."""
+        value = self.values.get(name)
+        return Arguments(value if isinstance(value, Mapping) else {})
+
+    def number(self, name: str, default: int, least: int, most: int) -> int:
+        """Return a number, at most `most`. What is no number is refused later, before anything is read."""
+        value = self.values.get(name)
+        if isinstance(value, bool) or not isinstance(value, int):
+            return default
+        return max(least, min(most, value))
+
+    def length(self, name: str, most: int) -> int:
+        """Return the length of a list; 1 for a single value, which GraphQL takes for a list of one."""
+        value = self.values.get(name)
+        return min(most, len(value)) if isinstance(value, list) else 1
+
+    def given(self, name: str) -> bool:
+        return self.values.get(name) is not None
+
+
+def _retrieve(arguments: Arguments) -> Work:
+    asked = arguments.within("input")
+    roots = asked.number("rootLimit", 10, 1, 100)
+    nodes = asked.number("nodeLimit", 25, 1, 1_000)
+    edges = asked.number("edgeLimit", 100, 0, 5_000)
+    hops = asked.number("maxHops", 1, 0, 6)
+    points = 20 + 5 * hops + roots / 4 + nodes / 4 + edges / 50
+    if asked.given("asOf"):
+        points *= 2
+    if asked.given("tokenBudget"):
+        points += nodes / 20
+    lists = {"roots": roots, "nodes": nodes, "edges": edges, "ranked": roots, "hubs": LIST}
+    return Work(points, lists)
+
+
+def _page(list_name: str, default: int, *, base: float = 4, each: float = 0.5) -> Callable[[Arguments], Work]:
+    def work(arguments: Arguments) -> Work:
+        first = arguments.number("first", default, 1, MAX_PAGE)
+        return Work(base + each * first, {list_name: first}, items=first)
+
+    return work
+
+
+def _explain_path(arguments: Arguments) -> Work:
+    hops = arguments.number("maxHops", 4, 1, MAX_PATH_HOPS)
+    paths = arguments.number("k", 3, 1, MAX_PATHS)
+    return Work(10 + 20 * hops, {"paths": paths, "records": hops + 1, "relations": hops})
+
+
+def _impact(arguments: Arguments) -> Work:
+    hops = arguments.number("hops", 2, 1, MAX_PATH_HOPS)
+    first = arguments.number("first", 25, 1, MAX_FIRST)
+    return Work(10 + 20 * hops + first / 4, {"nodes": first, "counts": 6 * hops})
+
+
+def _first(default: int, points: float, *lists: str) -> Callable[[Arguments], Work]:
+    def work(arguments: Arguments) -> Work:
+        first = arguments.number("first", default, 1, MAX_FIRST)
+        return Work(points + first / 4, dict.fromkeys(lists, first))
+
+    return work
+
+
+def _captures(arguments: Arguments) -> Work:
+    items = arguments.within("input").length("items", MAX_ITEMS)
+    return Work(15 + 4 * items, {"results": items})
+
+
+def _erase(arguments: Arguments) -> Work:
+    target = arguments.within("input")
+    return Work(500 if target.given("scope") or target.given("tenant") else 100)
+
+
+def _fixed(points: float, **lists: int) -> Callable[[Arguments], Work]:
+    return lambda _: Work(points, lists)
+
+
+_REVISION = _fixed(25)
+
+# By the name of a field of Query or Mutation.
+WORK: Mapping[str, Callable[[Arguments], Work]] = {
+    "retrieveGraph": _retrieve,
+    "record": _fixed(5),
+    "history": _page("nodes", 50),
+    "records": _page("nodes", 50),
+    "entities": _page("", 20),
+    "planGraph": _fixed(10, steps=100, links=200),
+    "revisionImpact": _fixed(25, records=100),
+    "reevaluations": lambda _: Work(10, items=MAX_WAITING),
+    "failedCaptures": _page("nodes", 50),
+    "predicates": lambda _: Work(5, items=100),
+    "forgetPreview": _page("nodes", 50),
+    "explainPath": _explain_path,
+    "impact": _impact,
+    "plansContaining": _first(20, 30, "plans"),
+    "relatedEntities": _first(20, 20, "entities"),
+    "expand": _first(25, 20, "neighbours", "relations"),
+    "health": _fixed(10),
+    "captureMemory": _fixed(20),
+    "captureMemories": _captures,
+    "retryCapture": _fixed(100),
+    "dropCapture": _fixed(10),
+    "supersede": _REVISION,
+    "fork": _REVISION,
+    "contest": _REVISION,
+    "resolveContest": _REVISION,
+    "retract": _REVISION,
+    "merge": _fixed(100),
+    "unmerge": _fixed(100),
+    "setPredicate": _fixed(50),
+    "deleteRecord": _REVISION,
+    "reinforce": _REVISION,
+    "penalize": _REVISION,
+    "pin": _REVISION,
+    "erase": _erase,
+    "__schema": _fixed(20),
+    "__type": _fixed(2),
+    "__typename": _fixed(0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """The points of reading a field from one object, and the number of items of its list."""
+
+    points: float
+    items: int = 1
+
+
+# By type and field: what is read for each object in a batch of its own.
+NESTED: Mapping[tuple[str, str], Nested] = {
+    ("MemoryRecord", "relations"): Nested(0.5, MAX_RELATIONS),
+    ("MemoryRecord", "auditLog"): Nested(0.3, 20),
+    ("MemoryRecord", "payload"): Nested(0.2),
+    ("__Schema", "types"): Nested(0, 150),
+    ("__Schema", "directives"): Nested(0, 10),
+}

@@ -1,0 +1,57 @@
+"""The Strawberry extension that admits operations, and their cost in `extensions.cost`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from graphql import FieldNode, get_operation_ast
+from strawberry.extensions import SchemaExtension
+
+from stratagraph.graphql.limits.admission import Admission, Cost
+from stratagraph.graphql.limits.estimate import estimate
+from stratagraph.store.model.errors import RateLimited
+
+_SLOW = frozenset({"erase"})  # fields whose operations may take longer than the deadline
+
+
+@dataclass(slots=True)
+class Ticket:
+    """The admission of one request: whose it is, and its cost once it is known."""
+
+    party: str
+    admission: Admission
+    cost: Cost | None = None
+
+
+class FairUseExtension(SchemaExtension):
+    """Lets an operation run once its cost is paid and its slots are free.
+
+    An operation whose context has no ticket, as in tests that execute the schema without a server, is not limited.
+    """
+
+    async def on_execute(self) -> AsyncIterator[None]:
+        ticket: Ticket | None = self.execution_context.context.ticket
+        if ticket is None:
+            yield
+            return
+        given, document = self.execution_context, self.execution_context.graphql_document
+        assert document is not None  # the document is parsed and valid
+        operation = get_operation_ast(document, given.operation_name)
+        assert operation is not None
+        points = estimate(given.schema._schema, document, operation, given.variables or {})
+        self.execution_context.context.record.cost = round(points, 1)
+        try:
+            ticket.cost = await ticket.admission.pay(ticket.party, points)
+        except RateLimited as error:
+            raise await ticket.admission.gate.delayed(error) from None
+        slow = any(
+            isinstance(node, FieldNode) and node.name.value in _SLOW for node in operation.selection_set.selections
+        )
+        async with ticket.admission.run(ticket.party, points, slow=slow):
+            yield
+
+    def get_results(self) -> dict[str, Any]:
+        ticket: Ticket | None = self.execution_context.context.ticket
+        return {} if ticket is None or ticket.cost is None else {"cost": ticket.cost.as_json()}

@@ -1,0 +1,175 @@
+"""Limits on client connections: how many there are, and how slowly a client may send and read.
+
+Uvicorn closes idle connections, but waits for headers and bodies as long as the client likes, and for as long as it
+takes to send an answer. A few slow clients could so hold every connection and the memory behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, cast
+
+import structlog
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from stratagraph.graphql.artifacts import PATH as ARTIFACTS
+
+HEADER_BYTES = 64 << 10  # of the request line and the headers of one request
+ARTIFACT_FACTOR = 10  # times the body timeout that an artifact has
+WRITE_BYTES = 64 << 10  # that a client must read of an answer within the write timeout, while more of it is waiting
+REPORT_S = 60.0  # seconds between two log events about refused connections
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionLimits:
+    """The most connections of one process and of one client address, and the timeouts in seconds."""
+
+    connections: int = 1_000
+    per_address: int = 250
+    header_s: float = 10.0
+    body_s: float = 30.0
+    idle_s: float = 5.0
+    write_s: float = 30.0
+
+
+class OpenConnections:
+    """Counts the open connections of one process, and refuses those beyond the limits."""
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self.limits = limits
+        self._total = 0
+        self._by_address: Counter[str] = Counter()
+        self._reported_at = -REPORT_S
+
+    @property
+    def total(self) -> int:
+        return self._total
+
+    def admit(self, address: str, now: float) -> bool:
+        """Count a new connection; False if it must be refused. `now` is the event loop's time."""
+        if self._total >= self.limits.connections or self._by_address[address] >= self.limits.per_address:
+            if now >= self._reported_at + REPORT_S:
+                self._reported_at = now
+                _log.warning("connections refused", open=self._total)
+            return False
+        self._total += 1
+        self._by_address[address] += 1
+        return True
+
+    def leave(self, address: str) -> None:
+        """Count an admitted connection as closed."""
+        self._total -= 1
+        self._by_address[address] -= 1
+        if not self._by_address[address]:
+            del self._by_address[address]
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """Uvicorn's protocol for HTTP/1.1 with limits. `open_connections` is set by `bounded_protocol`."""
+
+    open_connections: OpenConnections
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._admitted: str | None = None  # the address under which the connection counts
+        self._timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._unread = 0
+        self._header_bytes: int | None = 0  # received of the headers; None while no headers are expected
+        super().connection_made(cast(asyncio.Transport, transport))
+        address = self.client[0] if self.client else ""
+        if not self.open_connections.admit(address, self.loop.time()):
+            self._refuse(b"503 Service Unavailable", "Too many connections; try again shortly.")
+            return
+        self._admitted = address
+        self._arm(self.open_connections.limits.header_s)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._disarm()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+        if self._admitted is not None:
+            self.open_connections.leave(self._admitted)
+            self._admitted = None
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        if self._header_bytes is None and self._timer is None:
+            # The first bytes of a further request end the idle time, and its headers must arrive in time too.
+            self._header_bytes = 0
+            self._arm(self.open_connections.limits.header_s)
+        if self._header_bytes is not None:
+            self._header_bytes += len(data)
+        super().data_received(data)
+        if self._header_bytes is not None and self._header_bytes > HEADER_BYTES:
+            self._refuse(b"431 Request Header Fields Too Large", f"The headers are over {HEADER_BYTES} bytes.")
+
+    def on_headers_complete(self) -> None:
+        self._header_bytes = None
+        self._disarm()
+        super().on_headers_complete()
+        limits, artifact = self.open_connections.limits, self.scope.get("path") == ARTIFACTS
+        self._arm(limits.body_s * (ARTIFACT_FACTOR if artifact else 1))
+
+    def on_message_complete(self) -> None:
+        self._disarm()
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def _arm(self, seconds: float) -> None:
+        self._disarm()
+        self._timer = self.loop.call_later(seconds, self._too_slow, seconds)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _too_slow(self, seconds: float) -> None:
+        self._timer = None
+        if self.transport.is_closing():
+            return
+        if self.flow.read_paused:  # the service has not asked for more, so the client is not to blame
+            self._arm(seconds)
+        elif self._header_bytes is not None:
+            self._refuse(b"408 Request Timeout", f"The headers did not arrive within {seconds:g} s.")
+        else:
+            self.transport.abort()
+
+    def _watch_reading(self) -> None:
+        self._unread = self.transport.get_write_buffer_size()
+        self._write_timer = self.loop.call_later(self.open_connections.limits.write_s, self._check_reading)
+
+    def _check_reading(self) -> None:
+        if self.transport.get_write_buffer_size() > self._unread - WRITE_BYTES:
+            self.transport.abort()
+        else:
+            self._watch_reading()
+
+    def _refuse(self, status: bytes, message: str) -> None:
+        """Answer in the form of a GraphQL error and close the connection."""
+        self._disarm()
+        code = "INVALID_INPUT" if status.startswith(b"4") else "UNAVAILABLE"
+        body = f'{{"errors":[{{"message":"{message}","extensions":{{"code":"{code}"}}}}]}}'.encode()
+        head = b"HTTP/1.1 %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
+        self.transport.write(head % (status, len(body)) + body)
+        self.transport.close()
+
+
+def bounded_protocol(limits: ConnectionLimits) -> type[BoundedProtocol]:
+    """Return the protocol class of one server, which counts its connections."""
+    members: dict[str, Any] = {"open_connections": OpenConnections(limits)}
+    return type("BoundedProtocol", (BoundedProtocol,), members)
