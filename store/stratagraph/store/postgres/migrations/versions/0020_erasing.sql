@@ -44,16 +44,21 @@ DROP INDEX salience_due_ix;
 
 CREATE INDEX salience_due_ix ON salience (greatest(due_at, check_at)) WHERE due_at IS NOT NULL;
 
--- Whether a tenant still exists, and whether callers may still use it: asked with the first statement of a transaction
+-- Whether a tenant still exists, and whether callers may still use it: asked with the first statement of a transaction.
+-- In PL/pgSQL, which keeps its plans for the session.
 
 CREATE FUNCTION tenant_exists(number bigint) RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {search_path}
-AS 'SELECT EXISTS (SELECT FROM tenant WHERE id = number)';
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {search_path} AS $function$
+BEGIN
+  RETURN EXISTS (SELECT FROM tenant WHERE id = number);
+END $function$;
 
 CREATE FUNCTION tenant_is_open(number bigint) RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {search_path}
-AS 'SELECT EXISTS (SELECT FROM tenant WHERE id = number)
-  AND NOT EXISTS (SELECT FROM erasure WHERE tenant = number AND kind = 4 AND finished_at IS NULL)';
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {search_path} AS $function$
+BEGIN
+  RETURN EXISTS (SELECT FROM tenant WHERE id = number)
+    AND NOT EXISTS (SELECT FROM erasure WHERE tenant = number AND kind = 4 AND finished_at IS NULL);
+END $function$;
 
 REVOKE ALL ON FUNCTION tenant_exists, tenant_is_open FROM PUBLIC;
 
