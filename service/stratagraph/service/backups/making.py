@@ -72,16 +72,13 @@ def _check_target(server: EmbeddedPostgres, target: Path) -> None:
 
 async def _fill(url: str, blobs: Blobs, directory: Path, steps: Steps) -> Manifest:
     copies = _Copies(blobs, directory, steps)
+    await copies.make(await asyncio.to_thread(_objects, url))  # most of them, without a snapshot held
     while True:
         with ExitStack() as stack:
             snapshot = await asyncio.to_thread(stack.enter_context, exported_snapshot(url))
             wanted = await asyncio.to_thread(snapshot.objects)
-            if copies.lacks(wanted):
-                # Copied without a snapshot held: an object that is removed before its turn is one that the next
-                # snapshot no longer names. Objects are never changed, so a copy stays valid.
-                await asyncio.to_thread(stack.close)
-                await copies.make(wanted)
-                continue
+            if not await copies.make(wanted):
+                continue  # one was removed after this snapshot; the next one does not name it
             rows = await _dump(url, snapshot, directory, steps)
             revision, version = snapshot.revision(), snapshot.server_version()
             samples = snapshot.wrapped_samples()
@@ -97,13 +94,18 @@ async def _fill(url: str, blobs: Blobs, directory: Path, steps: Steps) -> Manife
             sums_sha256=write_sums(directory, sums),
             total_bytes=sum((directory / name).stat().st_size for name in sums),
             artifacts=len(sums) - 2,
-            missing_artifacts=tuple(sorted(copies.missing & {_key(row) for row in wanted})),
+            missing_artifacts=tuple(sorted(copies.absent & {_key(row) for row in wanted})),
             master_keys={name: base64.b64encode(wrapped).decode() for name, wrapped in samples.items()},
             rows=rows,
         )
         manifest.write(directory)
         _close_to_others(directory)
         return manifest
+
+
+def _objects(url: str) -> list[ObjectRow]:
+    with exported_snapshot(url) as snapshot:
+        return snapshot.objects()
 
 
 def _close_to_others(directory: Path) -> None:
@@ -138,40 +140,36 @@ async def _dump(url: str, snapshot: ExportedSnapshot, directory: Path, steps: St
 
 
 class _Copies:
-    """The copies of objects in a backup. `missing` are the keys of objects that the object store does not have."""
+    """The copies of objects in a backup. `absent` are the keys of objects that the object store did not have."""
 
     def __init__(self, blobs: Blobs, directory: Path, steps: Steps) -> None:
         self._blobs = blobs
         self._directory = directory
         self._steps = steps
         self._sums: dict[str, str] = {}
-        self._absent: set[str] = set()
-        self.missing: set[str] = set()
+        self.absent: set[str] = set()
 
-    def lacks(self, wanted: Iterable[ObjectRow]) -> bool:
-        """Return whether an object has not been copied yet that could be.
+    async def make(self, wanted: Iterable[ObjectRow]) -> bool:
+        """Copy the objects that were not tried yet; return whether none of these was absent.
 
-        An object that was absent when its turn came, and that a later snapshot still names, is missing: whoever removes
-        an object first commits that no artifact uses it.
+        Objects are never changed, so a copy stays valid. An object is removed only after the commit of a transaction
+        by which no artifact uses it. One that is absent may therefore have been removed since `wanted` was read; one
+        that was absent before `wanted` was read is lost.
         """
-        keys = {_key(row) for row in wanted}
-        self.missing = self._absent & keys
-        return bool(keys - self._sums.keys() - self.missing)
-
-    async def make(self, wanted: Iterable[ObjectRow]) -> None:
-        """Copy the objects that have not been copied yet."""
-        rows = [row for row in wanted if _key(row) not in self._sums]
+        rows = [row for row in wanted if _key(row) not in self._sums and _key(row) not in self.absent]
+        absent_before = len(self.absent)
         self._steps.begin("artifacts", sum(row.size_bytes for row in rows))
         for row in rows:
             key = _key(row)
             data = await self._blobs.get(key, limit=MAX_OBJECT_BYTES)
             if data is None:
-                self._absent.add(key)
+                self.absent.add(key)
             else:
                 path = self._directory / ARTIFACTS / key
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._sums[key] = await asyncio.to_thread(_write, path, data)
             self._steps.advance("artifacts", row.size_bytes)
+        return len(self.absent) == absent_before
 
     def keep_only(self, wanted: Iterable[ObjectRow]) -> dict[str, str]:
         """Delete the copies of other objects; return the hashes of those kept, keyed by their paths in the backup."""
