@@ -31,7 +31,7 @@ async def delete(work: UnitOfWork, request: Delete) -> UUID:
         )
     rows = await work.lock([record.id])
     require_version(rows[record.id], request.expected_version)
-    await refuse_named_entity(work.connection, work.caller.tenant, record, verb="deleted")
+    await refuse_named_entity(work.connection, work.caller, record, verb="deleted")
     budget, tenant = propagation.BUDGET, work.caller.tenant
     dependents = await direct_dependents(work.connection, tenant, [record.id], known=[], limit=budget + 1)
     if len(dependents) > budget:  # queued before the deletion, which deletes the relations that identify them

@@ -17,6 +17,7 @@ from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, Rec
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience
 from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.records.successors import without_hidden_successors
 
 
 class Reader:
@@ -104,10 +105,11 @@ class Reader:
     async def _records(self, rows: Sequence[RowMapping]) -> list[MemoryRecord]:
         scopes = await self.directory.scope_names({row["scope"] for row in rows})
         contents = await open_contents(self.caller.tenant.keyring, rows)
-        return [
+        records = [
             self._record(row if content is None else {**row, **content}, scopes)
             for row, content in zip(rows, contents, strict=True)
         ]
+        return await without_hidden_successors(self.connection, self.caller, records)
 
     def _record(self, row: Mapping[Any, Any], scopes: Mapping[int, str]) -> MemoryRecord:
         lifecycle, redacted = salience_of(row), row["sensitivity"] > self.caller.ceiling

@@ -1,0 +1,378 @@
+"""The two stores of a story, each a tenant of its own, and all that the caller can learn of one."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fix_jobs import resources_of
+from fix_memory import NOON, Memory
+from noninterference.answers import ids_in, plain
+from noninterference.questions import document, questions
+from noninterference.steps import HIDDEN, REDACTED, WORDS, Sight, Step, everything
+
+from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
+from stratagraph.graphql.context import Context
+from stratagraph.graphql.schema import build_schema
+from stratagraph.graphql.services import Report, Services
+from stratagraph.memory.capture.failures import keep_failed
+from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.engines.service import Engines
+from stratagraph.memory.explore.service import Explore
+from stratagraph.memory.linking import link_due
+from stratagraph.memory.predicates import Predicates
+from stratagraph.memory.reevaluating import reevaluate_due
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.enums import Sensitivity, SourceKind
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.database import Role
+
+Json = dict[str, Any]
+STEP = timedelta(seconds=20)
+UNKNOWN = UUID("01980d6e-6c1f-7c11-8d5e-2f9a3b4c5d6e")
+_REVISIONS = {
+    "supersede": "supersede",
+    "rename": "supersede",
+    "contest": "contest",
+    "resolve": "resolveContest",
+    "retract": "retract",
+    "retract_entity": "retract",
+    "merge": "merge",
+    "merge_entities": "merge",
+    "delete": "deleteRecord",
+    "penalize": "penalize",
+    "reinforce": "reinforce",
+    "pin": "pin",
+    "erase": "erase",
+}
+
+
+class OneKeyDirectory(Directory):
+    """Gives every tenant the same index key, so that two tenants order their hashes alike."""
+
+    async def new_index_key(self) -> tuple[bytes, str | None]:
+        return bytes(range(32)), None
+
+
+@dataclass(slots=True)
+class Ids:
+    """Makes ids from the instant, the number of the step and a count: equal steps of two stores get equal ids."""
+
+    memory: Memory
+    step: int = 0
+    count: int = 0
+
+    def begin(self, step: int) -> None:
+        """Set the clock and the ids to those of a step."""
+        self.memory.clock.at = NOON + step * STEP
+        self.step, self.count = step, 0
+
+    def __call__(self) -> UUID:
+        self.count += 1
+        milliseconds = int(self.memory.clock.at.timestamp() * 1_000)
+        return UUID(int=milliseconds << 80 | 0x7 << 76 | 0x2 << 62 | self.step << 32 | self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A record that a step created."""
+
+    id: UUID
+    type: str
+
+
+@dataclass(slots=True)
+class Bench:
+    """The services on which both stores of a story run."""
+
+    memory: Memory
+    engines: Engines
+    ids: Ids
+    schema: Any = field(default_factory=build_schema)
+    services: Services = field(init=False)
+
+    def __post_init__(self) -> None:
+        memory = self.memory
+
+        async def health() -> list[Report]:
+            return []
+
+        self.services = Services(
+            capture=memory.capture,
+            failed_captures=memory.failed_captures,
+            retrieve=memory.retrieve,
+            lookup=memory.lookup,
+            revision=memory.revision,
+            erasure=memory.erasure,
+            forgetting=memory.forgetting,
+            explore=Explore(memory.database, memory.directory, memory.clock, self.engines),
+            predicates=Predicates(memory.database, memory.directory),
+            health=health,
+            version="test",
+        )
+
+    async def ask(self, trust: Trust, root: str, name: str, arguments: Json) -> Any:
+        """Run one operation of the API; return its data, or its errors."""
+        found = await self.schema.execute(
+            document(root, name), variable_values=arguments, context_value=Context(trust, self.services)
+        )
+        if found.errors is not None:
+            for error in found.errors:
+                if error.original_error is not None and not hasattr(error.original_error, "code"):
+                    raise error.original_error
+            return {"errors": [error.formatted for error in found.errors]}
+        assert found.data is not None
+        return found.data[name]
+
+
+@dataclass(slots=True)
+class Store:
+    """One store of a story. `aimed` are the hidden records that steps of the caller named, by position of the step."""
+
+    bench: Bench
+    tenant: str
+    sight: Sight
+    aimed: dict[int, UUID] = field(default_factory=dict)
+    seen: list[Made] = field(default_factory=list)
+    hidden: list[Made] = field(default_factory=list)
+    hidden_ids: set[UUID] = field(default_factory=set)
+    answers: dict[str, Any] = field(default_factory=dict)
+    outcomes: list[tuple[str, str, str]] = field(default_factory=list)
+
+    async def run(self, steps: Sequence[Step], *, with_hidden: bool, named: bool = False) -> None:
+        """Take all steps, or all but the hidden ones. With `named`, hidden steps name records that the caller sees."""
+        for number, step in enumerate(steps):
+            self.bench.ids.begin(number)
+            if step["kind"] == "nothing":
+                continue
+            if step["kind"] == "jobs":
+                await self._work()
+            elif step["who"] != "hidden":
+                answer = await self._take(number, step, named=False)
+                if step["who"] == "caller":
+                    self.answers[f"{number} {step['kind']}"] = answer
+            elif with_hidden:
+                if step["kind"] == "fail":
+                    await self._fail()
+                else:
+                    await self._take(number, step, named=named)
+        self.bench.ids.begin(len(steps))
+        await self._work()
+
+    async def ask_everything(self, probes: Sequence[UUID], number: int, *, most: int) -> None:
+        """Ask what the caller can ask, also about `probes`, which it may not see: `most` questions of each operation.
+
+        The questions are asked at once, since none changes what another one answers.
+        """
+        self.bench.ids.begin(number)
+        now = self.bench.memory.clock.now()
+        caller = self.sight.caller(self.tenant)
+        ids = list(dict.fromkeys(made.id for made in self.seen)) or [UNKNOWN]
+        asked = [
+            (name, arguments)
+            for name, every in questions(self.sight, ids, [UNKNOWN, *probes], now).items()
+            for arguments in random.Random(number).sample(every, min(most, len(every)))
+        ]
+        pages = await asyncio.gather(*(self._ask_pages(caller, *one) for one in asked))
+        self.answers |= {f"{name} {arguments}": found for (name, arguments), found in zip(asked, pages, strict=True)}
+
+    async def _ask_pages(self, caller: Trust, name: str, arguments: Json) -> list[Any]:
+        pages: list[Any] = []
+        for _ in range(4):
+            pages.append(await self.bench.ask(caller, "Query", name, arguments))
+            page = pages[-1].get("pageInfo") if isinstance(pages[-1], dict) else None
+            if not page or not page["hasNextPage"]:
+                break
+            arguments = {**arguments, "after": page["endCursor"]}
+        return pages
+
+    async def _take(self, number: int, step: Step, *, named: bool) -> Any:
+        who = step["who"]
+        places = self.sight.hidden_places() if who == "hidden" else self.sight.seen_places()
+        if who == "caller":
+            places = [("project:a", level) for _, level in places[: self.sight.ceiling + 1]]
+        scope, level = places[step["place"] % len(places)]
+        trust = self.sight.caller(self.tenant) if who == "caller" else everything(self.tenant, who)
+        mark = ""
+        if who == "hidden":
+            mark = HIDDEN
+        elif Sensitivity[level] > self.sight.ceiling:
+            mark = REDACTED
+        if step["kind"] in _REVISIONS:
+            name, given = self._revision(number, step, mark, named=named)
+        else:
+            name, given = "captureMemory", self._capture(step, mark) | {"scope": scope, "sensitivity": level}
+            given["summary"] = f"{given['summary']} {mark}" if given.get("summary") else None
+        answer = await self.bench.ask(trust, "Mutation", name, {"input": given})
+        self.outcomes.append((who, step["kind"], answer["__typename"] + " " + answer.get("message", "")[:90]))
+        self._note(who, answer)
+        return answer
+
+    def _note(self, who: str, answer: Any) -> None:
+        records = answer.get("createdRecords") or answer.get("records") or ()
+        made = [Made(UUID(one["id"]), one["type"]) for one in records]
+        if who != "hidden":
+            self.seen += [one for one in made if one not in self.seen]
+            return
+        self.hidden += [one for one in made if one not in self.hidden and one not in self.seen]
+        self.hidden_ids |= {id_ for id_ in ids_in(answer) if self.bench.ids.step == id_.int >> 32 & 0x3FFFFFFF}
+
+    def _capture(self, step: Step, mark: str) -> Json:
+        kind = step["kind"]
+        words = " ".join([*step.get("words", ()), mark]).strip()
+        content: Json
+        more: Json = {}
+        match kind:
+            case "observe":
+                content = {"subject": step["subject"], "predicate": step["predicate"], "object": step["value"]}
+                if mark and isinstance(step["value"], str):
+                    content["object"] = f"{step['value']} {mark}" if step["place"] % 2 else step["value"]
+                if step["policy"] is not None:
+                    content["revision_policy"] = step["policy"]
+                if step["evidence"] is not None:
+                    content["evidence"] = [{"kind": "event", "ref": str(self._evidence(step["evidence"]))}]
+                source = "OBSERVATION"
+            case "turn":
+                content, source = {"role": "user", "text": words}, "AGENT_TURN"
+            case "event":
+                content, source = {"event_kind": "seen", "ref": f"ref-{step['place']}", "summary": words}, "EVENT"
+                if step["refers"] is not None:
+                    more["context"] = {"references": [str(self._evidence(step["refers"]))]}
+            case "tool":
+                content = {"tool_name": OP_NAMES[step["place"] % 3], "args": {"about": words}, "result": words}
+                source = "TOOL_OUTPUT"
+            case "outcome":
+                content, source = {"outcome_status": "success", "reason": mark or "done"}, "OUTCOME"
+            case "working":
+                content = {"thread_id": "w", "state": "executing", "context_summary": words, "next_actions": [words]}
+                source = "WORKING_STATE"
+            case "entity":
+                content = {"kind": "entity", "canonical_name": step["name"], "primary_type": "Thing"}
+                if step["alias"]:
+                    content["aliases"] = [{"value": step["alias"]}]
+                if step["mail"] < 6:
+                    content["identifiers"] = [{"namespace": "email", "value": f"{step['mail']}@x.example"}]
+                content["summary"] = mark or "an entity"
+                source, more["proposedType"] = "OBSERVATION", "ENTITY"
+            case "skill":
+                content = {
+                    "kind": "competence",
+                    "skill_name": "s",
+                    "triggers": [{"signal": words, "conditions": {}}],
+                    "recipe": [{"step": words, "tool": "fetch"}],
+                }
+                source, more["proposedType"] = "OBSERVATION", "COMPETENCE"
+            case _:
+                nodes = [{"id": str(at), "op": op} for at, op in enumerate(step["ops"])]
+                edges = [{"from": str(at), "to": str(at + 1), "kind": "control"} for at in range(len(nodes) - 1)]
+                content = {"kind": "plan_graph", "plan_id": "p", "version": str(step["place"]), "nodes": nodes}
+                content |= {"edges": edges, "intent": mark or "ship"}
+                source, more["proposedType"] = "OBSERVATION", "PLAN_GRAPH"
+        if step.get("thread") is not None:
+            content["thread_id"] = step["thread"]
+        tags = [WORDS[step["place"] % len(WORDS)]]
+        return {"source": "test", "sourceKind": source, "content": content, "tags": tags, **more}
+
+    def _evidence(self, named: tuple[str, int]) -> UUID:
+        """Return the id of a record that a capture names: one that the caller sees, or a hidden one."""
+        where, position = named
+        pool = self.seen if where == "seen" else None
+        if pool is not None:
+            return pool[position % len(pool)].id if pool else UNKNOWN
+        return self._aimed(position)
+
+    def _aimed(self, position: int) -> UUID:
+        """Return the id of a hidden record that exists by now; that of the store with hidden records in both."""
+        number = self.bench.ids.step
+        if number not in self.aimed:
+            self.aimed[number] = self.hidden[position % len(self.hidden)].id if self.hidden else UNKNOWN
+        return self.aimed[number]
+
+    def _revision(self, number: int, step: Step, mark: str, *, named: bool) -> tuple[str, Json]:
+        kind = step["kind"]
+        is_hidden = step["who"] == "hidden"
+        pool = self.hidden if is_hidden else self.seen
+        if named and is_hidden and number % 2:
+            pool = self.seen
+        type_ = {"rename": "ENTITY", "retract_entity": "ENTITY", "merge_entities": "ENTITY"}.get(kind, "SEMANTIC")
+        if kind in ("delete", "penalize", "reinforce", "pin", "erase") and step["by"] % 3:
+            type_ = ""
+        first = _pick(pool, step["on"], type_)
+        if step["who"] == "caller" and step["aims"]:
+            first = self._aimed(step["on"])
+        given: Json = {"recordId": str(first), "rationale": f"because {mark}".strip()}
+        if kind in ("contest", "merge", "merge_entities"):
+            second = _pick(self.hidden if named and is_hidden else pool, step["by"], type_)
+            given |= {"recordIds": [given.pop("recordId"), str(second)]} if "merge" in kind else {}
+            if kind == "contest":
+                given |= (
+                    {"contestingId": str(second)} if step["by"] % 4 else {"evidence": [{"kind": "event", "ref": mark or "x"}]}
+                )
+        match kind:
+            case "supersede":
+                fact = {"subject": "Alice Stone", "predicate": "lives_in", "object": f"{step['value']} {mark}".strip()}
+                given |= {"payload": {**fact, "validity": {"mode": "global"}}, "evidence": [{"kind": "event", "ref": "x"}]}
+            case "rename":
+                given["payload"] = {"summary": f"renamed {mark}", "aliases": [{"value": "Ally"}]}
+            case "resolve":
+                given |= {"winnerId": str(first)} if step["winner"] else {}
+            case "penalize":
+                given["amount"] = 0.2
+            case "pin":
+                given["pinned"] = bool(step["on"] % 2)
+        return _REVISIONS[kind], given
+
+    async def _fail(self) -> None:
+        """Keep a failed capture of a batch of two: one that the caller could read and a hidden one."""
+        memory = self.bench.memory
+        who = everything(self.tenant, "hidden")
+        requests = [
+            CaptureRequest(
+                source="test",
+                source_kind=SourceKind.AGENT_TURN,
+                content={"role": "user", "text": HIDDEN},
+                scope=scope,
+                sensitivity=Sensitivity[level],
+            )
+            for scope, level in self.sight.hidden_places()[:2]
+        ]
+        caller = await memory.directory.resolve(who)
+        drafts = memory.capture._drafts(caller, requests, batch=True, now=memory.clock.now())
+        await memory.directory.scopes(caller.tenant, {draft.scope for draft in drafts}, create=True)
+        self.hidden_ids |= {draft.candidate for draft in drafts}
+        await keep_failed(memory.database, memory.directory, caller, drafts, OSError(), at=memory.clock.now())
+
+    async def _work(self) -> None:
+        """Run the background jobs that change what is remembered."""
+        memory = self.bench.memory
+        resources = resources_of(memory)
+        now = memory.clock.now()
+        await CloseEpisodes(resources).run_once(now)
+        await link_due(memory.database, memory.directory, now=now, batch=100)
+        await reevaluate_due(memory.database, memory.directory, now=now, batch=100)
+
+
+OP_NAMES = ("fetch", "parse", "deploy")
+
+
+def _pick(pool: Sequence[Made], position: int, type_: str) -> UUID:
+    fitting = [made.id for made in pool if type_ in ("", made.type)]
+    return fitting[position % len(fitting)] if fitting else UNKNOWN
+
+
+def inject_ids(monkeypatch: pytest.MonkeyPatch, memory: Memory) -> Ids:
+    """Replace the ids that the application makes by those of a story."""
+    ids = Ids(memory)
+    monkeypatch.setattr("stratagraph.store.model.ids.uuid7", ids)
+    return ids
+
+
+def shown(store: Store) -> Any:
+    """Return the answers of a store in plain form."""
+    return plain(store.answers)
