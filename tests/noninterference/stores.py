@@ -215,13 +215,15 @@ class Store:
         return answer
 
     def _note(self, who: str, answer: Any) -> None:
+        """Remember the records that the step created; a revision also lists those that it changed."""
         records = answer.get("createdRecords") or answer.get("records") or ()
-        made = [Made(UUID(one["id"]), one["type"]) for one in records]
-        if who != "hidden":
-            self.seen += [one for one in made if one not in self.seen]
-            return
-        self.hidden += [one for one in made if one not in self.hidden and one not in self.seen]
-        self.hidden_ids |= {id_ for id_ in ids_in(answer) if self.bench.ids.step == id_.int >> 32 & 0x3FFFFFFF}
+        made = [Made(UUID(one["id"]), one["type"]) for one in records if self._is_of_step(UUID(one["id"]))]
+        (self.hidden if who == "hidden" else self.seen).extend(made)
+        if who == "hidden":
+            self.hidden_ids |= {id_ for id_ in ids_in(answer) if self._is_of_step(id_)}
+
+    def _is_of_step(self, id_: UUID) -> bool:
+        return id_.int >> 32 & 0x3FFFFFFF == self.bench.ids.step
 
     def _capture(self, step: Step, mark: str) -> Json:
         kind = step["kind"]
@@ -236,14 +238,14 @@ class Store:
                 if step["policy"] is not None:
                     content["revision_policy"] = step["policy"]
                 if step["evidence"] is not None:
-                    content["evidence"] = [{"kind": "event", "ref": str(self._evidence(step["evidence"]))}]
+                    content["evidence"] = [{"kind": "event", "ref": str(self._evidence(step))}]
                 source = "OBSERVATION"
             case "turn":
                 content, source = {"role": "user", "text": words}, "AGENT_TURN"
             case "event":
                 content, source = {"event_kind": "seen", "ref": f"ref-{step['place']}", "summary": words}, "EVENT"
                 if step["refers"] is not None:
-                    more["context"] = {"references": [str(self._evidence(step["refers"]))]}
+                    more["context"] = {"references": [str(self._evidence(step))]}
             case "tool":
                 content = {"tool_name": OP_NAMES[step["place"] % 3], "args": {"about": words}, "result": words}
                 source = "TOOL_OUTPUT"
@@ -279,13 +281,15 @@ class Store:
         tags = [WORDS[step["place"] % len(WORDS)]]
         return {"source": "test", "sourceKind": source, "content": content, "tags": tags, **more}
 
-    def _evidence(self, named: tuple[str, int]) -> UUID:
-        """Return the id of a record that a capture names: one that the caller sees, or a hidden one."""
-        where, position = named
-        pool = self.seen if where == "seen" else None
-        if pool is not None:
-            return pool[position % len(pool)].id if pool else UNKNOWN
-        return self._aimed(position)
+    def _evidence(self, step: Step) -> UUID:
+        """Return the id of a record that a capture names: one that the caller sees or, for the caller, a hidden one.
+
+        Others may see the hidden ones, so their captures would rightly differ.
+        """
+        where, position = step.get("evidence") or step["refers"]
+        if where == "hidden" and step["who"] == "caller":
+            return self._aimed(position)
+        return self.seen[position % len(self.seen)].id if self.seen else UNKNOWN
 
     def _aimed(self, position: int) -> UUID:
         """Return the id of a hidden record that exists by now; that of the store with hidden records in both."""

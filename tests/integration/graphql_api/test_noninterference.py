@@ -37,6 +37,7 @@ async def compare(bench: Bench, tenant: str, sight: Sight, steps: Sequence[Step]
     probes = [made.id for made in full.hidden[:3]]
     await full.ask_everything(probes, len(steps) + 1, most=MOST)
     bare = Store(bench, f"{tenant}-without", sight, aimed=full.aimed)
+    BARE.append(bare)
     await bare.run(steps, with_hidden=False)
     await bare.ask_everything(probes, len(steps) + 1, most=MOST)
     if difference(renamed(shown(full)), renamed(shown(bare))): print('RAW', difference(shown(full), shown(bare)))
@@ -58,6 +59,7 @@ async def shortest(bench: Bench, tenant: str, sight: Sight, steps: list[Step]) -
 
 
 MOST = int(os.environ.get('MOST','6'))
+BARE=[]
 SEEDS = [int(x) for x in os.environ.get("SEEDS", "1,2,3,4").split(",")]
 
 
@@ -68,6 +70,9 @@ async def test_hidden_records_change_no_answer(bench: Bench, seed: int) -> None:
     print(Counter(full.outcomes))
     if differs is not None:
         print('DIFF', differs)
+        if os.environ.get('DBG'):
+            for n, st in enumerate(steps): print(n, st)
+            print(full.seen); print(BARE[-1].seen)
         if os.environ.get('NOSHRINK'): pytest.fail(differs)
         steps, found = await shortest(bench, f"n{seed}", sight, steps)
         pytest.fail(f"{found or differs}\n{sight}\n" + "\n".join(f"{n} {s}" for n, s in enumerate(steps) if s["who"] != "nobody"))
