@@ -35,6 +35,12 @@ class Sight:
         """Return the credential of the caller."""
         return Trust(tenant=tenant, actor="caller", access=Access.ADMIN, ceiling=self.ceiling, scopes=self.scopes)
 
+    def colleague(self, tenant: str) -> Trust:
+        """Return a credential that reads in full what the caller sees, redacted records included, and nothing else."""
+        scopes = self.scopes if self.scopes is None else self.scopes | {""}
+        ceiling = Sensitivity(self.ceiling + 1)
+        return Trust(tenant=tenant, actor="colleague", access=Access.ADMIN, ceiling=ceiling, scopes=scopes)
+
     def seen_places(self) -> list[tuple[str, str]]:
         """Return the scopes and levels of records that the caller sees, in full or redacted."""
         return [(scope, LEVELS[level]) for scope in PLACES for level in range(self.ceiling + 2)]
@@ -55,18 +61,18 @@ SIGHTS = (
 )
 
 
-def everything(tenant: str, actor: str) -> Trust:
+def everything(tenant: str) -> Trust:
     """Return a credential that may read and write all records of the tenant."""
-    return Trust(tenant=tenant, actor=actor, access=Access.ADMIN, ceiling=Sensitivity.HYPER, scopes=None)
+    return Trust(tenant=tenant, actor="hidden", access=Access.ADMIN, ceiling=Sensitivity.HYPER, scopes=None)
 
 
 def story(rng: random.Random, most: int) -> tuple[Sight, list[Step]]:
-    """Return what the caller may see, and steps of it, of another caller and of those who work in hidden places.
+    """Return what the caller may see, and steps of it, of a colleague and of those who work in hidden places.
 
     Two of three steps capture. `place` is the position of the step's scope and level among those of its author, and
     `aims` whether a revision by the caller names a hidden record.
     """
-    steps = [_captures(rng) | {"who": who} for who in ("caller", "hidden", "other")]
+    steps = [_captures(rng) | {"who": who} for who in ("caller", "hidden", "colleague")]
     for _ in range(rng.randint(most // 2, most)):
         step = _revisions(rng) if rng.random() < 0.35 else _captures(rng)
         steps.append(step | {"who": rng.choice(_WHO)})
@@ -75,7 +81,11 @@ def story(rng: random.Random, most: int) -> tuple[Sight, list[Step]]:
     return rng.choice(SIGHTS), [{"place": rng.randint(0, 40), "aims": rng.random() < 0.2, **step} for step in steps]
 
 
-_WHO = ("caller", "caller", "other", "hidden", "hidden", "hidden")
+_WHO = ("caller", "caller", "colleague", "hidden", "hidden", "hidden")
+_REVISIONS = (
+    *("supersede", "supersede", "rename", "contest", "contest", "resolve", "resolve", "retract", "retract_entity"),
+    *("merge", "merge_entities", "delete", "penalize", "reinforce", "pin", "erase"),
+)
 
 
 def _captures(rng: random.Random) -> Step:
@@ -115,10 +125,8 @@ def _captures(rng: random.Random) -> Step:
 
 
 def _revisions(rng: random.Random) -> Step:
-    kinds = (*("supersede", "rename", "contest", "contest", "resolve", "resolve", "retract", "retract_entity"),)
-    kinds += ("merge", "merge_entities", "delete", "penalize", "reinforce", "pin", "erase")
     return {
-        "kind": rng.choice(kinds),
+        "kind": rng.choice(_REVISIONS),
         "on": rng.randint(0, 40),
         "by": rng.randint(0, 40),
         "value": rng.choice(["Oslo", "Paris", NAMES[0]]),

@@ -149,14 +149,13 @@ class Store:
         """Take all steps, or all but the hidden ones. With `named`, hidden steps name records that the caller sees."""
         for number, step in enumerate(steps):
             self.bench.ids.begin(number)
-            if step["kind"] == "nothing":
+            if step["who"] == "nobody":
                 continue
             if step["kind"] == "jobs":
                 await self._work()
             elif step["who"] != "hidden":
                 answer = await self._take(number, step, named=False)
-                if step["who"] == "caller":
-                    self.answers[f"{number} {step['kind']}"] = answer
+                self.answers[f"{number} {step['who']} {step['kind']}"] = answer
             elif with_hidden:
                 if step["kind"] == "fail":
                     await self._fail()
@@ -198,7 +197,11 @@ class Store:
         if who == "caller":
             places = [("project:a", level) for _, level in places[: self.sight.ceiling + 1]]
         scope, level = places[step["place"] % len(places)]
-        trust = self.sight.caller(self.tenant) if who == "caller" else everything(self.tenant, who)
+        trust = {
+            "caller": self.sight.caller,
+            "colleague": self.sight.colleague,
+            "hidden": everything,
+        }[who](self.tenant)
         mark = ""
         if who == "hidden":
             mark = HIDDEN
@@ -335,7 +338,7 @@ class Store:
     async def _fail(self) -> None:
         """Keep a failed capture of a batch of two: one that the caller could read and a hidden one."""
         memory = self.bench.memory
-        who = everything(self.tenant, "hidden")
+        who = everything(self.tenant)
         requests = [
             CaptureRequest(
                 source="test",

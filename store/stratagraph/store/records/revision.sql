@@ -3,13 +3,14 @@
 DELETE FROM reevaluation WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 
 -- direct_dependents --
--- Fetch current records that are derived directly from one of the given records.
+-- Fetch current records that are derived directly from one of the given records: those that the caller may read in
+-- full, or with :hidden those that it may not.
 SELECT DISTINCT e.target AS id
 FROM relation e
 JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name = ANY(CAST(:derivations AS text[]))
 JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
 WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
-  AND e.target <> ALL(CAST(:known AS uuid[]))
+  AND ((:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling) <> :hidden
 ORDER BY e.target LIMIT :limit
 
 -- disputed_records --
@@ -58,14 +59,15 @@ WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND ended_at IS NULL
 RETURNING id, row_version
 
 -- enqueue_dependents --
--- Queue the current records that are derived directly from the given records, except :known ones.
+-- Queue the current records that are derived directly from the given records: those that the caller may read in full,
+-- or with :hidden those that it may not.
 INSERT INTO reevaluation (tenant, id, cause, queued_at, next_try_at, attempts)
 SELECT DISTINCT ON (e.target) e.tenant, e.target, e.source, CAST(:at AS timestamptz), CAST(:at AS timestamptz), 0
 FROM relation e
 JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name = ANY(CAST(:derivations AS text[]))
 JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
 WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
-  AND e.target <> ALL(CAST(:known AS uuid[]))
+  AND ((:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling) <> :hidden
 ORDER BY e.target
 ON CONFLICT (tenant, id) DO NOTHING
 RETURNING id
@@ -153,9 +155,11 @@ CROSS JOIN LATERAL (
 ) s
 
 -- list_reevaluations --
--- List the queued re-evaluations of a tenant, the oldest first.
-SELECT id, cause, queued_at, attempts, error FROM reevaluation
-WHERE tenant = :tenant ORDER BY queued_at, id LIMIT :limit
+-- List the queued re-evaluations of records that the caller may read in full, the oldest first.
+SELECT q.id, q.cause, q.queued_at, q.attempts, q.error
+FROM reevaluation q JOIN record r ON r.tenant = q.tenant AND r.id = q.id
+WHERE q.tenant = :tenant AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
+ORDER BY q.queued_at, q.id LIMIT :limit
 
 -- lock_due_reevaluations --
 -- Lock the queued re-evaluations that are due, skipping those that another worker holds.

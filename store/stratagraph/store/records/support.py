@@ -73,17 +73,21 @@ async def fetch_downstream(
 
 
 async def direct_dependents(
-    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, known: Collection[UUID], limit: int
+    connection: AsyncConnection, caller: Caller, ids: Collection[UUID], *, hidden: bool = False, limit: int
 ) -> list[UUID]:
-    """Return the ids of at most `limit` current records derived directly from `ids`, in id order, without `known`."""
+    """Return the ids of at most `limit` current records derived directly from `ids`, in id order.
+
+    They are those that `caller` may read in full; with `hidden`, the others. The two are limited apart, so that what
+    the caller sees of a re-evaluation does not depend on what it may not see.
+    """
     if not ids:
         return []
     rows = await fetch(
         connection,
         "direct_dependents",
-        tenant=tenant.id,
+        **caller.parameters(),
         ids=list(ids),
-        known=list(known),
+        hidden=hidden,
         derivations=sorted(DERIVATIONS),
         limit=limit,
     )
