@@ -319,12 +319,17 @@ class Store:
             given |= {"recordIds": [given.pop("recordId"), str(second)]} if "merge" in kind else {}
             if kind == "contest":
                 given |= (
-                    {"contestingId": str(second)} if step["by"] % 4 else {"evidence": [{"kind": "event", "ref": mark or "x"}]}
+                    {"contestingId": str(second)}
+                    if step["by"] % 4
+                    else {"evidence": [{"kind": "event", "ref": mark or "x"}]}
                 )
         match kind:
             case "supersede":
                 fact = {"subject": "Alice Stone", "predicate": "lives_in", "object": f"{step['value']} {mark}".strip()}
-                given |= {"payload": {**fact, "validity": {"mode": "global"}}, "evidence": [{"kind": "event", "ref": "x"}]}
+                given |= {
+                    "payload": {**fact, "validity": {"mode": "global"}},
+                    "evidence": [{"kind": "event", "ref": "x"}],
+                }
             case "rename":
                 given["payload"] = {"summary": f"renamed {mark}", "aliases": [{"value": "Ally"}]}
             case "resolve":

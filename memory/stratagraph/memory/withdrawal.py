@@ -69,9 +69,7 @@ async def withdraw(
         connection,
         caller.tenant,
         [
-            AuditEvent(
-                record=id_, action=_ACTIONS[state], rationale=rationale, salience=0.0, sensitivity=sensitivity
-            )
+            AuditEvent(record=id_, action=_ACTIONS[state], rationale=rationale, salience=0.0, sensitivity=sensitivity)
             for id_ in sorted(records)
         ],
         actor=caller.trust.actor,

@@ -94,9 +94,7 @@ async def read_names(connection: AsyncConnection, tenant: Tenant, mentions: Coll
 
     Of the entities of one name that a mention may mean, the oldest NAMESAKES are read. Runs one statement.
     """
-    keys = {
-        (term.key, mention.sensitivity) for mention in mentions for term in mention.terms if term.kind != TYPE
-    }
+    keys = {(term.key, mention.sensitivity) for mention in mentions for term in mention.terms if term.kind != TYPE}
     scopes = {scope for mention in mentions for scope in (mention.scope, mention.unscoped)}
     index = NameIndex()
     if not keys:

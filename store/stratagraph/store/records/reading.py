@@ -81,14 +81,15 @@ class Reader:
         return await self._records(rows)
 
     async def relations(self, ids: Collection[UUID]) -> list[Relation]:
-        """Return the relations among `ids` that are visible to the caller.
+        """Return the relations among `ids` that are visible to the caller, in the order of `ids`.
 
         The caller must be able to read one end in full, and to see the other at least redacted.
         """
         if not ids:
             return []
         rows = await fetch(self.connection, "fetch_relations", **self.caller.parameters(), ids=list(ids))
-        return await self._relations(rows)
+        found = {relation.id: relation for relation in await self._relations(rows)}
+        return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
     async def relations_of(self, ids: Collection[UUID], *, limit: int) -> dict[UUID, list[Relation]]:
         """Return at most `limit` visible relations from or to each record, heaviest first."""
