@@ -78,24 +78,19 @@ def ids_in(value: Any) -> set[UUID]:
 
 def difference(one: Any, other: Any, path: str = "") -> str | None:
     """Return where two JSON values differ first, with both values there; None if they are equal."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in [*one, *(key for key in other if key not in one)]:
-            if key not in one or key not in other:
-                return f"{path}.{key}: only in the {'first' if key in one else 'second'}"
+    if isinstance(one, list) and isinstance(other, list):
+        one, other = dict(enumerate(one)), dict(enumerate(other))
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        return None if one == other else f"{path}: {one!r:.600} and {other!r:.600}"
+    for key in [*one, *(key for key in other if key not in one)]:
+        if key in one and key in other:
             found = difference(one[key], other[key], f"{path}.{key}")
             if found is not None:
                 return found
-        return None
-    if isinstance(one, list) and isinstance(other, list):
-        for index, (ours, theirs) in enumerate(zip(one, other, strict=False)):
-            found = difference(ours, theirs, f"{path}[{index}]")
-            if found is not None:
-                return found
-        if len(one) != len(other):
-            more = (one if len(one) > len(other) else other)[min(len(one), len(other))]
-            return f"{path}: {len(one)} and {len(other)} items; the first of the longer: {more!r:.600}"
-        return None
-    return None if one == other else f"{path}: {one!r:.600} and {other!r:.600}"
+        else:
+            which, value = ("first", one[key]) if key in one else ("second", other[key])
+            return f"{path}.{key}: only in the {which}: {value!r:.600}"
+    return None
 
 
 def _at(text: str) -> datetime:

@@ -35,7 +35,8 @@ def fields_of(root: str) -> dict[str, GraphQLField]:
     """Return the fields of the type `root`, Query or Mutation."""
     type_ = graphql_schema().get_type(root)
     assert isinstance(type_, GraphQLObjectType)
-    return type_.fields
+    fields: dict[str, GraphQLField] = type_.fields
+    return fields
 
 
 @cache

@@ -31,9 +31,9 @@ async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:
     through other parties. Episodes among them, and parties already superseded or retracted, keep their state.
 
     Returns the id of the winner, or of the record itself without one. Raises Forbidden if the caller may not read and
-    write all parties, without telling of them, InvalidInput if the record is not contested or the winner is not a party, LimitExceeded for a dispute of
-    more than MAX_PARTIES records, and ConditionsOverlap if another active fact contradicts the winner in its
-    single-valued slot.
+    write all parties, without telling of them, InvalidInput if the record is not contested or the winner is not a
+    party, LimitExceeded for a dispute of more than MAX_PARTIES records, and ConditionsOverlap if another active fact
+    contradicts the winner in its single-valued slot.
     """
     record = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([record])

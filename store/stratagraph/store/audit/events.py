@@ -56,7 +56,8 @@ async def write_audit(
     """Append one audit entry for each of `events`, all by `actor` and at `at`, to the chains of their records.
 
     Locks the heads of existing chains in id order. `new` are the ids of records that have no chain yet, so that no head
-    is read for them. A rationale is sealed if a record that it is about is; `sealed` are the ids of sealed records among the new ones.
+    is read for them. A rationale is sealed if a record that it is about is; `sealed` are the ids of sealed records
+    among the new ones.
     """
     if not events:
         return

@@ -57,7 +57,8 @@ async def fetch_downstream(
 ) -> dict[UUID, frozenset[UUID]]:
     """Return the current records derived from `ids`, directly or through others, found over at most `limit` relations.
 
-    Only records that `caller` may read in full, through records of that kind. Keyed by id; the value has the direct sources of the record that are in `ids` or were themselves derived from them.
+    Only records that `caller` may read in full, through records of that kind. Keyed by id; the value has the direct
+    sources of the record that are in `ids` or were themselves derived from them.
     """
     if not ids:
         return {}
