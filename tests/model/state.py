@@ -23,9 +23,9 @@ from model.records import (
     Trim,
 )
 
-_BEFORE = datetime.min.replace(tzinfo=UTC)
-
 from stratagraph.store.model.trust import Trust
+
+_BEFORE = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(slots=True)
