@@ -35,7 +35,7 @@ async def main(url: str) -> dict[str, object]:
         async with database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
             access = ErasureAccess(scopes=None, ceiling=int(caller.ceiling))
             closure = await erasure_closure(connection, caller.tenant, [source.id], access, whole=False)
-            downstream = await fetch_downstream(connection, caller.tenant, [source.id])
+            downstream = await fetch_downstream(connection, caller, [source.id])
         impacts, _ = await memory.revision.impact(memory.trust, source.id)
         asked = Explore(database, memory.directory, memory.clock, Engines(mirror=None, feed=None))
         impact = await asked.impact(memory.trust, source.id, hops=1)

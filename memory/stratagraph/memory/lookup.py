@@ -236,7 +236,7 @@ class Lookup:
         async with self._database.reading(caller.bounds) as connection:
             reader = Reader(connection, self._directory, caller, self._clock.now())
             full = [id_ for id_, record in (await reader.records(ids)).items() if not record.redacted]
-            return dict(await fetch_audit(connection, caller.tenant, full))
+            return dict(await fetch_audit(connection, caller, full))
 
     async def audit_log(self, trust: Trust, id_: UUID, *, first: int = 50, after: str | None = None) -> AuditPage:
         """Return a page of the audit entries of a record, oldest first; also of one that was pruned, deleted or erased.
@@ -252,7 +252,7 @@ class Lookup:
         async with self._database.reading(caller.bounds) as connection:
             found: Sequence[AuditEntry] = ()
             if await self._may_read_audit(connection, caller, id_):
-                entries = await fetch_audit(connection, caller.tenant, [id_], after=number, limit=first + 1)
+                entries = await fetch_audit(connection, caller, [id_], after=number, limit=first + 1)
                 found = entries.get(id_, ())
         shown = tuple(found[:first])
         return AuditPage(

@@ -13,7 +13,7 @@ from stratagraph.store.model.errors import StoreUnavailable
 from stratagraph.store.postgres.database import Bounds, Database
 from stratagraph.store.postgres.operations import Operation, working_for
 
-BOUNDS = Bounds(tenant=1, scopes=None, ceiling=4)
+BOUNDS = Bounds(tenant=1, scopes=None, ceiling=4, actor="tester")
 
 
 def operation(party: str, *, within_s: float = 60.0, connections: int = 2) -> Operation:

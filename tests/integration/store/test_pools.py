@@ -10,7 +10,7 @@ from fix_memory import until
 from stratagraph.store.postgres.database import Bounds, Database
 from stratagraph.store.postgres.observing import PoolUsage
 
-BOUNDS = Bounds(tenant=1, scopes=None, ceiling=0)
+BOUNDS = Bounds(tenant=1, scopes=None, ceiling=0, actor="tester")
 
 
 async def test_a_pool_reports_connections_in_use_and_tasks_that_wait(database_url: str) -> None:

@@ -59,7 +59,9 @@ async def test_the_newest_readable_records_are_found_whatever_lies_between(
     compared = 0
     with psycopg.connect(database_url) as owner:
         for some in (None, scopes[:1], scopes[-1:], pick.sample(scopes, 4), scopes):
-            bounds = Bounds(tenant=tenant.id, scopes=None if some is None else tuple(some), ceiling=int(ceiling))
+            bounds = Bounds(
+                tenant=tenant.id, scopes=None if some is None else tuple(some), ceiling=int(ceiling), actor="tester"
+            )
             for window in (1, 7, 60, 400):
                 for below in (None, UUID(int=2**128 - 1), UUID(int=2**127)):
                     query = EXPECTED.format(order="occurred_at DESC, id DESC" if below is None else "id DESC")
@@ -79,7 +81,9 @@ async def test_of_very_many_scopes_the_largest_are_searched(memory: Memory, scop
     newest = (await memory.turn("the newest of all", scope="project:0")).primary.id
     await count_all_words(memory.database)
     tenant = (await memory.directory.resolve(memory.trust)).tenant
-    bounds = Bounds(tenant=tenant.id, scopes=(*scopes, *range(10**6, 10**6 + 5_000)), ceiling=int(Sensitivity.HYPER))
+    bounds = Bounds(
+        tenant=tenant.id, scopes=(*scopes, *range(10**6, 10**6 + 5_000)), ceiling=int(Sensitivity.HYPER), actor="tester"
+    )
     async with memory.database.reading(bounds) as connection:
         found = await connection.execute(text(SEARCHES[False]), {"window": 1})
         assert found.scalars().all() == [newest]

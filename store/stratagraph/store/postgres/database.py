@@ -50,11 +50,11 @@ _INSUFFICIENT_PRIVILEGE = "42501"
 _ENTER = text(
     "SELECT set_config('role', role_prefix() || :role, true), set_config('stratagraph.tenant', :tenant, true),"
     " set_config('stratagraph.scopes', :scopes, true), set_config('stratagraph.ceiling', :ceiling, true),"
-    " set_config('statement_timeout', :statement_timeout, true)"
+    " set_config('statement_timeout', :statement_timeout, true), set_config('stratagraph.actor', :actor, true)"
 )
 _BOUNDS = text(
     "SELECT set_config('stratagraph.tenant', :tenant, true), set_config('stratagraph.scopes', :scopes, true),"
-    " set_config('stratagraph.ceiling', :ceiling, true)"
+    " set_config('stratagraph.ceiling', :ceiling, true), set_config('stratagraph.actor', :actor, true)"
 )
 # The same for a caller, whose tenant another process may have erased: the directory caches its number. Background work
 # goes on while a tenant is being erased.
@@ -90,11 +90,12 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The tenant, scopes and ceiling that row-level security enforces. `scopes` None means all of the tenant."""
+    """The tenant, scopes, ceiling and actor that row-level security enforces. `scopes` None means all of the tenant."""
 
     tenant: int
     scopes: tuple[int, ...] | None
     ceiling: int
+    actor: str
 
 
 class Database:
@@ -287,9 +288,9 @@ def _statement_timeout_ms() -> int:
 def _settings(bounds: Bounds | None) -> dict[str, str]:
     """Return the settings that row-level security reads. Without bounds all are empty, and no row is within them."""
     if bounds is None:
-        return {"tenant": "", "scopes": "", "ceiling": ""}
+        return {"tenant": "", "scopes": "", "ceiling": "", "actor": ""}
     scopes = "*" if bounds.scopes is None else "{" + ",".join(map(str, bounds.scopes)) + "}"
-    return {"tenant": str(bounds.tenant), "scopes": scopes, "ceiling": str(bounds.ceiling)}
+    return {"tenant": str(bounds.tenant), "scopes": scopes, "ceiling": str(bounds.ceiling), "actor": bounds.actor}
 
 
 @asynccontextmanager

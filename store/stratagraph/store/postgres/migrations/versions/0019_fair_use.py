@@ -6,7 +6,7 @@ from stratagraph.store.postgres.migrations.scripts import run_script
 from stratagraph.store.postgres.roles import make_roles
 
 revision = "0019"
-down_revision = "0017"
+down_revision = "0018"
 
 
 def upgrade() -> None:
