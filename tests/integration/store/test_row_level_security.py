@@ -128,7 +128,7 @@ async def fill(memory: Memory, logins: Logins) -> None:
         )
         connection.execute(
             "INSERT INTO tombstone SELECT (jsonb_populate_record(NULL::tombstone, to_jsonb(r)"
-            " || jsonb_build_object('at', now(), 'cause', 1))).* FROM record r"
+            " || jsonb_build_object('at', now(), 'cause', 1, 'entities', ARRAY[]::uuid[]))).* FROM record r"
         )
 
 

@@ -75,8 +75,9 @@ CREATE POLICY read ON audit TO {read} USING (
 DROP POLICY read ON audit_note;
 
 CREATE POLICY read ON audit_note TO {read} USING (
-  (SELECT true FROM record r WHERE r.tenant = audit_note.tenant AND r.id = audit_note.id)
-  OR (SELECT true FROM tombstone t WHERE t.tenant = audit_note.tenant AND t.id = audit_note.id));
+  coalesce(sensitivity, 0) <= (SELECT caller_ceiling())
+  AND ((SELECT true FROM record r WHERE r.tenant = audit_note.tenant AND r.id = audit_note.id)
+    OR (SELECT true FROM tombstone t WHERE t.tenant = audit_note.tenant AND t.id = audit_note.id)));
 
 -- A server that has not heard that a tenant was erased must not leave names, numbers or answers behind
 
