@@ -40,6 +40,14 @@ _SYSTEM_USER = "stratagraph_postgres"  # for when we are root: PostgreSQL refuse
 _POSTGRES = "postgres"  # the program's name
 _PORT = 5432  # only a part of the socket's file name
 
+# Runs in the directory $1; the other arguments are the command that stops the server.
+_STOP_AT_THE_END = """read -r word; [ "$word" = over ] && exit; directory=$1; shift
+for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+  [ . -ef "$directory" ] || exit
+  (cd / && "$@") && exit
+  sleep 1
+done"""
+
 _SERVER_SETTINGS = {
     "listen_addresses": "",
     "max_connections": "60",
@@ -118,17 +126,19 @@ class EmbeddedPostgres:
         """Stop the server at once if this process ends during the block, however it ends.
 
         A shell waits for the end of a pipe that only this process holds open. The server itself is a process of its own
-        that would go on; that is right for a service's data, and wrong for data that nobody will look for.
+        that would go on; that is right for a service's data, and wrong for data that nobody will look for. The shell
+        tries for 30 s, because a server that is just starting cannot be stopped yet, unless another process has put
+        another directory in the place of this one.
         """
         waiting, held = os.pipe()
         stop = [str(self._binaries / "pg_ctl"), "stop", "-D", str(self.data), "-m", "immediate"]
         owner = self._owner
         watcher = subprocess.Popen(
-            ["/bin/sh", "-c", 'read -r word; [ "$word" = over ] || exec "$@"', "sh", *stop],
+            ["/bin/sh", "-c", _STOP_AT_THE_END, "sh", str(self.directory), *stop],
             stdin=waiting,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            cwd="/",
+            cwd=self.directory,
             user=owner.pw_uid if owner else None,
             group=owner.pw_gid if owner else None,
             extra_groups=[] if owner else None,
