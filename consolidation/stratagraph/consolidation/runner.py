@@ -121,8 +121,10 @@ class Runner:
     async def _failed(self, job: Job, error: Exception, failures: int, took_s: float) -> Run:
         pause_s = min(job.config.longest_pause_s, max(1.0, job.config.interval_s) * 2 ** min(failures, 20))
         reason = _reason(error)
-        _log.error("job failed", job=job.name, error=reason, failures=failures + 1, retry_in_s=round(pause_s, 1))
-        await self.leases.fail(job.name, reason, pause_s=pause_s)
+        await self.leases.fail(job.name, reason, pause_s=pause_s)  # during an outage raises, and the outage is logged
+        # A run that the database left is no defect of the job, also where the database is back already.
+        log = _log.warning if type(error) is StoreUnavailable else _log.error
+        log("job failed", job=job.name, error=reason, failures=failures + 1, retry_in_s=round(pause_s, 1))
         return Run(job=job.name, counts={}, error=reason, took_s=took_s, pause_s=pause_s)
 
     async def _held(self, job: Job) -> JobResult:
