@@ -128,7 +128,7 @@ async def fill(memory: Memory, logins: Logins) -> None:
         )
         connection.execute(
             "INSERT INTO tombstone SELECT (jsonb_populate_record(NULL::tombstone, to_jsonb(r)"
-            " || jsonb_build_object('at', now(), 'cause', 1, 'entities', ARRAY[]::uuid[]))).* FROM record r"
+            " || jsonb_build_object('at', now(), 'cause', 1, 'entities', '[]'::jsonb))).* FROM record r"
         )
 
 
@@ -578,6 +578,8 @@ async def test_an_owner_without_superuser_rights_can_migrate_and_serve(postgres_
         with login(postgres_url) as (api, api_url), login(postgres_url) as (worker, worker_url):
             try:
                 migrate(own)  # without other logins, the owner acts as every role
+                with psycopg.connect(own, autocommit=True) as connection:
+                    connection.execute("INSERT INTO tenant (name, index_key) VALUES ('acme', %s)", [bytes(32)])
                 async with Database(own) as database:
                     assert await make_days(database, datetime.now(UTC).date()) == 8
                     bounds = Bounds(tenant=1, scopes=None, ceiling=4, actor="tester")

@@ -9,8 +9,8 @@ WHERE t.tenant = :tenant AND t.scope = :scope
 ON CONFLICT DO NOTHING
 
 -- remember_sources --
--- Remember the idempotency keys of records that are about to be erased, or were deleted earlier, and the refs and
--- threads of what imports captured: any other caller may use any ref and thread, and must not make an import leave something out.
+-- Remember the idempotency keys of records that are or were erased, and the refs and threads of what imports captured.
+-- Any other caller may use any ref and thread, and must not make an import leave something out.
 WITH erased AS MATERIALIZED (
   SELECT id, scope, sensitivity, type, handle_key FROM record
   WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -95,7 +95,7 @@ class AuditEntry:
     `seq` is the number of the entry in the record's log, from 1.
     """
 
-    seq: int
+    seq: int = field(compare=False)  # the forms of the RFC have no such number
     action: str
     actor: str
     timestamp: datetime
