@@ -37,7 +37,7 @@ SCOPES = ("", "project:a", "project:b", "project:c")
 WORDS = ("apple", "pear", "plum", "quince", "fig")
 ANSWER_LIMIT = 4
 SETTINGS = settings(
-    max_examples=6,
+    max_examples=8,
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate, Phase.shrink],
@@ -222,7 +222,7 @@ def test_hidden_records_change_no_answer_and_no_score(
         try:
             compare()
             assert hidden_in_total > 20, "the examples hide hardly anything"
-            assert answered > 1, "the examples find hardly anything"
+            assert answered > 2, "the examples find hardly anything"
         finally:
             runner.run(database.engine.dispose())
             runner.run(database.__aexit__(None, None, None))
