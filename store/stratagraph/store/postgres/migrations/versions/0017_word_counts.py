@@ -11,6 +11,6 @@ down_revision = "0016"
 
 def upgrade() -> None:
     connection = op.get_bind()
-    _, names = make_roles(connection, ("erase", "feed", "jobs", "read", "search", "write"))
+    _, names = make_roles(connection, ("erase", "feed", "jobs", "keys", "read", "search", "write"))
     schema, path = search_path(connection)
     run_script("0017_word_counts.sql", schema=schema, search_path=path, **names)

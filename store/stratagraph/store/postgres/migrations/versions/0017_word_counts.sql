@@ -67,7 +67,7 @@ ALTER TABLE word_count ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE word_total ENABLE ROW LEVEL SECURITY;
 
-GRANT INSERT ON word_change TO {write}, {jobs}, {erase};
+GRANT INSERT ON word_change TO {write}, {jobs}, {erase}, {keys};
 
 GRANT SELECT, DELETE ON word_change TO {feed}, {erase};
 
@@ -81,7 +81,7 @@ GRANT SELECT, DELETE ON word_count, word_total TO {erase};
 
 CREATE POLICY write ON word_change FOR INSERT TO {write} WITH CHECK (tenant = caller_tenant());
 
-CREATE POLICY work ON word_change TO {feed}, {jobs}, {erase} USING (true);
+CREATE POLICY work ON word_change TO {feed}, {jobs}, {erase}, {keys} USING (true);
 
 CREATE POLICY read ON word_count TO {read} USING (
   tenant = caller_tenant() AND scope = ANY (caller_scopes()) AND sensitivity <= caller_ceiling());
