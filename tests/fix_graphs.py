@@ -102,6 +102,12 @@ class Graph:
     def fully_visible(self, trust: Trust) -> list[UUID]:
         return [id_ for id_ in self.records if self.visibility(trust, id_) is Visibility.FULL]
 
+    def of(self, ids: Collection[UUID]) -> Graph:
+        """Return the graph of these records alone."""
+        kept = set(ids)
+        relations = {id_: one for id_, one in self.relations.items() if {one.source, one.target} <= kept}
+        return Graph(self.tenant, {id_: self.records[id_] for id_ in kept}, relations, self.at)
+
     def shows(self, trust: Trust, id_: UUID, *, history: bool = False) -> bool:
         """Return whether a traversal may return this record."""
         stored = self.records.get(id_)
@@ -152,9 +158,9 @@ class Graph:
                 if relation.target == near
             ]
             for direction in (outward, inward):
-                best = sorted(
+                best = sorted(  # those to redacted records last
                     (edge for edge in direction if self.shows(caller.trust, edge[1], history=history)),
-                    key=lambda edge: (-edge[2], edge[0].int),
+                    key=lambda edge: (self.records[edge[1]].sensitivity > caller.ceiling, -edge[2], edge[0].int),
                 )
                 edges += [
                     Edge(id_, near, far, weight, int(self.records[far].sensitivity))

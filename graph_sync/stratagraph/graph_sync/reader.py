@@ -64,7 +64,12 @@ class Neo4jGraphReader:
         self, caller: Caller, frontier: Sequence[UUID], *, at: datetime, fan_out: int, history: bool
     ) -> list[Edge]:
         leaf = int(caller.ceiling) + 1
-        text = edges_statement(all_scopes=caller.scopes is None, all_levels=leaf >= max(Sensitivity), history=history)
+        text = edges_statement(
+            all_scopes=caller.scopes is None,
+            all_levels=leaf >= max(Sensitivity),
+            has_redacted=leaf <= max(Sensitivity),
+            history=history,
+        )
         parameters = {
             "ten": caller.tenant.id,
             "frontier": [str(id_) for id_ in frontier],

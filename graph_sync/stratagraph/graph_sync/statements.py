@@ -53,15 +53,17 @@ def of_each_type(name: str, relationship_types: tuple[str, ...], **columns: str)
 
 
 @lru_cache
-def edges_statement(*, all_scopes: bool, all_levels: bool, history: bool) -> str:
+def edges_statement(*, all_scopes: bool, all_levels: bool, has_redacted: bool, history: bool) -> str:
     """Return the statement that fetches the edges of one level of a traversal.
 
-    It differs for callers with listed scopes or all, with some sensitivities or all, and with or without past records.
+    It differs for callers with listed scopes or all, with some sensitivities or all, for whom records may be redacted
+    or not, and with or without past records.
     Reading the far ends is most of the work, so each statement reads no more of them than it must. Relations do not
     leave their tenant, so the far end's tenant is not read.
     """
     visible = "m.acl IN $acls" if not all_scopes else "true" if all_levels else "m.acl % 8 <= $leaf"
     text = statement("fetch_edges").replace("VISIBLE", visible).replace("HOLDS", "true" if history else HOLDS)
+    text = text.replace("REDACTED, ", "m.acl % 8 = $leaf, " if has_redacted else "")
     return text.replace("|HISTORY", "|Past" if history else "")
 
 

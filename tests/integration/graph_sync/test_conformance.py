@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from itertools import product
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -27,6 +28,7 @@ from fix_memory import NOON, Memory, trust_of
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.trust import Trust, Visibility
@@ -102,7 +104,17 @@ class Engines:
             assert found.reached == expected.reached
             assert found.hubs == expected.hubs
         check_visibility(graph, trust, by_sql, roots, limits)
+        await self.check_displacement(graph, caller, by_sql, roots, limits, scores=scores or {}, at=at, history=history)
         return by_sql
+
+    async def check_displacement(
+        self, graph: Graph, caller: Caller, found: Neighbourhood, roots: Sequence[UUID], limits: Limits, **more: Any
+    ) -> None:
+        """Check that no limit leaves out a record or an edge because of records that the caller sees redacted."""
+        readable = graph.of(graph.fully_visible(caller.trust))
+        alone = await neighbourhood(readable, caller, roots, limits, **more)
+        assert [item for item in found.hops.items() if item[0] not in found.leaves] == list(alone.hops.items())
+        assert [id_ for id_, edge in found.edges.items() if edge.far not in found.leaves] == list(alone.edges)
 
 
 @pytest.fixture

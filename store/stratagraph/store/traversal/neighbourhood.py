@@ -53,7 +53,8 @@ class GraphReader(Protocol):
     ) -> list[Edge]:
         """Return, per frontier record and direction, the `fan_out` heaviest open edges (then by id).
 
-        Their far ends are visible to the caller, at least redacted, and facts among them hold at `at`. With `history`,
+        Their far ends are visible to the caller, and facts among them hold at `at`. Edges to redacted records come
+        after all others, so that they take the place of none. With `history`,
         superseded and retracted records and facts that do not hold are far ends too.
         """
         ...
@@ -95,10 +96,12 @@ async def neighbourhood(
 ) -> Neighbourhood:
     """Expand `roots` in both directions, taking edges by weight, then by the score of the far record, then by id.
 
-    Only facts that hold at `at` are reached, unless `history` is asked for.
+    Only facts that hold at `at` are reached, unless `history` is asked for. Redacted records are added last, in the
+    order in which they were reached, as far as the limits leave room: they never take the place of other records.
     The search ends after the level in which a limit excluded an edge, since every further edge would be excluded too.
     """
     found = Neighbourhood(hops=dict.fromkeys(roots, 0))
+    to_leaves: list[tuple[int, Edge]] = []
     frontier = list(dict.fromkeys(roots))
     for hop in range(1, limits.hops + 1):
         if not frontier:
@@ -110,23 +113,36 @@ async def neighbourhood(
         for edge in level:
             if edge.id in found.edges:
                 continue
+            if not _may_expand(caller, edge.acl):
+                to_leaves.append((hop, edge))
+                continue
             limit = _excluding_limit(limits, found, edge)
             if limit is not None:
                 found.keep_out(edge, limit)
                 continue
             if edge.far not in found.hops:
                 found.hops[edge.far] = hop
-                if _may_expand(caller, edge.acl):
-                    frontier.append(edge.far)
-                else:
-                    found.leaves.add(edge.far)
+                frontier.append(edge.far)
             found.edges[edge.id] = edge
         if found.reached:
             break
     else:
         if frontier and limits.hops:
             found.reached.add("hops")
+    for hop, edge in to_leaves:
+        _add_leaf(limits, found, hop, edge)
     return found
+
+
+def _add_leaf(limits: Limits, found: Neighbourhood, hop: int, edge: Edge) -> None:
+    """Add an edge to a redacted record, or note the limit that excludes it."""
+    limit = _excluding_limit(limits, found, edge)
+    if limit is not None:
+        found.keep_out(edge, limit)
+        return
+    found.hops.setdefault(edge.far, hop)
+    found.leaves.add(edge.far)
+    found.edges[edge.id] = edge
 
 
 def _excluding_limit(limits: Limits, found: Neighbourhood, edge: Edge) -> str | None:

@@ -21,23 +21,42 @@ FROM unnest(CAST(:ids AS uuid[])) AS near(id)
 
 -- edges_of --
 -- Fetch the heaviest edges of each frontier record, per direction, whose far end is visible (in full or redacted).
--- With :history, far ends that are not current are included.
+-- Edges to redacted records are read only where those to records in full are fewer than :fan_out, and then fill the
+-- rest: a LIMIT of 0 reads nothing. With :history, far ends that are not current are included.
 SELECT near.id AS near, e.id, e.far, e.weight, e.acl
 FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
 CROSS JOIN LATERAL (
-  (SELECT e.id, e.target AS far, e.weight, e.target_scope * 8 + e.target_sensitivity AS acl
-   FROM relation_in_sight e
-   WHERE e.tenant = :tenant AND e.source = near.id AND e.ended_at IS NULL
-     AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling + 1
-     AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true))
-   ORDER BY e.weight DESC, e.id LIMIT :fan_out)
+  (WITH in_full AS MATERIALIZED (
+     SELECT e.id, e.target AS far, e.weight, e.target_scope * 8 + e.target_sensitivity AS acl
+     FROM relation_in_sight e
+     WHERE e.tenant = :tenant AND e.source = near.id AND e.ended_at IS NULL
+       AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
+       AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true))
+     ORDER BY e.weight DESC, e.id LIMIT :fan_out)
+   SELECT * FROM in_full
+   UNION ALL
+   (SELECT e.id, e.target, e.weight, e.target_scope * 8 + e.target_sensitivity
+    FROM relation_in_sight e
+    WHERE e.tenant = :tenant AND e.source = near.id AND e.ended_at IS NULL
+      AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity = :ceiling + 1
+      AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true))
+    ORDER BY e.weight DESC, e.id LIMIT :fan_out - (SELECT count(*) FROM in_full)))
   UNION ALL
-  (SELECT e.id, e.source AS far, e.weight, e.source_scope * 8 + e.source_sensitivity AS acl
-   FROM relation_in_sight e
-   WHERE e.tenant = :tenant AND e.target = near.id AND e.ended_at IS NULL
-     AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling + 1
-     AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true))
-   ORDER BY e.weight DESC, e.id LIMIT :fan_out)
+  (WITH in_full AS MATERIALIZED (
+     SELECT e.id, e.source AS far, e.weight, e.source_scope * 8 + e.source_sensitivity AS acl
+     FROM relation_in_sight e
+     WHERE e.tenant = :tenant AND e.target = near.id AND e.ended_at IS NULL
+       AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
+       AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true))
+     ORDER BY e.weight DESC, e.id LIMIT :fan_out)
+   SELECT * FROM in_full
+   UNION ALL
+   (SELECT e.id, e.source, e.weight, e.source_scope * 8 + e.source_sensitivity
+    FROM relation_in_sight e
+    WHERE e.tenant = :tenant AND e.target = near.id AND e.ended_at IS NULL
+      AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity = :ceiling + 1
+      AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true))
+    ORDER BY e.weight DESC, e.id LIMIT :fan_out - (SELECT count(*) FROM in_full)))
 ) e
 
 -- edges_of_at --
