@@ -226,7 +226,7 @@ class Lookup:
         async with self._database.reading(caller.bounds) as connection:
             reader = Reader(connection, self._directory, caller, self._clock.now())
             full = [id_ for id_, record in (await reader.records(ids)).items() if not record.redacted]
-            return dict(await fetch_audit(connection, caller.tenant, full))
+            return dict(await fetch_audit(connection, caller, full))
 
 
 def _check_first(first: int) -> None:

@@ -15,7 +15,7 @@ from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
-from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
+from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.salience import withdrawn
 from stratagraph.store.postgres.database import Connection, elevated
 from stratagraph.store.records.editing import Edit, update_records
@@ -36,10 +36,12 @@ async def withdraw(
     rationale: str,
     at: datetime,
     by: UUID | None = None,
+    sensitivity: Sensitivity | None = None,
 ) -> list[Change]:
     """Set locked records to `state`, SUPERSEDED or RETRACTED, and return the changes to announce in the feed.
 
     `by` is the record that supersedes them; superseded facts name it in their payload.
+    `sensitivity` is that of the most sensitive record that the rationale is about, None for those of the records.
     """
     unrestricted = caller.unrestricted()
     # Elevated, because a policy rule may have raised a fact above its writer's ceiling.
@@ -66,7 +68,10 @@ async def withdraw(
     await write_audit(
         connection,
         caller.tenant,
-        [AuditEvent(record=id_, action=_ACTIONS[state], rationale=rationale, salience=0.0) for id_ in sorted(records)],
+        [
+            AuditEvent(record=id_, action=_ACTIONS[state], rationale=rationale, salience=0.0, sensitivity=sensitivity)
+            for id_ in sorted(records)
+        ],
         actor=caller.trust.actor,
         at=at,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -19,6 +19,7 @@ from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import text
 
 from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.revise.request import Contest
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import Sensitivity, SourceKind
 from stratagraph.store.model.errors import Misconfigured
@@ -56,7 +57,8 @@ class Logins:
             connection.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(self.prefix + role)))
             if bounds is not None:
                 scopes = "*" if bounds.scopes is None else "{" + ",".join(map(str, bounds.scopes)) + "}"
-                for name, value in (("tenant", bounds.tenant), ("scopes", scopes), ("ceiling", bounds.ceiling)):
+                settings = {"tenant": bounds.tenant, "scopes": scopes, "ceiling": bounds.ceiling, "actor": bounds.actor}
+                for name, value in settings.items():
                     connection.execute("SELECT set_config(%s, %s, true)", (f"stratagraph.{name}", str(value)))
             yield connection
             connection.rollback()
@@ -112,7 +114,8 @@ async def fill(memory: Memory, logins: Logins) -> None:
                 done = {"thread_id": "t", "outcome_status": "success", "reason": "it sang"}
                 await memory.remember(SourceKind.OUTCOME, done, **who)
         asked = RetrieveRequest(task_descriptor="parrot")
-        await memory.retrieve.retrieve(trust_of(tenant=tenant), asked)
+        for actor in ("tester", "colleague"):
+            await memory.retrieve.retrieve(trust_of(tenant=tenant, actor=actor), asked)
     await WordCounter(memory.database, owner="test").count_new(memory.clock.now())
     with psycopg.connect(logins.owner) as connection:
         connection.execute(
@@ -135,7 +138,9 @@ def bounds_of(connection: Any) -> Bounds:
     scopes = connection.execute(
         "SELECT id FROM scope WHERE tenant = %s AND name IN ('', 'project:a') ORDER BY id", (tenant,)
     ).fetchall()
-    return Bounds(tenant=tenant, scopes=tuple(row[0] for row in scopes), ceiling=int(Sensitivity.LOW))
+    return Bounds(
+        tenant=tenant, scopes=tuple(row[0] for row in scopes), ceiling=int(Sensitivity.LOW), actor=CALLER.actor
+    )
 
 
 def tables_of_tenants(connection: Any) -> list[str]:
@@ -159,6 +164,8 @@ def invisible_rows(connection: Any, table: str, bounds: Bounds) -> set[tuple[Any
         conditions.append("x.sensitivity > %(ceiling)s")
     if "scope" in columns:
         conditions.append("x.scope <> ALL(%(scopes)s)")
+    if table == "retrieval":
+        conditions.append("x.actor <> %(actor)s")
     if table == "scope":
         conditions.append("x.id <> ALL(%(scopes)s)")
     links = [
@@ -180,7 +187,12 @@ def invisible_rows(connection: Any, table: str, bounds: Bounds) -> set[tuple[Any
         connection,
         table,
         " OR ".join(conditions),
-        {"tenant": bounds.tenant, "ceiling": bounds.ceiling, "scopes": list(bounds.scopes or ())},
+        {
+            "tenant": bounds.tenant,
+            "ceiling": bounds.ceiling,
+            "scopes": list(bounds.scopes or ()),
+            "actor": bounds.actor,
+        },
     )
     assert found is not None
     return found
@@ -268,7 +280,7 @@ async def test_without_settings_the_database_returns_no_row(memory: Memory, logi
             assert connection.execute(past).fetchall() == []
             assert connection.execute("SELECT id FROM search_recent('{1,2,3,4}', now(), 400, 9)").fetchall() == []
             if not again:
-                for name, value in (("tenant", "1"), ("scopes", "*"), ("ceiling", "4")):
+                for name, value in (("tenant", "1"), ("scopes", "*"), ("ceiling", "4"), ("actor", "tester")):
                     connection.execute("SELECT set_config(%s, %s, true)", (f"stratagraph.{name}", value))
                 connection.commit()
         assert granted > 2 * 15
@@ -419,8 +431,10 @@ async def test_expansion_reads_the_edges_of_a_hub_in_index_order(memory: Memory,
     assert "relation_in_ix" in plan
     assert "Seq Scan" not in plan
     assert "Sort" not in plan
-    rows_read = [int(line.split("rows=")[1].split(".")[0]) for line in plan.splitlines() if "relation_out_ix" in line]
+    scans = [line for line in plan.splitlines() if "relation_out_ix" in line]
+    rows_read = [int(line.split("rows=")[1].split(".")[0]) for line in scans if "never executed" not in line]
     assert rows_read == [10]  # of about 5,000
+    assert len(scans) == 2  # the other would read edges to redacted records
 
 
 async def test_no_role_may_change_or_delete_audit_entries(memory: Memory, logins: Logins) -> None:
@@ -479,13 +493,59 @@ def test_every_granted_table_has_a_policy_and_nothing_is_granted_to_public(login
         assert open_tables == []
 
 
+def test_no_policy_is_restrictive(logins: Logins) -> None:
+    """On the shards of a Citus cluster a restrictive policy becomes permissive, so that rows leak."""
+    with psycopg.connect(logins.owner) as owner:
+        policies = owner.execute("SELECT tablename, policyname, permissive FROM pg_policies").fetchall()
+    assert len(policies) > 50
+    assert [policy for policy in policies if policy[2] != "PERMISSIVE"] == []
+
+
+async def test_a_caller_can_only_reach_the_retrievals_of_its_own_actor(memory: Memory, logins: Logins) -> None:
+    await fill(memory, logins)
+    with psycopg.connect(logins.owner) as owner:
+        bounds = bounds_of(owner)
+        every = owner.execute("SELECT actor FROM retrieval WHERE tenant = %s", (bounds.tenant,)).fetchall()
+    assert {actor for (actor,) in every} == {"tester", "colleague"}
+    for role in ("read", "write"):
+        with logins.as_role(role, bounds, url=logins.api) as connection:
+            assert set(connection.execute("SELECT tenant, actor FROM retrieval")) == {(bounds.tenant, "tester")}
+    with logins.as_role("write", bounds, url=logins.api) as connection:
+        assert connection.execute("UPDATE retrieval SET nodes = '{}'").rowcount == 1
+        with pytest.raises(InsufficientPrivilege, match="row-level security"):
+            connection.execute("UPDATE retrieval SET actor = 'colleague'")
+
+
+async def test_a_rationale_about_a_more_sensitive_record_is_hidden_with_it(memory: Memory, logins: Logins) -> None:
+    known = await memory.observe("Ann", "likes", "tea", trust=CALLER)
+    hidden = await memory.observe(
+        "Ann", "likes", "rum", trust=trust_of(), scope="project:a", sensitivity=Sensitivity.HIGH
+    )
+    contest = Contest(record_id=known.primary.id, rationale="the rum says no", contesting_id=hidden.primary.id)
+    await memory.revision.revise(trust_of(), contest)
+    with psycopg.connect(logins.owner) as owner:
+        bounds = bounds_of(owner)
+        (sealed,) = owner.execute(
+            "SELECT sealed FROM audit_note WHERE id = %s AND sensitivity = %s", (known.primary.id, Sensitivity.HIGH)
+        ).fetchall()
+        assert sealed[0] is not None  # since the other record is
+    asked = "SELECT count(*) FROM audit_note WHERE id = %s AND sensitivity IS NOT NULL"
+    for ceiling, seen in ((Sensitivity.LOW, 0), (Sensitivity.MEDIUM, 0), (Sensitivity.HIGH, 1)):
+        with logins.as_role("read", replace(bounds, ceiling=int(ceiling)), url=logins.api) as connection:
+            assert connection.execute(asked, (known.primary.id,)).fetchone() == (seen,)
+    log = (await memory.lookup.audit(CALLER, [known.primary.id]))[known.primary.id]
+    assert [(entry.action, entry.rationale) for entry in log][1:] == [("contest", None)]
+    log = (await memory.lookup.audit(trust_of(), [known.primary.id]))[known.primary.id]
+    assert log[1].rationale == "the rum says no"
+
+
 async def test_a_writer_cannot_write_to_another_tenant(memory: Memory, logins: Logins) -> None:
     await fill(memory, logins)
     with psycopg.connect(logins.owner) as owner:
         bounds = bounds_of(owner)
     insert = (
         "INSERT INTO retrieval (tenant, id, actor, at, roots, nodes)"
-        " VALUES (%s, gen_random_uuid(), 'x', now(), '{}', '{}')"
+        " VALUES (%s, gen_random_uuid(), 'tester', now(), '{}', '{}')"
     )
     with logins.as_role("write", bounds, url=logins.api) as connection:
         connection.execute(insert, (bounds.tenant,))
@@ -517,7 +577,7 @@ async def test_an_owner_without_superuser_rights_can_migrate_and_serve(postgres_
                 migrate(own)  # without other logins, the owner acts as every role
                 async with Database(own) as database:
                     assert await make_days(database, datetime.now(UTC).date()) == 8
-                    bounds = Bounds(tenant=1, scopes=None, ceiling=4)
+                    bounds = Bounds(tenant=1, scopes=None, ceiling=4, actor="tester")
                     for opened in (database.reading(bounds), database.writing(bounds)):
                         async with opened:
                             pass

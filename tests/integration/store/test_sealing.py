@@ -265,12 +265,12 @@ async def test_a_failed_raise_of_the_sensitivity_leaves_the_record_plain(memory:
 
 async def test_a_rationale_about_a_deleted_record_is_sealed(memory: Memory) -> None:
     kept = await memory.turn("plain words")
-    tenant = await tenant_of(memory)
+    caller = await memory.directory.resolve(memory.trust)
     async with memory.database.engine.begin() as connection:
         await connection.execute(text("DELETE FROM record WHERE id = :id"), {"id": kept.primary.id})
         event = AuditEvent(record=kept.primary.id, action=AuditAction.DELETE, rationale="the falcon must not know")
-        await write_audit(connection, tenant, [event], actor="tester", at=memory.clock.now())
-        log = await fetch_audit(connection, tenant, [kept.primary.id])
+        await write_audit(connection, caller.tenant, [event], actor="tester", at=memory.clock.now())
+        log = await fetch_audit(connection, caller, [kept.primary.id])
     assert [entry.rationale for entry in log[kept.primary.id]][-1] == "the falcon must not know"
     assert "falcon" not in await all_rows_as_text(memory)
 

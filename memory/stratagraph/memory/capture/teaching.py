@@ -77,7 +77,9 @@ async def teach(writes: WriteSet) -> None:
             )
         )
         why = draft.request.reason_to_remember or "a capture says more about this entity"
-        events.append(AuditEvent(record=lesson.entity, action=AuditAction.REVISE, rationale=why))
+        events.append(
+            AuditEvent(record=lesson.entity, action=AuditAction.REVISE, rationale=why, sensitivity=draft.sensitivity)
+        )
         writes.note_change(draft, lesson.entity, Effect.REVISED)
     writes.changes += await update_records(writes.connection, writes.directory, tenant, edits, at=writes.at)
     await write_audit(writes.connection, tenant, events, actor=writes.caller.trust.actor, at=writes.at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -21,7 +21,7 @@ from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION
-from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
+from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.errors import EpisodicImmutable, Forbidden, RecordNotFound, VersionConflict
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED
@@ -149,7 +149,15 @@ class UnitOfWork:
         if not keep_disputes:
             await self.end_disputes(ids)
         self.changes += await withdraw(
-            self.connection, self.directory, self.caller, ids, state, rationale=self.rationale, at=self.at, by=by
+            self.connection,
+            self.directory,
+            self.caller,
+            ids,
+            state,
+            rationale=self.rationale,
+            at=self.at,
+            by=by,
+            sensitivity=self._about,
         )
         self.touched += sorted(ids)
         self.successors |= dict.fromkeys(ids, by)
@@ -172,7 +180,23 @@ class UnitOfWork:
 
     async def audit(self, events: Sequence[AuditEvent]) -> None:
         """Write audit entries with the actor and the instant of this revision."""
-        await write_audit(self.connection, self.caller.tenant, events, actor=self.caller.trust.actor, at=self.at)
+        about = self._about
+        await write_audit(
+            self.connection,
+            self.caller.tenant,
+            [replace(event, sensitivity=about) for event in events],
+            actor=self.caller.trust.actor,
+            at=self.at,
+        )
+
+    @property
+    def _about(self) -> Sensitivity | None:
+        """The sensitivity of the most sensitive record that the rationale is about; None if all have the same.
+
+        Who may read the less sensitive ones only must not read the rationale on their entries.
+        """
+        levels = {record.sensitivity for record in self.known.values()}
+        return max(levels) if len(levels) > 1 else None
 
     async def settle(self) -> None:
         """Settle the trims by withdrawn facts; re-evaluate the doubtful records and those that rest on changed ones.

@@ -14,14 +14,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.audit.chain import GENESIS, link
-from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.sealing.contents import note_purpose, seal_rationale
 from stratagraph.store.keys.sealing.vault import Sealed, Sealer
-from stratagraph.store.model.enums import AuditAction
+from stratagraph.store.model.enums import AuditAction, Sensitivity
 from stratagraph.store.model.records import AuditEntry
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
@@ -31,13 +31,16 @@ from stratagraph.store.postgres.bulk import insert_rows
 class AuditEvent:
     """One action on one record, to be appended to the audit log.
 
-    `salience` is the record's salience after the action; None if the action does not change it.
+    `salience` is the record's salience after the action; None if the action does not change it. `sensitivity` is that
+    of the most sensitive record that the rationale is about, which a reader of it must reach; None stands for the
+    record's own.
     """
 
     record: UUID
     action: AuditAction
     rationale: str | None = None
     salience: float | None = None
+    sensitivity: Sensitivity | None = None
 
 
 async def write_audit(
@@ -53,7 +56,8 @@ async def write_audit(
     """Append one audit entry for each of `events`, all by `actor` and at `at`, to the chains of their records.
 
     Locks the heads of existing chains in id order. `new` are the ids of records that have no chain yet, so that no head
-    is read for them. A rationale is sealed if its record is; `sealed` are the ids of sealed records among the new ones.
+    is read for them. A rationale is sealed if a record that it is about is; `sealed` are the ids of sealed records
+    among the new ones.
     """
     if not events:
         return
@@ -61,7 +65,12 @@ async def write_audit(
     heads, known = await _heads(connection, tenant, {event.record for event in events} - fresh)
     secret = known | set(sealed)
     sealer: Sealer | None = None
-    if any(event.rationale and event.record in secret for event in events):
+
+    def is_secret(event: AuditEvent) -> bool:
+        about = event.sensitivity is not None and tenant.keyring.seals(event.sensitivity)
+        return event.rationale is not None and (about or event.record in secret)
+
+    if any(is_secret(event) for event in events):
         sealer = await tenant.keyring.sealer(connection)
     rows: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
@@ -72,7 +81,7 @@ async def write_audit(
             salt = secrets.token_bytes(16)
             note_hash = hashlib.sha256(salt + event.rationale.encode()).digest()
             blob = None
-            if sealer is not None and event.record in secret:
+            if sealer is not None and is_secret(event):
                 blob = seal_rationale(sealer, event.record, seq + 1, event.rationale)
             notes.append(
                 {
@@ -82,6 +91,7 @@ async def write_audit(
                     "salt": salt,
                     "rationale": event.rationale if blob is None else None,
                     "sealed": blob,
+                    "sensitivity": None if event.sensitivity is None else int(event.sensitivity),
                 }
             )
         hashed = link(
@@ -144,11 +154,12 @@ async def _heads(
 
 
 async def fetch_audit(
-    connection: AsyncConnection, tenant: Tenant, ids: Iterable[UUID]
+    connection: AsyncConnection, caller: Caller, ids: Iterable[UUID]
 ) -> Mapping[UUID, list[AuditEntry]]:
     """Return the audit entries of each record, oldest first, keyed by its id. Records without entries are left out.
 
-    The calling code has checked that the records may be read in full. Raises StratagraphError if a sealed rationale
+    The calling code has checked that the records may be read in full. A rationale about a record above the caller's
+    ceiling is None. Raises StratagraphError if a sealed rationale
     cannot be opened.
     """
     entries, notes = tables.audit, tables.audit_note
@@ -165,10 +176,13 @@ async def fetch_audit(
         .select_from(
             entries.outerjoin(
                 notes,
-                (entries.c.tenant == notes.c.tenant) & (entries.c.id == notes.c.id) & (entries.c.seq == notes.c.seq),
+                (entries.c.tenant == notes.c.tenant)
+                & (entries.c.id == notes.c.id)
+                & (entries.c.seq == notes.c.seq)
+                & (func.coalesce(notes.c.sensitivity, 0) <= int(caller.ceiling)),
             )
         )
-        .where(entries.c.tenant == tenant.id, entries.c.id.in_(list(ids)))
+        .where(entries.c.tenant == caller.tenant.id, entries.c.id.in_(list(ids)))
         .order_by(entries.c.id, entries.c.seq)
     )
     rows = result.all()
@@ -177,7 +191,7 @@ async def fetch_audit(
         for row in rows
         if row.sealed is not None
     ]
-    contents = iter(await tenant.keyring.open(blobs)) if blobs else iter(())
+    contents = iter(await caller.tenant.keyring.open(blobs)) if blobs else iter(())
     found: dict[UUID, list[AuditEntry]] = {}
     for row in rows:
         rationale = row.rationale if row.sealed is None else next(contents).decode()

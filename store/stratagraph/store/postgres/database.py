@@ -42,11 +42,12 @@ _INSUFFICIENT_PRIVILEGE = "42501"
 # The first statement of each transaction. The settings end with the transaction and then read as ''.
 _ENTER = text(
     "SELECT set_config('role', role_prefix() || :role, true), set_config('stratagraph.tenant', :tenant, true),"
-    " set_config('stratagraph.scopes', :scopes, true), set_config('stratagraph.ceiling', :ceiling, true)"
+    " set_config('stratagraph.scopes', :scopes, true), set_config('stratagraph.ceiling', :ceiling, true),"
+    " set_config('stratagraph.actor', :actor, true)"
 )
 _BOUNDS = text(
     "SELECT set_config('stratagraph.tenant', :tenant, true), set_config('stratagraph.scopes', :scopes, true),"
-    " set_config('stratagraph.ceiling', :ceiling, true)"
+    " set_config('stratagraph.ceiling', :ceiling, true), set_config('stratagraph.actor', :actor, true)"
 )
 
 
@@ -78,11 +79,12 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The tenant, scopes and ceiling that row-level security enforces. `scopes` None means all of the tenant."""
+    """The tenant, scopes, ceiling and actor that row-level security enforces. `scopes` None means all of the tenant."""
 
     tenant: int
     scopes: tuple[int, ...] | None
     ceiling: int
+    actor: str
 
 
 class Database:
@@ -205,9 +207,9 @@ async def _enter(connection: AsyncConnection, role: Role, bounds: Bounds | None 
 def _settings(bounds: Bounds | None) -> dict[str, str]:
     """Return the settings that row-level security reads. Without bounds all are empty, and no row is within them."""
     if bounds is None:
-        return {"tenant": "", "scopes": "", "ceiling": ""}
+        return {"tenant": "", "scopes": "", "ceiling": "", "actor": ""}
     scopes = "*" if bounds.scopes is None else "{" + ",".join(map(str, bounds.scopes)) + "}"
-    return {"tenant": str(bounds.tenant), "scopes": scopes, "ceiling": str(bounds.ceiling)}
+    return {"tenant": str(bounds.tenant), "scopes": scopes, "ceiling": str(bounds.ceiling), "actor": bounds.actor}
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Integer,
     LargeBinary,
+    SmallInteger,
     Table,
     Text,
     Uuid,
@@ -44,8 +45,14 @@ audit_note = Table(
     Column("seq", Integer, primary_key=True, autoincrement=False),
     Column("salt", LargeBinary, nullable=False),
     Column("rationale", Text),
-    Column("sealed", LargeBinary, comment="the rationale of a record whose content is sealed"),
+    Column("sealed", LargeBinary, comment="a rationale about a record whose content is sealed"),
+    Column(
+        "sensitivity",
+        SmallInteger,
+        comment="of the most sensitive record that the rationale is about; null: of its own record",
+    ),
     CheckConstraint("num_nonnulls(rationale, sealed) = 1", name="rationale"),
+    CheckConstraint("sensitivity BETWEEN 0 AND 4", name="sensitivity"),
     ForeignKeyConstraint(["tenant", "id", "seq"], ["audit.tenant", "audit.id", "audit.seq"]),
 )
 
