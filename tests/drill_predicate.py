@@ -31,7 +31,7 @@ async def main(url: str) -> dict[str, object]:
         caller = await memory.directory.resolve(memory.trust)
         async with database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
             closure = await erasure_closure(connection, caller.tenant, [source.id], whole=False)
-            downstream = await fetch_downstream(connection, caller.tenant, [source.id])
+            downstream = await fetch_downstream(connection, caller, [source.id])
         impacts, _ = await memory.revision.impact(memory.trust, source.id)
         asked = Explore(database, memory.directory, memory.clock, Engines(mirror=None, feed=None))
         impact = await asked.impact(memory.trust, source.id, hops=1)

@@ -296,9 +296,15 @@ def win_dispute(state: State, winner: Item, parties: Collection[UUID]) -> None:
 def disputed_among(
     state: State, where: Scope, fact: Fact, rivals: Collection[Item], *, leaving: Collection[UUID] = ()
 ) -> set[UUID]:
-    """Return the parties, in the slot of a fact, of the disputes of those that it contradicts."""
+    """Return the parties, in the slot of a fact, of the disputes of those that it contradicts.
+
+    None if the caller may not read all parties in full, since only who may decides a dispute.
+    """
     in_slot = {item.id for item in facts_in(state, where, fact, leaving=leaving)}
-    return {id_ for rival in rivals if is_disputed(state, rival.id) for id_ in state.parties(rival.id)} & in_slot
+    parties = {id_ for rival in rivals if is_disputed(state, rival.id) for id_ in state.parties(rival.id)}
+    if state.caller is not None and any(shows(state.caller, state.items[id_]) != "full" for id_ in parties):
+        return set()
+    return parties & in_slot
 
 
 def displace(state: State, new: Item, rivals: Collection[Item], disputed: Collection[UUID]) -> None:

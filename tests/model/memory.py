@@ -76,7 +76,11 @@ class Model:
         before = self.state.copy()
         self.state.notes = set()
         try:
-            return self._apply(request, trust, names)
+            self.state.caller = trust
+            try:
+                return self._apply(request, trust, names)
+            finally:
+                self.state.caller = None
         except Refused:
             self.state.become(before)
             raise

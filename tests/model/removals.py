@@ -9,7 +9,7 @@ from model.facts import undo_trims
 from model.records import ENTITY, FADED, RETRACTED, SUPERSEDED, Item
 from model.revisions import remove
 from model.state import State
-from model.support import is_outside, settle, sources_of
+from model.support import is_outside, named_sources, settle
 
 
 def prunable(state: State) -> set[UUID]:
@@ -66,7 +66,7 @@ def _unsupported(state: State, ids: Collection[UUID]) -> set[UUID]:
             for id_ in derived - supported
             if any(
                 source not in ids and (source in supported if source in derived else _holds(state, source))
-                for source in sources_of(state, state.items[id_], ever=True)
+                for source in named_sources(state, state.items[id_], ever=True)
             )
         }
         if not more:

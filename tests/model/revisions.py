@@ -50,6 +50,7 @@ from stratagraph.memory.revise.request import (
     Revise,
     Supersede,
 )
+from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import (
     ConditionsOverlap,
     DeletionForbidden,
@@ -247,7 +248,7 @@ def _retract(state: State, request: Retract, trust: Trust, names: Names) -> UUID
     (item,) = targets(state, trust, [request.record_id])
     _no_episodes([item])
     require_current([item], request)
-    _refuse_named(state, item, InvalidInput)
+    _refuse_named(state, trust, item, InvalidInput)
     released = state.release([item.id])
     retract(state, [item])
     state.propagate([item.id])
@@ -255,8 +256,11 @@ def _retract(state: State, request: Retract, trust: Trust, names: Names) -> UUID
     return item.id
 
 
-def _refuse_named(state: State, item: Item, error: type[StratagraphError]) -> None:
-    """Refuse to remove an entity that a current fact names."""
+def _refuse_named(state: State, trust: Trust, item: Item, error: type[StratagraphError]) -> None:
+    """Refuse to remove an entity that a current fact names, or that one which the caller may not see may name."""
+    sees_all = trust.ceiling is Sensitivity.HYPER and (trust.scopes is None or item.scope != "")
+    if item.type == ENTITY and not sees_all:
+        raise Refused(Forbidden)
     if item.type == ENTITY and any(("entity", item.id) in _ends(fact) for fact in state.current(FACT)):
         raise Refused(error)
 
@@ -296,7 +300,7 @@ def _delete(state: State, request: Delete, trust: Trust, names: Names) -> UUID:
     _no_episodes([item])
     if request.expected_version not in (None, item.version):
         raise Refused(VersionConflict)
-    _refuse_named(state, item, DeletionForbidden)
+    _refuse_named(state, trust, item, DeletionForbidden)
     rested = state.dependents([item.id])
     released = state.release([item.id])
     remove(state, item.id, "deleted")
@@ -307,7 +311,9 @@ def _delete(state: State, request: Delete, trust: Trust, names: Names) -> UUID:
 
 def remove(state: State, id_: UUID, cause: str) -> None:
     """Remove a record with its relations."""
-    state.gone[id_] = Gone(cause, [*state.items[id_].audit, *(["delete"] if cause == "deleted" else [])])
+    item = state.items[id_]
+    audit = [*item.audit, *(["delete"] if cause == "deleted" else [])]
+    state.gone[id_] = Gone(cause, audit, item.scope, item.sensitivity)
     del state.items[id_]
     state.lessons.pop(id_, None)
     state.derived = {edge for edge in state.derived if id_ not in edge}

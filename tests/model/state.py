@@ -23,6 +23,8 @@ from model.records import (
     Trim,
 )
 
+from stratagraph.store.model.trust import Trust
+
 _BEFORE = datetime.min.replace(tzinfo=UTC)
 
 
@@ -32,6 +34,8 @@ class Gone:
 
     cause: str  # "pruned", "deleted" or "erased"
     audit: list[str]
+    scope: str
+    sensitivity: int
 
 
 @dataclass(slots=True)
@@ -46,6 +50,7 @@ class State:
     trims: list[Trim] = field(default_factory=list)
     single: set[Slot] = field(default_factory=set)  # slots that hold one value at a time
     gone: dict[UUID, Gone] = field(default_factory=dict)
+    caller: Trust | None = None  # of the operation that runs; None for a background job, which sees everything
     keys: dict[tuple[str, str], tuple[Any, UUID]] = field(default_factory=dict)  # by actor and idempotency key
     captures: dict[str, UUID] = field(default_factory=dict)  # what the capture of a ref became or was added to
     erased_keys: set[tuple[Scope, str]] = field(default_factory=set)  # idempotency keys of erased captures

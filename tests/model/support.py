@@ -61,7 +61,20 @@ def grounded(state: State, *, also: Item | None = None) -> set[UUID]:
         found |= more
 
 
-def sources_of(state: State, item: Item, *, ever: bool = False) -> set[UUID | str]:
+def sources_of(state: State, item: Item) -> set[UUID | str]:
+    """Return the sources of a record; a record that some who may read it might not see counts as a text."""
+    return {
+        source if isinstance(source, str) or _in_reach(state, item, source) else str(source)
+        for source in named_sources(state, item)
+    }
+
+
+def _in_reach(state: State, item: Item, source: UUID) -> bool:
+    found = state.items.get(source) or state.gone.get(source)
+    return found is None or (found.scope in (item.scope, "") and found.sensitivity <= item.sensitivity)
+
+
+def named_sources(state: State, item: Item, *, ever: bool = False) -> set[UUID | str]:
     """Return the sources of a record: those that it names, and the records that it is, or `ever` was, derived from."""
     refs: set[UUID | str] = {_source(ref) for ref in item.sources}
     edges = state.ever_derived if ever else state.derived

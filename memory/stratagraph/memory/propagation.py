@@ -20,6 +20,7 @@ from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION
 from stratagraph.store.model.enums import AuditAction, RecordState
+from stratagraph.store.model.trust import Visibility
 from stratagraph.store.postgres.database import Connection, elevated
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.facts import find_conflicting_fact
@@ -36,7 +37,7 @@ QUEUED_SOURCES = 20_000  # the same for a re-evaluation from the queue
 class Propagated:
     """The result of a re-evaluation: new states, the changes to announce in the feed, and the number of records queued.
 
-    `states` has only the records whose state changed.
+    `states` has only the records whose state changed. `queued` counts only records that the caller may read in full.
     """
 
     states: dict[UUID, RecordState] = field(default_factory=dict)
@@ -49,7 +50,7 @@ async def derived_records(connection: Connection, caller: Caller, causes: Collec
 
     Lock them together with `causes`, before taking the instant of the write.
     """
-    return sorted(await fetch_downstream(connection, caller.tenant, causes))[:BUDGET]
+    return sorted(await fetch_downstream(connection, caller.unrestricted(), causes))[:BUDGET]
 
 
 async def reevaluate(
@@ -78,7 +79,7 @@ async def reevaluate(
     """
     limit = QUEUED_SOURCES if is_queued else SOURCES
     grounds = Grounds(connection, directory, caller.unrestricted(), at, limit)
-    evaluation = _Reevaluation(grounds, actor, frozenset(doubtful), frozenset(new), is_queued)
+    evaluation = _Reevaluation(grounds, caller, actor, frozenset(doubtful), frozenset(new), is_queued)
     await evaluation.run({*doubtful, *await evaluation.derived_from(causes)})
     return evaluation.done
 
@@ -94,12 +95,13 @@ class _Reevaluation:
     """
 
     grounds: Grounds
+    caller: Caller
     actor: str
     given: frozenset[UUID]  # whose rows the caller has locked or written
     new: frozenset[UUID]
     is_queued: bool
     done: Propagated = field(default_factory=Propagated)
-    budget: int = field(default_factory=lambda: BUDGET)
+    budgets: dict[bool, int] = field(default_factory=lambda: dict.fromkeys((False, True), BUDGET))
     decided: dict[UUID, RecordState] = field(default_factory=dict)  # new states, where they differ from the rows
 
     async def run(self, ids: Collection[UUID]) -> None:
@@ -130,14 +132,20 @@ class _Reevaluation:
             await self._write()
 
     async def derived_from(self, causes: Collection[UUID]) -> list[UUID]:
-        """Return the records derived directly from `causes`; if they exceed the budget, queue them and return none."""
-        connection, tenant = self.grounds.connection, self.grounds.unrestricted.tenant
-        level = await direct_dependents(connection, tenant, causes, known=(), limit=self.budget + 1)
-        if len(level) > self.budget:
-            self.done.queued += await queue_dependents(connection, tenant, causes, known=(), at=self.grounds.at)
-            return []
-        self.budget -= len(level)
-        return level
+        """Return the records derived directly from `causes`; queue them instead where they exceed the budget.
+
+        Records that the caller may read in full, and those that are hidden from it, have a budget each.
+        """
+        connection, found = self.grounds.connection, list[UUID]()
+        for hidden, budget in self.budgets.items():
+            level = await direct_dependents(connection, self.caller, causes, hidden=hidden, limit=budget + 1)
+            if len(level) > budget:
+                added = await queue_dependents(connection, self.caller, causes, hidden=hidden, at=self.grounds.at)
+                self.done.queued += 0 if hidden else added
+            else:
+                self.budgets[hidden] -= len(level)
+                found += level
+        return found
 
     def _state(self, id_: UUID) -> RecordState:
         return self.decided.get(id_, self.grounds.records[id_].state)
@@ -183,7 +191,8 @@ class _Reevaluation:
             await write_audit(connection, tenant, events, actor=self.actor, at=moment)
         self.done.states |= self.decided
         if not self.is_queued:
-            self.done.queued += await queue_records(connection, tenant, self.grounds.undecided, at=at)
+            await queue_records(connection, tenant, self.grounds.undecided, at=at)
+            self.done.queued += sum(1 for id_ in self.grounds.undecided if self._is_readable(id_))
 
     async def _instants(self, ids: Sequence[UUID]) -> dict[UUID, datetime]:
         """Lock the records to be written, and return the instant of each write.
@@ -197,6 +206,11 @@ class _Reevaluation:
         if any(id_ not in rows or rows[id_].updated_at != self.grounds.records[id_].updated_at for id_ in ids):
             raise StaleRead
         return {id_: at if id_ in self.given else max(at, rows[id_].updated_at + RESOLUTION) for id_ in ids}
+
+    def _is_readable(self, id_: UUID) -> bool:
+        record = self.grounds.records[id_]
+        found = self.caller.trust.visibility(scope=record.scope, sensitivity=record.sensitivity)
+        return found is Visibility.FULL
 
     def _event(self, id_: UUID) -> AuditEvent:
         if self.decided[id_] is RecordState.ACTIVE:

@@ -34,11 +34,11 @@ async def preview_impact(
 ) -> list[RevisionImpact]:
     """Return the impact of retracting or correcting `id_` on the records derived from it, nearest first.
 
-    Considers at most `propagation.BUDGET` records, whatever the caller may see, and changes nothing.
+    Considers at most `propagation.BUDGET` records, all of which the caller may read in full, and changes nothing.
     """
+    derived = await fetch_downstream(connection, caller, [id_])
     unrestricted = caller.unrestricted()
     async with elevated(connection, unrestricted.bounds):
-        derived = await fetch_downstream(connection, caller.tenant, [id_])
         order = _nearest_first(derived, id_)[: propagation.BUDGET]
         grounds = Grounds(connection, directory, unrestricted, now, propagation.SOURCES, without={id_})
         considered = await grounds.read(order)

@@ -11,12 +11,12 @@ from fix_memory import Memory, trust_of
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.revise.request import Delete, Merge, Retract, Supersede, Unmerge
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
-from stratagraph.store.model.errors import DeletionForbidden, InvalidInput
+from stratagraph.store.model.errors import DeletionForbidden, Forbidden, InvalidInput
 
 
-async def entity(memory: Memory, name: str, **more: Any) -> UUID:
+async def entity(memory: Memory, name: str, scope: str | None = None, **more: Any) -> UUID:
     content = {"canonical_name": name, **more}
-    kept = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY)
+    kept = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY, scope=scope)
     return kept.primary.id
 
 
@@ -28,16 +28,37 @@ async def test_an_entity_that_a_current_fact_names_cannot_be_taken_away_alone(me
     else:
         level = Sensitivity.HIGH if role.startswith("hidden") else Sensitivity.LOW
         fact = await memory.observe("Acme", "located_in", "Berlin", sensitivity=level)
-    low = trust_of(ceiling=Sensitivity.LOW)
-    with pytest.raises(InvalidInput, match="cannot be retracted") as refused:
-        await memory.revision.revise(low, Retract(record_id=one, rationale="gone"))
-    assert str(fact.primary.id) not in refused.value.message
+    with pytest.raises(InvalidInput, match="cannot be retracted"):
+        await memory.revision.revise(memory.trust, Retract(record_id=one, rationale="gone"))
     with pytest.raises(DeletionForbidden, match="cannot be deleted"):
         await memory.revision.revise(memory.trust, Delete(record_id=one, rationale="gone"))
     with pytest.raises(InvalidInput, match="cannot be erased by record"):
         await memory.erasure.erase(memory.trust, Erase(record_id=one, rationale="asked for"))
     await memory.revision.revise(memory.trust, Retract(record_id=fact.primary.id, rationale="wrong"))
     await memory.revision.revise(memory.trust, Retract(record_id=one, rationale="gone"))
+
+
+@pytest.mark.parametrize("is_named", [False, True], ids=["unnamed", "named by a hidden fact"])
+async def test_who_may_not_see_every_fact_cannot_take_an_entity_away(memory: Memory, is_named: bool) -> None:
+    one = await entity(memory, "Acme", scope="project:a")
+    if is_named:
+        hidden = {"scope": "project:a", "sensitivity": Sensitivity.HIGH}
+        await memory.observe("Acme", "located_in", "Berlin", **hidden)
+    for who, needed in (
+        (trust_of(ceiling=Sensitivity.LOW), "the ceiling hyper,"),
+        (trust_of(ceiling=Sensitivity.HIGH, scopes={"project:a"}), "the ceiling hyper,"),
+    ):
+        for refused in (Retract(record_id=one, rationale="gone"), Delete(record_id=one, rationale="gone")):
+            with pytest.raises(Forbidden, match=needed):
+                await memory.revision.revise(who, refused)
+        with pytest.raises(Forbidden, match=needed):
+            await memory.erasure.erase(who, Erase(record_id=one, rationale="asked for"))
+    local = trust_of(scopes={"project:a"})
+    if is_named:
+        with pytest.raises(InvalidInput, match="current facts name it"):
+            await memory.revision.revise(local, Retract(record_id=one, rationale="gone"))
+    else:
+        await memory.revision.revise(local, Retract(record_id=one, rationale="gone"))
 
 
 async def test_a_partial_payload_of_an_entity_changes_only_the_fields_that_it_names(memory: Memory) -> None:

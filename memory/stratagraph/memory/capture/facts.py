@@ -136,7 +136,10 @@ def admits_one_value(draft: Draft, *, is_single_valued: bool) -> bool:
 
 
 async def _disputed(writes: WriteSet, stored: StoredFacts, draft: Draft, leaving: Collection[UUID]) -> dict[UUID, Fact]:
-    """Return the facts of the draft's slot that are in an open dispute with the fact that it repeats or contradicts."""
+    """Return the facts of the draft's slot that are in an open dispute with the fact that it repeats or contradicts.
+
+    None if the caller may not read all parties of the dispute, since only who may decides it.
+    """
     tenant, found = writes.caller.tenant, stored.compared[draft.position]
     contested = [fact.id for fact in found.equal[:1] or found.contradicted if fact.state is RecordState.CONTESTED]
     if not contested:
@@ -145,8 +148,10 @@ async def _disputed(writes: WriteSet, stored: StoredFacts, draft: Draft, leaving
         end for one in await disputes_of(writes.connection, tenant, contested) for end in (one.contested, one.by)
     }
     stored.opponents |= in_dispute - set(contested)
-    parties = await dispute_parties(writes.connection, tenant, in_dispute & set(contested), limit=MAX_PARTIES * 2)
-    ids = [id_ for id_, memory_type in parties.items() if memory_type is MemoryType.SEMANTIC and id_ not in leaving]
+    parties = await dispute_parties(writes.connection, writes.caller, in_dispute & set(contested))
+    if not all(party.is_readable for party in parties.values()):
+        return {}
+    ids = [id_ for id_, party in parties.items() if party.type is MemoryType.SEMANTIC and id_ not in leaving]
     facts = await lock_current_facts(writes.connection, tenant, ids)
     return {id_: fact for id_, fact in facts.items() if fact.slot == stored.slots[draft.position]}
 
@@ -302,8 +307,8 @@ async def _contest(writes: WriteSet, draft: Draft, conflicts: Collection[Fact], 
     Raises LimitExceeded if the dispute would have more than MAX_PARTIES parties.
     """
     tenant = writes.caller.tenant
-    parties = await dispute_parties(writes.connection, tenant, [fact.id for fact in conflicts], limit=MAX_PARTIES + 1)
-    if len(parties) >= MAX_PARTIES:
+    parties = await dispute_parties(writes.connection, writes.caller, [fact.id for fact in conflicts])
+    if sum(party.is_readable for party in parties.values()) >= MAX_PARTIES:
         raise LimitExceeded(
             f"{path[-1]}.revision_policy: this dispute would have more than {MAX_PARTIES} parties; resolve it with"
             " resolveContest, or use the policy replace",

@@ -104,5 +104,5 @@ async def _find_record(context: ErasureContext, connection: Connection, caller: 
         caller.trust.scope_for_write(scope)
         return Seeds({id_}, has_tombstone=True)
     await lock_records(connection, caller.tenant, [id_])
-    await refuse_named_entity(connection, caller.tenant, record, verb="erased by record")
+    await refuse_named_entity(connection, caller, record, verb="erased by record")
     return Seeds({id_})

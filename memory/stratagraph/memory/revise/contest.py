@@ -54,8 +54,8 @@ async def contest(work: UnitOfWork, request: Contest) -> UUID:
     rows = await work.lock(contested)
     require_version(rows[request.record_id], request.expected_version)
     require_current(rows)
-    parties = await dispute_parties(work.connection, work.caller.tenant, contested, limit=MAX_PARTIES + 1)
-    if len({*parties, *contesting}) > MAX_PARTIES:
+    parties = await dispute_parties(work.connection, work.caller, contested)
+    if len({*(id_ for id_, party in parties.items() if party.is_readable), *contesting}) > MAX_PARTIES:
         raise LimitExceeded(
             f"recordId: this dispute would have more than {MAX_PARTIES} parties; resolve it with resolveContest first",
             path=["recordId"],

@@ -31,12 +31,17 @@ async def delete(work: UnitOfWork, request: Delete) -> UUID:
         )
     rows = await work.lock([record.id])
     require_version(rows[record.id], request.expected_version)
-    await refuse_named_entity(work.connection, work.caller.tenant, record, verb="deleted")
-    budget, tenant = propagation.BUDGET, work.caller.tenant
-    dependents = await direct_dependents(work.connection, tenant, [record.id], known=[], limit=budget + 1)
-    if len(dependents) > budget:  # queued before the deletion, which deletes the relations that identify them
-        work.queued += await queue_dependents(work.connection, tenant, [record.id], known=[], at=work.at)
-        dependents = []
+    await refuse_named_entity(work.connection, work.caller, record, verb="deleted")
+    dependents = []
+    for hidden in (False, True):
+        found = await direct_dependents(
+            work.connection, work.caller, [record.id], hidden=hidden, limit=propagation.BUDGET + 1
+        )
+        if len(found) > propagation.BUDGET:  # queued before the deletion, which deletes the relations to them
+            added = await queue_dependents(work.connection, work.caller, [record.id], hidden=hidden, at=work.at)
+            work.queued += 0 if hidden else added
+        else:
+            dependents += found
     await work.end_disputes([record.id])
     removed = await remove_records(
         work.connection,

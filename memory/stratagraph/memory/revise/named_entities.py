@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from stratagraph.store.keys.callers import Tenant
-from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.model.errors import DeletionForbidden, InvalidInput
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.model.enums import MemoryType, Sensitivity
+from stratagraph.store.model.errors import DeletionForbidden, Forbidden, InvalidInput
 from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.trust import UNSCOPED
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.rekeying import is_named
 
@@ -15,13 +16,25 @@ _INSTEAD = (
 )
 
 
-async def refuse_named_entity(connection: Connection, tenant: Tenant, record: MemoryRecord, *, verb: str) -> None:
-    """Raise an error if the locked record is an entity that a current fact names.
+async def refuse_named_entity(connection: Connection, caller: Caller, record: MemoryRecord, *, verb: str) -> None:
+    """Raise an error if the locked record is an entity that a current fact names, or that a hidden one may name.
 
-    The error is DeletionForbidden for the verb "deleted", and InvalidInput for others. It does not count the facts,
-    which the caller may not be allowed to see.
+    Only a caller who may see every fact that can name the entity may take it away: of an entity in a scope, the facts
+    of that scope, and of an unscoped one all facts. Any other caller gets Forbidden, whether there are such facts or
+    not, so that the answer tells nothing of them. Else the error is DeletionForbidden for the verb "deleted", and
+    InvalidInput for others.
     """
-    if record.type is not MemoryType.ENTITY or not await is_named(connection, tenant, record.id):
+    if record.type is not MemoryType.ENTITY:
+        return
+    is_everywhere = record.scope == UNSCOPED
+    if caller.ceiling is not Sensitivity.HYPER or (is_everywhere and caller.scopes is not None):
+        needed = "the ceiling hyper and all scopes" if is_everywhere else "the ceiling hyper"
+        raise Forbidden(
+            f"recordId: entity {record.id} can only be {verb} by a credential with {needed}, because facts that this"
+            " one may not see could name it; merge it into another entity instead",
+            path=["recordId"],
+        )
+    if not await is_named(connection, caller.tenant, record.id):
         return
     message = f"recordId: entity {record.id} cannot be {verb}, {_INSTEAD}"
     if verb == "deleted":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 import orjson
@@ -19,7 +20,7 @@ from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.facts import find_conflicting_fact, note_evidence
 from stratagraph.store.records.inserting import NewRelation
 from stratagraph.store.records.reading import Reader
-from stratagraph.store.records.relations import dispute_parties
+from stratagraph.store.records.relations import Party, dispute_parties
 from stratagraph.store.records.support import fetch_support
 
 
@@ -29,17 +30,17 @@ async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:
     The parties are the records of the whole dispute: those that open disputes connect with the record, directly or
     through other parties. Episodes among them, and parties already superseded or retracted, keep their state.
 
-    Returns the id of the winner, or of the record itself without one. Raises Forbidden if the caller may not read all
-    parties, InvalidInput if the record is not contested or the winner is not a party, LimitExceeded for a dispute of
-    more than MAX_PARTIES records, and ConditionsOverlap if another active fact contradicts the winner in its
-    single-valued slot.
+    Returns the id of the winner, or of the record itself without one. Raises Forbidden if the caller may not read and
+    write all parties, without telling of them, InvalidInput if the record is not contested or the winner is not a
+    party, LimitExceeded for a dispute of more than MAX_PARTIES records, and ConditionsOverlap if another active fact
+    contradicts the winner in its single-valued slot.
     """
     record = (await work.targets([request.record_id], path=["recordId"]))[0]
     refuse_episodes([record])
-    connected = await _connected(work, record)
+    connected = await dispute_parties(work.connection, work.caller, [record.id])
     parties = await _parties(work, record, connected, request)
     rows = await work.lock([party.id for party in parties])
-    if await _connected(work, record) != connected:
+    if await dispute_parties(work.connection, work.caller, [record.id]) != connected:
         raise StaleRead  # a new contest was added, by a party whose rights and state have not been checked
     require_version(rows[record.id], request.expected_version)
     if rows[record.id].state is not RecordState.CONTESTED:
@@ -65,16 +66,6 @@ async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:
         await note_evidence(work.connection, work.caller.tenant, winner, work.at)
     work.causes |= {party.id for party in parties}
     return winner or record.id
-
-
-async def _connected(work: UnitOfWork, record: MemoryRecord) -> set[UUID]:
-    """Return the ids of the records in the dispute of `record`, its own included."""
-    found = await dispute_parties(work.connection, work.caller.tenant, [record.id], limit=MAX_PARTIES + 1)
-    if len(found) > MAX_PARTIES:
-        raise LimitExceeded(
-            f"recordId: this dispute has more than {MAX_PARTIES} parties; retract some of them first", path=["recordId"]
-        )
-    return set(found)
 
 
 async def _reinstate(work: UnitOfWork, winner: UUID) -> None:
@@ -109,21 +100,28 @@ async def _support_by_decision(work: UnitOfWork, winner: UUID) -> None:
 
 
 async def _parties(
-    work: UnitOfWork, record: MemoryRecord, connected: set[UUID], request: ResolveContest
+    work: UnitOfWork, record: MemoryRecord, connected: Mapping[UUID, Party], request: ResolveContest
 ) -> list[MemoryRecord]:
     """Return the records whose state the contest decides, the record itself first; episodes are left out.
 
-    Raises Forbidden if the caller may not read or write one of them, without naming it, and InvalidInput if the winner
-    is none of them.
+    Raises Forbidden if the caller may not read or write one of them, without naming or counting any, LimitExceeded for
+    more than MAX_PARTIES, and InvalidInput if the winner is none of them.
     """
+    forbidden = Forbidden(
+        f"recordId: this credential may not resolve the contest of record {record.id}; use one that may read and write"
+        " everything that it is about",
+        path=["recordId"],
+    )
+    if not all(party.is_readable for party in connected.values()):
+        raise forbidden
+    if len(connected) > MAX_PARTIES:
+        raise LimitExceeded(
+            f"recordId: this dispute has more than {MAX_PARTIES} parties; retract some of them first", path=["recordId"]
+        )
     try:
-        found = await work.targets(sorted(connected - {record.id}), path=["recordId"])
+        found = await work.targets(sorted(connected.keys() - {record.id}), path=["recordId"])
     except (RecordNotFound, Forbidden):
-        raise Forbidden(
-            f"recordId: the dispute of record {record.id} has parties that this credential may not read or write; use a"
-            " credential that may read and write all of them",
-            path=["recordId"],
-        ) from None
+        raise forbidden from None
     if request.winner_id is not None and request.winner_id not in connected:
         raise InvalidInput(
             f"winnerId: {request.winner_id} is not a party of this dispute; give one of its records, or leave it out to"

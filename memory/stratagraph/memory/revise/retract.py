@@ -20,7 +20,7 @@ async def retract(work: UnitOfWork, request: Retract) -> UUID:
     rows = await work.lock([record.id])
     require_version(rows[record.id], request.expected_version)
     require_current(rows)
-    await refuse_named_entity(work.connection, work.caller.tenant, record, verb="retracted")
+    await refuse_named_entity(work.connection, work.caller, record, verb="retracted")
     await work.replace([record.id], RecordState.RETRACTED)
     work.causes.add(record.id)
     return record.id

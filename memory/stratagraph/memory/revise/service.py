@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -259,11 +259,14 @@ class Revision:
         return visible_impacts(found, visible), len(found) >= BUDGET
 
     async def waiting(self, trust: Trust) -> list[Reevaluation]:
-        """Return the queued re-evaluations of records fully visible to the caller, oldest first, up to MAX_WAITING."""
+        """Return the queued re-evaluations of records fully visible to the caller, oldest first, up to MAX_WAITING.
+
+        Where the caller may not read the source that changed in full, the record itself is named as the cause.
+        """
         trust.require(Access.READ)
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
-            queue = await list_reevaluations(connection, caller.tenant, limit=MAX_WAITING)
+            queue = await list_reevaluations(connection, caller, limit=MAX_WAITING)
             reader = Reader(connection, self._directory, caller, self._clock.now())
-            visible = await reader.heads([entry.record for entry in queue])
-        return [entry for entry in queue if entry.record in visible]
+            visible = await reader.heads({entry.cause for entry in queue})
+        return [entry if entry.cause in visible else replace(entry, cause=entry.record) for entry in queue]

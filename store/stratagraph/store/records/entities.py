@@ -92,9 +92,9 @@ def terms_of(tenant: Tenant, mention: Mention) -> list[Term]:
 async def read_names(connection: AsyncConnection, tenant: Tenant, mentions: Collection[MentionKeys]) -> NameIndex:
     """Return the current entities that have a name or an identifier of one of the mentions, with all their terms.
 
-    Of the entities of one name, the oldest NAMESAKES are read. Runs one statement.
+    Of the entities of one name that a mention may mean, the oldest NAMESAKES are read. Runs one statement.
     """
-    keys = {term.key for mention in mentions for term in mention.terms if term.kind != TYPE}
+    keys = {(term.key, mention.sensitivity) for mention in mentions for term in mention.terms if term.kind != TYPE}
     scopes = {scope for mention in mentions for scope in (mention.scope, mention.unscoped)}
     index = NameIndex()
     if not keys:
@@ -103,7 +103,8 @@ async def read_names(connection: AsyncConnection, tenant: Tenant, mentions: Coll
         connection,
         "find_named_entities",
         tenant=tenant.id,
-        keys=list(keys),
+        keys=[key for key, _ in keys],
+        sensitivities=[sensitivity for _, sensitivity in keys],
         scopes=list(scopes),
         most=NAMESAKES,
     )

@@ -6,7 +6,7 @@ The captures of one request are one batch, which is retried as a whole.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -256,7 +256,8 @@ async def visible_failed_captures(
 ) -> list[FailedCapture]:
     """Return at most `limit` failed captures that a caller may see, in the order of their ids, those after `after`.
 
-    They are the caller's own, and those whose record the caller could read in full.
+    They are the caller's own, and those whose record the caller could read in full. `batch` is the id of the first
+    capture of the batch that the caller may see, and `position` counts those only.
     """
     rows = await fetch(
         connection,
@@ -266,7 +267,7 @@ async def visible_failed_captures(
         after=after,
         limit=limit,
     )
-    return [_failed(row) for row in rows]
+    return [replace(_failed(row), batch=row["shown_batch"], position=row["shown_position"]) for row in rows]
 
 
 async def batch_of(connection: AsyncConnection, caller: Caller, id_: UUID) -> list[tuple[FailedCapture, bool]]:

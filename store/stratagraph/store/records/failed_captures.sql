@@ -55,7 +55,16 @@ WHERE c.state = 'failed' ORDER BY c.created_at, c.batch, c.position LIMIT :limit
 
 -- list_visible_failed_captures --
 -- List failed captures that a caller may see, in the order of their ids.
-SELECT {failed_capture_columns} FROM candidate c
+-- Batch and position are those among the captures that the caller may see, so that they tell nothing of the others.
+SELECT {failed_capture_columns}, b.id AS shown_batch, b.position AS shown_position
+FROM candidate c
+CROSS JOIN LATERAL (
+  SELECT (array_agg(o.id ORDER BY o.position))[1] AS id,
+    count(*) FILTER (WHERE o.position < c.position)::integer AS position
+  FROM candidate o
+  WHERE o.tenant = c.tenant AND o.batch = c.batch AND o.state = 'failed'
+    AND (o.actor = :actor OR ((:all_scopes OR o.scope = ANY(CAST(:scopes AS integer[]))) AND o.sensitivity <= :ceiling))
+) b
 WHERE c.tenant = :tenant AND c.state = 'failed' AND {is_visible_failed_capture}
   AND (CAST(:after AS uuid) IS NULL OR c.id > :after)
 ORDER BY c.id LIMIT :limit

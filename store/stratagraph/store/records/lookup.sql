@@ -40,13 +40,15 @@ LIMIT :limit
 
 -- find_named_entities --
 -- Find the current entities with one of the given names or identifiers, with all their terms.
+-- :keys and :sensitivities are parallel arrays: entities and terms above the sensitivity of a mention are not counted.
 WITH named AS (
   SELECT DISTINCT t.entity
-  FROM unnest(CAST(:keys AS bytea[])) AS asked(key)
+  FROM unnest(CAST(:keys AS bytea[]), CAST(:sensitivities AS smallint[])) AS asked(key, sensitivity)
   CROSS JOIN LATERAL (
-    SELECT entity FROM entity_term
-    WHERE tenant = :tenant AND term_key = asked.key AND kind <= 3 AND scope = ANY(CAST(:scopes AS integer[]))
-    ORDER BY entity LIMIT :most
+    SELECT t.entity FROM entity_term t JOIN record r ON r.tenant = t.tenant AND r.id = t.entity AND r.state <= 2
+    WHERE t.tenant = :tenant AND t.term_key = asked.key AND t.kind <= 3 AND t.scope = ANY(CAST(:scopes AS integer[]))
+      AND r.scope = ANY(CAST(:scopes AS integer[])) AND greatest(t.sensitivity, r.sensitivity) <= asked.sensitivity
+    ORDER BY t.entity LIMIT :most
   ) t
 )
 SELECT t.entity, t.term_key, t.kind, t.namespace_key, t.scope, t.sensitivity, r.scope AS entity_scope,

@@ -83,7 +83,8 @@ class Past:
         if not ids:
             return []
         rows = await fetch(self.connection, "fetch_relations_at", **self.caller.parameters(), ids=list(ids), at=at)
-        return await self._reader(at)._relations(rows)
+        found = {relation.id: relation for relation in await self._reader(at)._relations(rows)}
+        return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
     async def relations_of(self, moments: Collection[Moment], *, limit: int) -> dict[Moment, list[Relation]]:
         """Return at most `limit` relations from or to each record as of its instant, heaviest first, keyed by moment.

@@ -17,6 +17,7 @@ from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, Rec
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience
 from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.records.successors import without_hidden_successors
 
 
 class Reader:
@@ -80,14 +81,15 @@ class Reader:
         return await self._records(rows)
 
     async def relations(self, ids: Collection[UUID]) -> list[Relation]:
-        """Return the relations among `ids` that are visible to the caller.
+        """Return the relations among `ids` that are visible to the caller, in the order of `ids`.
 
         The caller must be able to read one end in full, and to see the other at least redacted.
         """
         if not ids:
             return []
         rows = await fetch(self.connection, "fetch_relations", **self.caller.parameters(), ids=list(ids))
-        return await self._relations(rows)
+        found = {relation.id: relation for relation in await self._relations(rows)}
+        return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
     async def relations_of(self, ids: Collection[UUID], *, limit: int) -> dict[UUID, list[Relation]]:
         """Return at most `limit` visible relations from or to each record, heaviest first."""
@@ -104,10 +106,11 @@ class Reader:
     async def _records(self, rows: Sequence[RowMapping]) -> list[MemoryRecord]:
         scopes = await self.directory.scope_names({row["scope"] for row in rows})
         contents = await open_contents(self.caller.tenant.keyring, rows)
-        return [
+        records = [
             self._record(row if content is None else {**row, **content}, scopes)
             for row, content in zip(rows, contents, strict=True)
         ]
+        return await without_hidden_successors(self.connection, self.caller, records)
 
     def _record(self, row: Mapping[Any, Any], scopes: Mapping[int, str]) -> MemoryRecord:
         lifecycle, redacted = salience_of(row), row["sensitivity"] > self.caller.ceiling

@@ -33,27 +33,50 @@ WHERE e.tenant = :tenant AND e.id = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS 
 
 -- fetch_relations_of --
 -- Fetch at most :limit relations from or to each of the given records, heaviest first.
+-- Where :limit cuts, those with a redacted record are left out before others; a LIMIT of 0 reads nothing.
 SELECT asked.id AS asked, e.id, e.source, e.target, e.predicate, e.weight, e.created_at
 FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
 CROSS JOIN LATERAL (
   SELECT e.* FROM (
-    (SELECT e.* FROM relation_in_sight e
+    (WITH in_full AS MATERIALIZED (
+     SELECT e.*, false AS is_redacted FROM relation_in_sight e
      WHERE e.tenant = :tenant AND e.source = asked.id AND e.ended_at IS NULL
        AND (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
-       AND least(e.source_sensitivity, e.target_sensitivity) <= :ceiling
-       AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling + 1
+       AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling
      ORDER BY e.weight DESC, e.id LIMIT :limit)
+     SELECT * FROM in_full
+     UNION ALL
+     (SELECT e.*, true FROM relation_in_sight e
+      WHERE e.tenant = :tenant AND e.source = asked.id AND e.ended_at IS NULL
+        AND (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
+        AND least(e.source_sensitivity, e.target_sensitivity) <= :ceiling
+        AND greatest(e.source_sensitivity, e.target_sensitivity) = :ceiling + 1
+      ORDER BY e.weight DESC, e.id LIMIT :limit - (SELECT count(*) FROM in_full)))
     UNION ALL
-    (SELECT e.* FROM relation_in_sight e
+    (WITH in_full AS MATERIALIZED (
+     SELECT e.*, false AS is_redacted FROM relation_in_sight e
      WHERE e.tenant = :tenant AND e.target = asked.id AND e.source <> asked.id AND e.ended_at IS NULL
        AND (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
-       AND least(e.source_sensitivity, e.target_sensitivity) <= :ceiling
-       AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling + 1
+       AND greatest(e.source_sensitivity, e.target_sensitivity) <= :ceiling
      ORDER BY e.weight DESC, e.id LIMIT :limit)
+     SELECT * FROM in_full
+     UNION ALL
+     (SELECT e.*, true FROM relation_in_sight e
+      WHERE e.tenant = :tenant AND e.target = asked.id AND e.source <> asked.id AND e.ended_at IS NULL
+        AND (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.target_scope = ANY(CAST(:scopes AS integer[]))))
+        AND least(e.source_sensitivity, e.target_sensitivity) <= :ceiling
+        AND greatest(e.source_sensitivity, e.target_sensitivity) = :ceiling + 1
+      ORDER BY e.weight DESC, e.id LIMIT :limit - (SELECT count(*) FROM in_full)))
   ) e
-  ORDER BY e.weight DESC, e.id LIMIT :limit
+  ORDER BY e.is_redacted, e.weight DESC, e.id LIMIT :limit
 ) e
 ORDER BY asked.id, e.weight DESC, e.id
+
+-- find_visible --
+-- Find those of the given records that the caller may see, in full or redacted.
+SELECT h.id FROM record_head h
+WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[])))
+  AND h.sensitivity <= :ceiling + 1
 
 -- head_columns --
 -- Fragment: the columns of a record's head (`h`, of the view record_head).

@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.predicates import DERIVATIONS
 from stratagraph.store.postgres.queries import fetch, run
 
@@ -32,18 +32,19 @@ class Reevaluation:
 
 
 async def queue_dependents(
-    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, known: Collection[UUID], at: datetime
+    connection: AsyncConnection, caller: Caller, ids: Collection[UUID], *, hidden: bool = False, at: datetime
 ) -> int:
-    """Queue for re-evaluation all current records derived directly from `ids`, except `known`.
+    """Queue for re-evaluation all current records derived directly from `ids` that `caller` may read in full.
 
-    Returns the number of entries added; records that are queued already are skipped.
+    With `hidden`, queues the others instead. Returns the number of entries added; records that are queued already are
+    skipped.
     """
     rows = await fetch(
         connection,
         "enqueue_dependents",
-        tenant=tenant.id,
+        **caller.parameters(),
         ids=list(ids),
-        known=list(known),
+        hidden=hidden,
         derivations=sorted(DERIVATIONS),
         at=at,
     )
@@ -80,9 +81,10 @@ async def postpone_reevaluation(
     await run(connection, "postpone_reevaluation", tenant=tenant.id, id=id_, error=error, next_try_at=next_try_at)
 
 
-async def list_reevaluations(connection: AsyncConnection, tenant: Tenant, *, limit: int) -> list[Reevaluation]:
-    """Return at most `limit` queued entries of the tenant, the oldest first."""
-    return [_entry(row) for row in await fetch(connection, "list_reevaluations", tenant=tenant.id, limit=limit)]
+async def list_reevaluations(connection: AsyncConnection, caller: Caller, *, limit: int) -> list[Reevaluation]:
+    """Return at most `limit` queued entries of records that the caller may read in full, the oldest first."""
+    rows = await fetch(connection, "list_reevaluations", **caller.parameters(), limit=limit)
+    return [_entry(row) for row in rows]
 
 
 def _entry(row: RowMapping) -> Reevaluation:

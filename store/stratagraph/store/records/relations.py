@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.changes import Change, Kind
-from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.postgres.queries import fetch
 
@@ -54,18 +54,25 @@ async def disputes_of(connection: AsyncConnection, tenant: Tenant, ids: Collecti
     return [Dispute(relation=row["id"], contested=row["source"], by=row["target"]) for row in rows]
 
 
-async def dispute_parties(
-    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, limit: int
-) -> dict[UUID, MemoryType]:
-    """Return at most `limit` records of the disputes of `ids`, and the types of all, `ids` included.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Party:
+    """A party of a dispute: its type, and whether the caller may read it in full."""
+
+    type: MemoryType
+    is_readable: bool
+
+
+async def dispute_parties(connection: AsyncConnection, caller: Caller, ids: Collection[UUID]) -> dict[UUID, Party]:
+    """Return the records of the disputes of `ids`, those included, by id.
 
     Two records are parties of one dispute if open disputes connect them, directly or through further current records.
-    An episode is a party, but connects no others.
+    An episode is a party, but connects no others. The number of parties is bounded where disputes grow, by those that
+    the caller may read: a limit on all of them would tell how many are hidden.
     """
     if not ids:
         return {}
-    rows = await fetch(connection, "dispute_parties", tenant=tenant.id, ids=list(ids), limit=limit)
-    return {row["id"]: MemoryType(row["type"]) for row in rows}
+    rows = await fetch(connection, "dispute_parties", **caller.parameters(), ids=list(ids))
+    return {row["id"]: Party(type=MemoryType(row["type"]), is_readable=row["is_readable"]) for row in rows}
 
 
 async def open_relations_of(

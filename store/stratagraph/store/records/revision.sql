@@ -3,13 +3,14 @@
 DELETE FROM reevaluation WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 
 -- direct_dependents --
--- Fetch current records that are derived directly from one of the given records.
+-- Fetch current records that are derived directly from one of the given records: those that the caller may read in
+-- full, or with :hidden those that it may not.
 SELECT DISTINCT e.target AS id
 FROM relation e
 JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name = ANY(CAST(:derivations AS text[]))
 JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
 WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
-  AND e.target <> ALL(CAST(:known AS uuid[]))
+  AND ((:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling) <> :hidden
 ORDER BY e.target LIMIT :limit
 
 -- disputed_records --
@@ -29,14 +30,14 @@ WHERE e.tenant = :tenant AND e.ended_at IS NULL
   AND (e.source = ANY(CAST(:ids AS uuid[])) OR e.target = ANY(CAST(:ids AS uuid[])))
 
 -- dispute_parties --
--- Fetch the records that open disputes connect with the given ones, and the given ones, with the disputes.
+-- Fetch the records that open disputes connect with the given ones, and the given ones.
 -- Episodes and records that are no longer current are parties, but connect no further ones.
 WITH RECURSIVE contested AS MATERIALIZED (
   SELECT id FROM predicate WHERE tenant = :tenant AND name = 'contested_by'
-), party(id, type, state) AS (
-  SELECT id, type, state FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+), party(id, type, state, scope, sensitivity) AS (
+  SELECT id, type, state, scope, sensitivity FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
   UNION
-  SELECT r.id, r.type, r.state
+  SELECT r.id, r.type, r.state, r.scope, r.sensitivity
   FROM party p
   CROSS JOIN LATERAL (
     SELECT e.target AS id FROM relation e
@@ -48,7 +49,8 @@ WITH RECURSIVE contested AS MATERIALIZED (
   JOIN record r ON r.tenant = :tenant AND r.id = near.id
   WHERE p.type <> 1 AND p.state <= 2
 )
-SELECT id, type, state FROM party LIMIT :limit
+SELECT id, type, (:all_scopes OR scope = ANY(CAST(:scopes AS integer[]))) AND sensitivity <= :ceiling AS is_readable
+FROM party
 
 -- end_relations --
 -- End the given open relations. Relations are never updated otherwise.
@@ -57,14 +59,15 @@ WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND ended_at IS NULL
 RETURNING id, row_version
 
 -- enqueue_dependents --
--- Queue the current records that are derived directly from the given records, except :known ones.
+-- Queue the current records that are derived directly from the given records: those that the caller may read in full,
+-- or with :hidden those that it may not.
 INSERT INTO reevaluation (tenant, id, cause, queued_at, next_try_at, attempts)
 SELECT DISTINCT ON (e.target) e.tenant, e.target, e.source, CAST(:at AS timestamptz), CAST(:at AS timestamptz), 0
 FROM relation e
 JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name = ANY(CAST(:derivations AS text[]))
 JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
 WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
-  AND e.target <> ALL(CAST(:known AS uuid[]))
+  AND ((:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling) <> :hidden
 ORDER BY e.target
 ON CONFLICT (tenant, id) DO NOTHING
 RETURNING id
@@ -97,11 +100,13 @@ WHERE r.tenant = :tenant AND (r.sealed IS NOT NULL OR newly.sealed)
 
 -- fetch_downstream --
 -- Fetch current records derived from the given records, directly or not, with their sources on the way.
+-- Only records that the caller may read in full.
 WITH RECURSIVE kinds AS MATERIALIZED (
   SELECT id FROM predicate WHERE tenant = :tenant AND name = ANY(CAST(:derivations AS text[]))
 ), down(id, source) AS (
   SELECT e.target, e.source
   FROM relation e JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
+    AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
   WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
     AND e.predicate IN (SELECT id FROM kinds)
   UNION
@@ -110,6 +115,7 @@ WITH RECURSIVE kinds AS MATERIALIZED (
   JOIN relation e ON e.tenant = :tenant AND e.source = d.id AND e.ended_at IS NULL
     AND e.predicate IN (SELECT id FROM kinds)
   JOIN record r ON r.tenant = e.tenant AND r.id = e.target AND r.state <= 2
+    AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
 )
 SELECT id, array_agg(source) AS sources FROM (SELECT id, source FROM down LIMIT :limit) reached GROUP BY id
 
@@ -132,17 +138,28 @@ ORDER BY r.tenant, r.id
 -- Fetch the tombstones of the given ids.
 SELECT id, type, scope, sensitivity, at FROM tombstone WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 
--- invalid_references --
--- Fetch those of the given sources that are invalid: not active, deleted or erased.
--- A pruned source stays valid, because it was valid when something was learned from it: facts outlive their episodes.
-SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state <> 1
-UNION ALL
-SELECT id FROM tombstone WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND cause <> 1
+-- find_sources --
+-- Fetch those of the given sources that are or were records: whether each is invalid (not active, deleted or erased),
+-- and whether everybody who may read the record that rests on it may read it as well.
+-- :ids and :sources are parallel arrays. A pruned source stays valid, because it was valid when something was learned
+-- from it: facts outlive their episodes.
+SELECT asked.id, s.id AS source, s.is_invalid,
+  s.sensitivity <= r.sensitivity AND (s.scope = r.scope OR s.scope = (
+    SELECT u.id FROM scope u WHERE u.tenant = :tenant AND u.name = '')) AS in_reach
+FROM unnest(CAST(:ids AS uuid[]), CAST(:sources AS uuid[])) AS asked(id, source)
+JOIN record r ON r.tenant = :tenant AND r.id = asked.id
+CROSS JOIN LATERAL (
+  SELECT id, scope, sensitivity, state <> 1 AS is_invalid FROM record WHERE tenant = :tenant AND id = asked.source
+  UNION ALL
+  SELECT id, scope, sensitivity, cause <> 1 FROM tombstone WHERE tenant = :tenant AND id = asked.source
+) s
 
 -- list_reevaluations --
--- List the queued re-evaluations of a tenant, the oldest first.
-SELECT id, cause, queued_at, attempts, error FROM reevaluation
-WHERE tenant = :tenant ORDER BY queued_at, id LIMIT :limit
+-- List the queued re-evaluations of records that the caller may read in full, the oldest first.
+SELECT q.id, q.cause, q.queued_at, q.attempts, q.error
+FROM reevaluation q JOIN record r ON r.tenant = q.tenant AND r.id = q.id
+WHERE q.tenant = :tenant AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
+ORDER BY q.queued_at, q.id LIMIT :limit
 
 -- lock_due_reevaluations --
 -- Lock the queued re-evaluations that are due, skipping those that another worker holds.

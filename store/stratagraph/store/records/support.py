@@ -1,7 +1,9 @@
 """The support of records: the sources they rest on, which of those are invalid, and the state that follows.
 
 A record rests on the records it was derived from and on the sources that its provenance names. A source outside the
-store is always valid. A source record is valid while it is active. A pruned record was valid when something was
+store is always valid. A source record is valid while it is active. A source record that a reader of the derived record
+might not see, since it is more sensitive or in another scope, counts as outside the store: otherwise its state, or
+whether it exists, could be inferred from the state of what names it. A pruned record was valid when something was
 learned from it, so it stays valid; a deleted or erased one does not. A record without a valid source becomes contested
 instead of staying active silently, and becomes active again once a source is valid. See docs/specification.md,
 Revision.
@@ -16,7 +18,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.predicates import DERIVATIONS
 from stratagraph.store.model.records import MemoryRecord
@@ -51,18 +53,19 @@ class Support:
 
 
 async def fetch_downstream(
-    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, limit: int = MAX_DOWNSTREAM
+    connection: AsyncConnection, caller: Caller, ids: Collection[UUID], *, limit: int = MAX_DOWNSTREAM
 ) -> dict[UUID, frozenset[UUID]]:
     """Return the current records derived from `ids`, directly or through others, found over at most `limit` relations.
 
-    Keyed by id; the value has the direct sources of the record that are in `ids` or were themselves derived from them.
+    Only records that `caller` may read in full, through records of that kind. Keyed by id; the value has the direct
+    sources of the record that are in `ids` or were themselves derived from them.
     """
     if not ids:
         return {}
     rows = await fetch(
         connection,
         "fetch_downstream",
-        tenant=tenant.id,
+        **caller.parameters(),
         ids=list(ids),
         derivations=sorted(DERIVATIONS),
         limit=limit,
@@ -71,17 +74,21 @@ async def fetch_downstream(
 
 
 async def direct_dependents(
-    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, known: Collection[UUID], limit: int
+    connection: AsyncConnection, caller: Caller, ids: Collection[UUID], *, hidden: bool = False, limit: int
 ) -> list[UUID]:
-    """Return the ids of at most `limit` current records derived directly from `ids`, in id order, without `known`."""
+    """Return the ids of at most `limit` current records derived directly from `ids`, in id order.
+
+    They are those that `caller` may read in full; with `hidden`, the others. The two are limited apart, so that what
+    the caller sees of a re-evaluation does not depend on what it may not see.
+    """
     if not ids:
         return []
     rows = await fetch(
         connection,
         "direct_dependents",
-        tenant=tenant.id,
+        **caller.parameters(),
         ids=list(ids),
-        known=list(known),
+        hidden=hidden,
         derivations=sorted(DERIVATIONS),
         limit=limit,
     )
@@ -107,9 +114,18 @@ async def fetch_support(
     sources = {
         id_: (references(record.provenance) | derived_from.get(id_, set())) - {id_} for id_, record in records.items()
     }
-    source_records = {ref for refs in sources.values() for ref in refs if isinstance(ref, UUID)}
-    rows = await fetch(connection, "invalid_references", tenant=tenant.id, ids=list(source_records))
-    invalid = {row["id"] for row in rows} | set(without)
+    pairs = [(id_, ref) for id_, refs in sources.items() for ref in refs if isinstance(ref, UUID)]
+    rows = await fetch(
+        connection,
+        "find_sources",
+        tenant=tenant.id,
+        ids=[id_ for id_, _ in pairs],
+        sources=[ref for _, ref in pairs],
+    )
+    invalid = {row["source"] for row in rows if row["in_reach"] and row["is_invalid"]} | set(without)
+    for row in rows:
+        if not row["in_reach"]:
+            sources[row["id"]] = {*(sources[row["id"]] - {row["source"]}), str(row["source"])}
     disputed = {row["id"] for row in await fetch(connection, "disputed_records", tenant=tenant.id, ids=ids)}
     return {
         id_: Support(sources=frozenset(refs), invalid=frozenset(refs & invalid), disputed=id_ in disputed)

@@ -1,0 +1,173 @@
+"""What a caller may not see does not show in errors, lineage, limits, counts or the state of what it may see."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fix_memory import Memory, trust_of
+
+from stratagraph.memory import propagation
+from stratagraph.memory.capture.failures import keep_failed
+from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.revise import contest as contesting
+from stratagraph.memory.revise.request import Contest, Delete, Merge, ResolveContest, Retract
+from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.errors import Forbidden, LimitExceeded
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.records import entities
+
+LOW = trust_of(actor="low", ceiling=Sensitivity.LOW, scopes={"project:a"})
+HIDDEN: dict[str, Any] = {"scope": "project:a", "sensitivity": Sensitivity.HIGH}
+
+
+async def seen(memory: Memory, id_: UUID, trust: Trust = LOW) -> MemoryRecord:
+    found = await memory.lookup.record(trust, id_)
+    assert found is not None
+    return found
+
+
+async def contested_by_a_hidden_fact(memory: Memory) -> tuple[UUID, UUID]:
+    known = await memory.observe("Ann", "lives_in", "Rome", trust=LOW)
+    hidden = await memory.observe("Ann", "lives_in", "Oslo", **HIDDEN)
+    ids = known.primary.id, hidden.primary.id
+    await memory.revision.revise(
+        memory.trust, Contest(record_id=ids[0], contesting_id=ids[1], rationale="Oslo says no")
+    )
+    return ids
+
+
+async def test_a_dispute_with_a_hidden_party_is_resolved_by_who_may_read_all_of_it(memory: Memory) -> None:
+    known, hidden = await contested_by_a_hidden_fact(memory)
+    assert (await seen(memory, known)).state is RecordState.CONTESTED
+    messages = set()
+    for winner in (known, hidden, None):
+        with pytest.raises(Forbidden) as refused:
+            await memory.revision.revise(LOW, ResolveContest(record_id=known, winner_id=winner, rationale="settled"))
+        messages.add(refused.value.message)
+    (message,) = messages
+    assert str(hidden) not in message
+    assert "part" not in message  # neither a party nor parties
+    await memory.revision.revise(memory.trust, ResolveContest(record_id=known, winner_id=known, rationale="settled"))
+    assert (await seen(memory, known)).state is RecordState.ACTIVE
+    assert (await seen(memory, hidden, memory.trust)).state is RecordState.SUPERSEDED
+
+
+async def test_the_limit_of_a_dispute_counts_what_the_caller_may_read(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contesting, "MAX_PARTIES", 2)
+    known, _ = await contested_by_a_hidden_fact(memory)
+    other = await memory.observe("Ann", "likes", "tea", trust=LOW)
+    again = Contest(record_id=known, contesting_id=other.primary.id, rationale="doubtful")
+    with pytest.raises(LimitExceeded):
+        await memory.revision.revise(memory.trust, again)
+    assert (await memory.revision.revise(LOW, again)).record.state is RecordState.CONTESTED
+
+
+async def test_a_replacement_does_not_decide_a_dispute_with_a_hidden_party(memory: Memory) -> None:
+    known, _ = await contested_by_a_hidden_fact(memory)
+    await memory.observe("Ann", "lives_in", "Rome", trust=LOW, revision_policy="replace")
+    assert (await seen(memory, known)).state is RecordState.CONTESTED
+    await memory.observe(
+        "Ann",
+        "lives_in",
+        "Rome",
+        trust=trust_of(scopes={"project:a"}),
+        revision_policy="replace",
+        sensitivity=Sensitivity.LOW,
+    )
+    assert (await seen(memory, known)).state is RecordState.ACTIVE
+
+
+async def test_a_merge_upwards_names_its_result_only_to_who_may_see_it(memory: Memory) -> None:
+    low = await memory.observe("Ann", "likes", "tea", trust=LOW, evidence=[{"kind": "event", "ref": "x"}])
+    high = await memory.observe("Ann", "likes", "green tea", **HIDDEN)
+    merged = await memory.revision.revise(
+        memory.trust, Merge(record_id=low.primary.id, others=(high.primary.id,), rationale="the green one is meant")
+    )
+    assert merged.record.sensitivity is Sensitivity.HIGH
+    for trust, names_it in ((LOW, False), (trust_of(ceiling=Sensitivity.MEDIUM), True), (memory.trust, True)):
+        record = await seen(memory, low.primary.id, trust)
+        assert record.payload is not None
+        assert ("superseded_by" in record.payload["revision"]) is names_it  # of a redacted record, the id is known
+        (page,) = (await memory.lookup.history(trust, low.primary.id, first=1)).versions
+        assert page.record.payload == record.payload
+        last = (await memory.lookup.audit(trust, [low.primary.id]))[low.primary.id][-1]
+        assert last.rationale == ("the green one is meant" if trust is memory.trust else None)
+
+
+async def test_evidence_that_names_a_hidden_record_counts_as_a_text(memory: Memory) -> None:
+    hidden = await memory.observe("Ann", "likes", "rum", **HIDDEN)
+    evidence = [{"kind": "event", "ref": str(hidden.primary.id)}]
+    before = await memory.observe("Bob", "likes", "gin", trust=LOW, evidence=evidence)
+    await memory.revision.revise(memory.trust, Retract(record_id=hidden.primary.id, rationale="wrong"))
+    after = await memory.observe("Bob", "likes", "ale", trust=LOW, evidence=evidence)
+    await memory.revision.revise(memory.trust, Delete(record_id=hidden.primary.id, rationale="gone"))
+    later = await memory.observe("Bob", "likes", "mead", trust=LOW, evidence=evidence)
+    for kept in (before, after, later):
+        assert (await seen(memory, kept.primary.id)).state is RecordState.ACTIVE
+
+
+async def dependents(memory: Memory, source: UUID, number: int, **more: Any) -> None:
+    for position in range(number):
+        evidence = [{"kind": "event", "ref": str(source)}]
+        await memory.observe("Cat", "knows", position, evidence=evidence, **more)
+
+
+async def test_hidden_dependents_use_up_no_budget_and_are_not_counted(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(propagation, "BUDGET", 2)
+    source = (await memory.observe("Ann", "likes", "tea", trust=LOW)).primary.id
+    await dependents(memory, source, 3, **HIDDEN)
+    await dependents(memory, source, 2, trust=LOW)
+    impacts, _ = await memory.revision.impact(LOW, source)
+    assert [(one.record.sensitivity, one.becomes) for one in impacts] == [(Sensitivity.LOW, RecordState.CONTESTED)] * 2
+    done = await memory.revision.revise(LOW, Retract(record_id=source, rationale="wrong"))
+    assert done.queued == 0
+    assert [record.state for record in done.records if record.id != source] == [RecordState.CONTESTED] * 2
+    assert await memory.revision.waiting(LOW) == []
+    assert len(await memory.revision.waiting(memory.trust)) == 3
+
+
+async def test_hidden_namesakes_do_not_displace_a_visible_entity(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entities, "NAMESAKES", 2)
+    for number in range(3):
+        identifiers = [{"namespace": "email", "value": f"{number}@x.example"}]
+        content = {"canonical_name": "Ann", "identifiers": identifiers}
+        await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY, **HIDDEN)
+    first = await memory.observe("Ann", "likes", "tea", trust=LOW)
+    again = await memory.observe("Ann", "likes", "gin", trust=LOW)
+    assert again.mentions[0].entity == first.mentions[0].entity
+
+
+async def test_a_failed_batch_shows_only_the_captures_that_the_caller_could_read(memory: Memory) -> None:
+    caller = await memory.directory.resolve(memory.trust)
+    requests = [
+        CaptureRequest(
+            source="test",
+            source_kind=SourceKind.AGENT_TURN,
+            content={"role": "user", "text": "tea"},
+            scope="project:a",
+            sensitivity=level,
+        )
+        for level in (Sensitivity.HIGH, Sensitivity.LOW, Sensitivity.HYPER, Sensitivity.LOW)
+    ]
+    drafts = memory.capture._drafts(caller, requests, batch=True, now=memory.clock.now())
+    await memory.directory.scopes(caller.tenant, {"project:a"}, create=True)
+    await keep_failed(memory.database, memory.directory, caller, drafts, OSError(), at=memory.clock.now())
+    ids = [draft.candidate for draft in drafts]
+    page = await memory.failed_captures.page(LOW, first=10, after=None)
+    found = [(one.capture.id, one.capture.batch, one.capture.position) for one in page.captures]
+    assert found == [(ids[1], ids[1], 0), (ids[3], ids[1], 1)]
+    page = await memory.failed_captures.page(LOW, first=1, after=page.end_cursor)
+    assert page.captures == ()
+    page = await memory.failed_captures.page(memory.trust, first=10, after=None)
+    assert [(one.capture.batch, one.capture.position) for one in page.captures] == [
+        (ids[0], position) for position in range(4)
+    ]
