@@ -1,0 +1,137 @@
+"""Every read operation of the API, with all fields of its answers and arguments from a list of records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from graphql import (
+    GraphQLField,
+    GraphQLInterfaceType,
+    GraphQLNamedType,
+    GraphQLObjectType,
+    GraphQLSchema,
+    GraphQLUnionType,
+    get_named_type,
+)
+from noninterference.steps import LEVELS, NAMES, OPS, WORDS, Sight
+
+from stratagraph.graphql.schema import build_schema
+
+Json = dict[str, Any]
+EXEMPT = {"health"}  # of the service, not of the memories
+
+
+@cache
+def graphql_schema() -> GraphQLSchema:
+    """Return the schema of the API as graphql-core has it."""
+    return build_schema()._schema
+
+
+def fields_of(root: str) -> dict[str, GraphQLField]:
+    """Return the fields of the type `root`, Query or Mutation."""
+    type_ = graphql_schema().get_type(root)
+    assert isinstance(type_, GraphQLObjectType)
+    fields: dict[str, GraphQLField] = type_.fields
+    return fields
+
+
+@cache
+def document(root: str, name: str) -> str:
+    """Return an operation with one field, its arguments as variables, and a selection of all that it can answer."""
+    field = fields_of(root)[name]
+    fragments: dict[str, str] = {}
+    selection = _selection(get_named_type(field.type), fragments)
+    declared = ", ".join(f"${argument}: {one.type}" for argument, one in field.args.items())
+    given = ", ".join(f"{argument}: ${argument}" for argument in field.args)
+    operation = "query" if root == "Query" else "mutation"
+    head = f"{operation}({declared}) {{ {name}({given}) {selection} }}" if declared else f"{{ {name} {selection} }}"
+    return "\n".join([head, *fragments.values()])
+
+
+def _selection(type_: GraphQLNamedType, fragments: dict[str, str]) -> str:
+    if isinstance(type_, GraphQLUnionType):
+        spreads = " ".join(f"... on {one.name} {_selection(one, fragments)}" for one in type_.types)
+        return f"{{ __typename {spreads} }}"
+    if not isinstance(type_, GraphQLObjectType | GraphQLInterfaceType):
+        return ""
+    if type_.name not in fragments:
+        fragments[type_.name] = ""  # before its fields, so that a type in itself is selected once
+        own = " ".join(
+            f"{name} {_selection(get_named_type(field.type), fragments)}"
+            for name, field in type_.fields.items()
+            if not field.args
+        )
+        fragments[type_.name] = f"fragment F{type_.name} on {type_.name} {{ {own} }}"
+    return f"{{ ...F{type_.name} }}"
+
+
+def questions(sight: Sight, ids: Sequence[UUID], others: Sequence[UUID], now: datetime) -> dict[str, list[Json]]:
+    """Return for each field of Query the arguments to ask it with.
+
+    `ids` are records that the caller may see, `others` records that it may not, `now` the instant of the questions.
+    """
+    asked = [str(id_) for id_ in ids]
+    probed = [*asked, *(str(id_) for id_ in others)]
+    some = asked[:: max(1, len(asked) // 5)]
+    past = [(now - timedelta(seconds=ago)).isoformat() for ago in (1, 90, 200)]
+    pairs = list(zip(some, asked[1::2], strict=False))
+    return {
+        "retrieveGraph": _retrievals(sight, past),
+        "record": [{"id": id_} for id_ in probed]
+        + [{"id": id_, "asOf": at} for id_ in [*some, *probed[-1:]] for at in past],
+        "history": [{"id": id_, "first": first} for id_ in probed[::2] for first in (1, 100)],
+        "records": [
+            {"first": 3},
+            {"first": 100},
+            {"first": 100, "filter": {"scope": "project:b"}},
+            {"first": 100, "filter": {"scope": ""}},
+            {"first": 2, "filter": {"types": ["ENTITY"]}},
+            {"first": 100, "filter": {"tag": WORDS[0]}},
+        ],
+        "entities": [
+            {"name": name, "scope": scope, "first": first}
+            for name in (*NAMES, "Ally")
+            for scope, first in ((None, 20), (None, 1), ("project:a", 20), ("project:b", 20))
+        ],
+        "planGraph": [{"id": "p"}, {"id": "p", "version": "1"}, *({"id": id_} for id_ in probed[-2:])],
+        "revisionImpact": [{"id": id_} for id_ in probed],
+        "reevaluations": [{}],
+        "failedCaptures": [{"first": 100}, {"first": 1}],
+        "predicates": [{}],
+        "forgetPreview": [
+            {"until": (now + ahead).isoformat(), "first": first}
+            for ahead in (timedelta(days=2), timedelta(days=3_000))
+            for first in (2, 100)
+        ],
+        "explainPath": [{"from": start, "to": end, "k": 5, "maxHops": 4} for start, end in pairs]
+        + [{"from": asked[0], "to": probed[-1], "maxHops": 6}],
+        "impact": [{"id": id_, "hops": hops, "first": 5} for id_ in [*some, *probed[-1:]] for hops in (1, 3)],
+        "plansContaining": [{"ops": list(OPS[:2])}, {"ops": [OPS[0]], "first": 1}],
+        "relatedEntities": [{"id": id_, "first": first} for id_ in [*some, *probed[-1:]] for first in (1, 100)],
+        "expand": [
+            {"id": id_, "first": first, "loadedIds": loaded}
+            for id_ in [*some, *probed[-1:]]
+            for first, loaded in ((1, []), (100, probed[:3]))
+        ],
+    }
+
+
+def _retrievals(sight: Sight, past: Sequence[str]) -> list[Json]:
+    limits = (
+        {"rootLimit": 100, "nodeLimit": 1000, "edgeLimit": 5000, "maxHops": 3, "tokenBudget": 4000},
+        {"rootLimit": 2, "nodeLimit": 4, "edgeLimit": 3, "maxHops": 2},
+        {"rootLimit": 1, "nodeLimit": 3, "maxHops": 1},
+        {"rootLimit": 3, "edgeLimit": 1, "maxHops": 6, "minSalience": 0.5},
+    )
+    tasks = (f"{NAMES[0]} {WORDS[0]}", f"where does {NAMES[1]} live, {WORDS[1]} {WORDS[2]}", "nothing of it")
+    asked: list[Json] = [{"taskDescriptor": task, **bounds} for task in tasks for bounds in limits]
+    asked += [{"taskDescriptor": tasks[0], "asOf": at, **limits[0]} for at in past]
+    asked.append({"taskDescriptor": tasks[1], "maxSensitivity": LEVELS[0], **limits[0]})
+    asked.append({"taskDescriptor": tasks[1], "memoryTypes": ["COMPETENCE", "PLAN_GRAPH"], **limits[0]})
+    asked.append({"taskDescriptor": tasks[0], "scopes": ["project:a"], **limits[0]})
+    asked.append({"taskDescriptor": tasks[0], "scopes": ["project:b"], **limits[0]})
+    return [{"input": one} for one in asked]
