@@ -33,7 +33,7 @@ check: install  ## check formatting, lint, types, imports between packages, and 
 test: check  ## check, then run the test suite on a real Postgres and a real Neo4j
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup
 
-soak: install  ## run the long tests: newest Neo4j line, all Browser queries, 10,000 random steps, 100 random kills, 30 minutes of attackers
+soak: install  ## run the long tests: newest Neo4j line, stories of hidden records, all Browser queries, 10,000 random steps, 100 random kills, 30 minutes of attackers
 	$(BIN)/pytest -m soak --ignore=tests/acceptance/test_faults.py
 	$(BIN)/pytest -s -m "soak or not soak" --hypothesis-profile=soak tests/integration/memory/test_histories.py tests/acceptance/test_faults.py
 	$(BIN)/pytest --hypothesis-profile=soak $(MANY_EXAMPLES)
