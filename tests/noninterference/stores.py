@@ -222,7 +222,8 @@ class Store:
         elif Sensitivity[level] > self.sight.ceiling:
             mark = REDACTED
         if step["kind"] in _REVISIONS:
-            name, given = self._revision(number, step, mark, named=named)
+            # A colleague may revise what the caller sees, who may then read the words of the revision.
+            name, given = self._revision(number, step, mark if who == "hidden" else "", named=named)
         else:
             name, given = "captureMemory", self._capture(step, mark) | {"scope": scope, "sensitivity": level}
             given["summary"] = f"{given['summary']} {mark}" if given.get("summary") else None
