@@ -102,7 +102,7 @@ async def test_processes_share_the_budget_and_a_killed_one_gives_its_lease_back(
         assert refused.status_code == 429
         assert (error["code"], error["retryable"]) == ("RATE_LIMITED", True)
         assert error["retryAfter"] <= int(refused.headers["Retry-After"]) <= error["retryAfter"] + 1
-        assert refused.json()["data"] is None
+        assert "data" not in refused.json()
 
 
 async def test_twenty_aliases_are_refused_before_they_read_anything(limited: Service, http: httpx.AsyncClient) -> None:
@@ -111,7 +111,7 @@ async def test_twenty_aliases_are_refused_before_they_read_anything(limited: Ser
     aliases = " ".join(f"a{number}: retrieveGraph(input: $input) {{ __typename }}" for number in range(20))
     document = f"query($input: RetrieveGraphInput!) {{ {aliases} }}"
     refused = await client(document, token, input=WIDEST)
-    assert (code_of(refused), refused["data"]) == ("LIMIT_EXCEEDED", None)
+    assert (code_of(refused), refused.get("data")) == ("LIMIT_EXCEEDED", None)
     paid = await client("{ health { version } }", token)
     assert paid["extensions"]["cost"]["available"] > BURST - 20  # nothing was taken
     small = await client(document, token, input={"taskDescriptor": "x", "rootLimit": 1, "nodeLimit": 1, "edgeLimit": 0})

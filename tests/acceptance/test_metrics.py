@@ -16,6 +16,7 @@ from stratagraph.graphql.request_record import OTHER, ROUTES
 from stratagraph.graphql.telemetry import INTROSPECTION
 from stratagraph.store.model import errors
 from stratagraph.store.model.errors import StratagraphError
+from stratagraph.store.postgres.database import POOL_SIZE, SPARE_CONNECTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 CANARY = "canarybird"
@@ -75,8 +76,8 @@ async def test_the_metrics_are_complete_and_their_labels_are_names_of_the_code(
     assert grown(count, kind="mutation", operation="captureMemory") == 2
     assert grown(count, kind="query", operation=INTROSPECTION) == 1
     assert grown(count, kind="query", operation="several") == 1
-    assert grown("stratagraph_errors_total", code="INVALID_INPUT") == 2, (
-        "the mutation's and that of the invalid document"
+    assert grown("stratagraph_errors_total", code="INVALID_INPUT") == 3, (
+        "the mutation's, that of the invalid document, and that of the unknown method"
     )
     assert grown("stratagraph_errors_total", code="UNAUTHENTICATED") == 1
     assert labels(after["stratagraph_errors_total"], "code") <= {
@@ -92,13 +93,18 @@ async def test_the_metrics_are_complete_and_their_labels_are_names_of_the_code(
     assert labels(after["stratagraph_queue_depth"], "queue") == {
         *("failed_captures", "given_up_captures", "reevaluations", "due_episodes")
     }
-    assert after["stratagraph_pool_connections"][(("pool", "callers"), ("state", "size"))] == 10
+    assert (
+        after["stratagraph_pool_connections"][(("pool", "callers"), ("state", "size"))] == POOL_SIZE + SPARE_CONNECTIONS
+    )
     assert labels(after["stratagraph_pool_connections"], "state") == {"size", "in_use", "waiting"}
     assert after["process_resident_memory_bytes"][()] > 1 << 20
     documented = set(re.findall(r"`(stratagraph_\w+)`", (ROOT / "docs" / "observing.md").read_text()))
     present = {re.sub("_(bucket|count|sum)$", "", name) for name in after if name.startswith("stratagraph_")}
     assert present <= documented
-    assert all(name.startswith(("stratagraph_mirror_", "stratagraph_embedded_")) for name in documented - present)
+    assert all(
+        name.startswith(("stratagraph_mirror_", "stratagraph_embedded_", "stratagraph_feed_"))
+        for name in documented - present
+    )
 
 
 def listener_of(log: Path) -> str:

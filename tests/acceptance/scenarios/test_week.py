@@ -24,6 +24,8 @@ from fix_service import Service, run_command, running
 
 MODES = {"one-by-one": None, "batches-of-seed-7": 7}
 KEYS = {"agent": "medium", "owner": "hyper"}  # name of the credential: its ceiling
+# An agent plays a week within seconds.
+UNHURRIED = {"rate": "1000000", "burst": "1000000", "request_rate": "10000", "request_burst": "10000"}
 JOB_RUNS = 2  # of each job: the second run does what another job's first run made necessary
 
 # One process plays the weeks, once; with a shared Neo4j, the process of all tests that need it (conftest.py).
@@ -97,7 +99,7 @@ class Stores:
 
     def _play(self, mode: str) -> Store:
         database = self._open.enter_context(fresh_database(self._postgres_url, self._template))
-        settings = {"database_url": database, "data_dir": str(self._directory / mode), "single_user": "off"}
+        settings = {"database_url": database, "data_dir": str(self._directory / mode), "single_user": "off"} | UNHURRIED
         service = self._open.enter_context(running("--only", "api", **settings))
         assert service.url is not None
         memories = {name: self._memory(load(name), service, service.url) for name in WEEKS}

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 
 from stratagraph.store.keys.rate_buckets import LEASE_S, Rate, RateBuckets
-from stratagraph.store.model.errors import LimitExceeded, RateLimited
+from stratagraph.store.model.errors import LimitExceeded, RateLimited, StoreUnavailable
 
 SLICES = 20  # of a full bucket: a process leases at most one at a time beyond what it needs
 LEASE_MARGIN_S = 0.5  # seconds before its end from which a lease is not spent, since the clocks' rates may differ
@@ -48,7 +48,8 @@ class Budgets:
         """Take `cost` tokens; return how many are left.
 
         Raises RateLimited, saying when to come back, and LimitExceeded if not even a full bucket has so many; both take
-        nothing. Raises StoreUnavailable if the bucket had to be asked and cannot be.
+        nothing. While the database cannot be reached, operations run unpaid: they need it themselves, but for `health`,
+        which must be answered then.
         """
         if cost > rate.burst:
             raise LimitExceeded(
@@ -65,7 +66,10 @@ class Budgets:
             if budget.refused and now < budget.asked_at + KNOWN_EMPTY_S and believed < cost:
                 raise _rate_limited(cost, believed, rate)
             held, budget.tokens, budget.ends_at = budget.tokens, 0.0, 0.0
-            lease = await self._buckets.lease(party, rate, needed=cost, slice_=rate.burst / SLICES, held=held)
+            try:
+                lease = await self._buckets.lease(party, rate, needed=cost, slice_=rate.burst / SLICES, held=held)
+            except StoreUnavailable:
+                return believed
             budget.asked_at = now
             budget.refused = not lease.granted
             if budget.refused:

@@ -21,9 +21,9 @@ class FairUse:
     all of each.
     """
 
-    rate: Rate = field(default_factory=lambda: Rate(per_second=100, burst=5_000))
-    requests: Rate = field(default_factory=lambda: Rate(per_second=20, burst=100))
-    single_user_rate: Rate = field(default_factory=lambda: Rate(per_second=2_000, burst=50_000))
+    rate: Rate = field(default_factory=lambda: Rate(per_second=500, burst=5_000))
+    requests: Rate = field(default_factory=lambda: Rate(per_second=100, burst=200))
+    single_user_rate: Rate = field(default_factory=lambda: Rate(per_second=5_000, burst=100_000))
     deadline_s: float = 30.0
     heavy_cost: float = 200.0
     heavy: int = 1

@@ -22,10 +22,13 @@ SELECT
   (SELECT count(*) FROM (SELECT FROM episode WHERE closed_at IS NULL AND closes_at <= clock_timestamp() LIMIT 10000) e)
     AS due_episodes
 
--- count_tenant_problems --
--- Count the rows of one tenant that jobs have set aside, and its dead letters.
-SELECT (SELECT count(*) FROM job_set_aside WHERE tenant = :tenant) AS set_aside,
-  (SELECT count(*) FROM sync_dead_letter WHERE tenant = :tenant) AS dead_letters
+-- count_tenant_dead_letters --
+-- Count the dead letters of one tenant.
+SELECT count(*) AS number FROM sync_dead_letter WHERE tenant = :tenant
+
+-- count_tenant_set_aside --
+-- Count the rows of one tenant that jobs have set aside.
+SELECT count(*) AS number FROM job_set_aside WHERE tenant = :tenant
 
 -- delete_set_aside --
 -- Delete the entries of rows that a job has processed after all.

@@ -28,5 +28,8 @@ async def count_queues(database: Database) -> Mapping[str, int]:
 
 async def count_tenant_problems(database: Database, tenant: int) -> TenantProblems:
     """Return what could not be processed of one tenant. Raises StoreUnavailable."""
+    async with database.background(Role.JOBS) as connection:
+        set_aside = (await fetch(connection, "count_tenant_set_aside", tenant=tenant))[0]["number"]
     async with database.background(Role.FEED) as connection:
-        return TenantProblems(**(await fetch(connection, "count_tenant_problems", tenant=tenant))[0])
+        dead_letters = (await fetch(connection, "count_tenant_dead_letters", tenant=tenant))[0]["number"]
+    return TenantProblems(set_aside=set_aside, dead_letters=dead_letters)
