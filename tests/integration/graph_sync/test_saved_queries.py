@@ -96,6 +96,8 @@ async def browser(memory: Memory, clean_neo4j: str) -> AsyncIterator[Browser]:
     await capture_story(memory)
     await sync_mirror(memory, clean_neo4j)
     async with neo4j.AsyncGraphDatabase.driver(clean_neo4j, warn_notification_severity="OFF") as driver:
+        # Until the indexes are sampled, which the server does now and then, plans are made as for empty ones.
+        await driver.execute_query("CALL db.prepareForReplanning(60)")
         opened = Browser(driver)
         await opened.set_parameters()
         yield opened

@@ -125,6 +125,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "retrieveGraph": _retrieve,
     "record": _fixed(5),
     "history": _page("nodes", 50),
+    "auditLog": _page("nodes", 50),
     "records": _page("nodes", 50),
     "entities": _page("", 20),
     "planGraph": _fixed(10, steps=100, links=200),
