@@ -42,7 +42,7 @@ async def test_an_entity_that_a_current_fact_names_cannot_be_taken_away_alone(me
 async def test_who_may_not_see_every_fact_cannot_take_an_entity_away(memory: Memory, is_named: bool) -> None:
     one = await entity(memory, "Acme", scope="project:a")
     if is_named:
-        hidden = {"scope": "project:a", "sensitivity": Sensitivity.HIGH}
+        hidden = {"scope": "project:a", "sensitivity": Sensitivity.HYPER}
         await memory.observe("Acme", "located_in", "Berlin", **hidden)
     for who, needed in (
         (trust_of(ceiling=Sensitivity.LOW), "the ceiling hyper,"),

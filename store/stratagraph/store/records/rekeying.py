@@ -89,9 +89,9 @@ async def find_facts_naming(
     return [row["id"] for row in rows]
 
 
-async def is_named(connection: AsyncConnection, tenant: Tenant, entity: UUID) -> bool:
-    """Return whether a current fact, visible to the caller or not, names the locked entity."""
-    rows = await fetch(connection, "find_fact_naming", tenant=tenant.id, entity=entity)
+async def is_named(connection: AsyncConnection, caller: Caller, entity: UUID) -> bool:
+    """Return whether a current fact that the caller may read in full names the locked entity."""
+    rows = await fetch(connection, "find_fact_naming", **caller.parameters(), entity=entity)
     return bool(rows[0]["named"])
 
 

@@ -50,12 +50,14 @@ WHERE asked.single OR r.fact_key = ANY(CAST(:facts AS bytea[]))
 ORDER BY r.id LIMIT :most
 
 -- find_fact_naming --
--- Find whether a current fact names a locked entity as its subject or object.
+-- Find whether a current fact that the caller may read in full names a locked entity as its subject or object.
 SELECT EXISTS (
   SELECT FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id AND r.state <= 2
+    AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
   WHERE f.tenant = :tenant AND f.subject_entity = :entity
 ) OR EXISTS (
   SELECT FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id AND r.state <= 2
+    AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
   WHERE f.tenant = :tenant AND f.object_entity = :entity
 ) AS named
 
