@@ -129,9 +129,9 @@ async def test_both_engines_find_the_same_and_an_answer_names_its_engine_and_the
     [
         "MATCH (n) DETACH DELETE n",
         "MATCH (c:SyncCheckpoint) DELETE c",
-        "MATCH (c:SyncCheckpoint) WITH c LIMIT 1 SET c.snapshot = c.snapshot - 1",
-        "MATCH (c:SyncCheckpoint) WITH c LIMIT 1 REMOVE c.snapshot",
-        "MATCH (c:SyncCheckpoint) WITH c LIMIT 1 SET c.gen = c.gen - 1",
+        "MATCH (c:SyncCheckpoint {k: 'neo4j:7'}) SET c.snapshot = c.snapshot - 1",
+        "MATCH (c:SyncCheckpoint {k: 'neo4j:7'}) REMOVE c.snapshot",
+        "MATCH (c:SyncCheckpoint {k: 'neo4j:7'}) SET c.gen = c.gen - 1",
     ],
 )
 async def test_a_mirror_that_was_emptied_or_is_an_old_copy_is_not_used(proxied: ProxiedMirror, damage: str) -> None:
