@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from fix_api import services_of
 from fix_jobs import resources_of
 from fix_memory import NOON, Memory
 from noninterference.answers import ids_in, plain
@@ -23,13 +24,11 @@ from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
 from stratagraph.graph_sync.worker import SyncWorker
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
-from stratagraph.graphql.services import HealthReport, Services
+from stratagraph.graphql.services import Services
 from stratagraph.memory.capture.failures import keep_failed
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.linking import link_due
-from stratagraph.memory.predicates import Predicates
 from stratagraph.memory.reevaluating import reevaluate_due
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import Sensitivity, SourceKind
@@ -103,24 +102,7 @@ class Bench:
     services: Services = field(init=False)
 
     def __post_init__(self) -> None:
-        memory = self.memory
-
-        async def health(_: Trust) -> HealthReport:
-            return HealthReport(ok=True, checks=[])
-
-        self.services = Services(
-            capture=memory.capture,
-            failed_captures=memory.failed_captures,
-            retrieve=memory.retrieve,
-            lookup=memory.lookup,
-            revision=memory.revision,
-            erasure=memory.erasure,
-            forgetting=memory.forgetting,
-            explore=Explore(memory.database, memory.directory, memory.clock, self.engines),
-            predicates=Predicates(memory.database, memory.directory),
-            health=health,
-            version="test",
-        )
+        self.services = services_of(self.memory, self.engines)
 
     async def ask(self, trust: Trust, root: str, name: str, arguments: Json) -> Any:
         """Run one operation of the API; return its data, or its errors."""

@@ -122,8 +122,9 @@ class GraphQLEndpoint(GraphQL[Context, None]):
         if result.errors:
             errors = [coded(error) for error in result.errors]
             data["errors"] = [error.formatted for error in errors]
-            request.state.record.codes.extend(str((error.extensions or {}).get("code")) for error in errors)
-            if is_refused and any((error.extensions or {}).get("code") == "INTERNAL" for error in errors):
+            codes = [str((error.extensions or {}).get("code")) for error in errors]
+            request.state.record.codes.extend(codes)
+            if is_refused and "INTERNAL" in codes:
                 sub_response.status_code = 500
         if result.extensions:
             data["extensions"] = result.extensions

@@ -23,11 +23,12 @@ from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.budgets import Budgets
 from stratagraph.graphql.oidc.issuer_keys import IssuerKeys
 from stratagraph.graphql.oidc.tokens import OidcTokens
+from stratagraph.graphql.oidc.urls import is_loopback
 from stratagraph.graphql.probes import probes
 from stratagraph.service.connections import ConnectionLimits, bounded_protocol
 from stratagraph.service.holder import hold, tell
 from stratagraph.service.runtime import Runtime, open_runtime
-from stratagraph.service.settings import Part, Settings, is_loopback
+from stratagraph.service.settings import Part, Settings
 from stratagraph.service.telemetry import ServiceTelemetry, open_telemetry
 from stratagraph.store.keys.rate_buckets import RateBuckets
 from stratagraph.store.model.errors import Misconfigured

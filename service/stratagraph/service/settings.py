@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import ipaddress
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from stratagraph.graphql.limits.options import FairUse
 from stratagraph.graphql.oidc.claims import ClaimNames
-from stratagraph.graphql.oidc.urls import is_safe_url
+from stratagraph.graphql.oidc.urls import is_loopback, is_safe_url
 from stratagraph.service.connections import ConnectionLimits
 from stratagraph.store.keys.directory import MAX_FREE_PREDICATES, MAX_PREDICATES
 from stratagraph.store.keys.rate_buckets import Rate
@@ -374,16 +373,6 @@ def _secret_in(path: Path, variable: str) -> str:
     if not text:
         raise ValueError(f"{variable}: {path} is empty. Write the secret to it")
     return text
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether `host` is a loopback address, or the name localhost."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _variable(name: int | str, *within: int | str) -> str:

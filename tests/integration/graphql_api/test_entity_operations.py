@@ -5,35 +5,17 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from fix_api import services_of
 from fix_memory import Memory, trust_of
 
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
-from stratagraph.graphql.services import HealthReport, Services
-from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.explore.service import Explore
-from stratagraph.memory.predicates import Predicates
 from stratagraph.store.model.enums import Access, MemoryType, SourceKind
 from stratagraph.store.model.trust import Trust
 
 
 async def answer(memory: Memory, document: str, variables: dict[str, Any], trust: Trust | None = None) -> Any:
-    async def health(_: Trust) -> HealthReport:
-        return HealthReport(ok=True, checks=[])
-
-    services = Services(
-        capture=memory.capture,
-        failed_captures=memory.failed_captures,
-        retrieve=memory.retrieve,
-        lookup=memory.lookup,
-        revision=memory.revision,
-        erasure=memory.erasure,
-        forgetting=memory.forgetting,
-        explore=Explore(memory.database, memory.directory, memory.clock, Engines()),
-        predicates=Predicates(memory.database, memory.directory),
-        health=health,
-        version="test",
-    )
+    services = services_of(memory)
     context = Context(trust or memory.trust, services)
     result = await build_schema().execute(document, variable_values=variables, context_value=context)
     assert result.errors is None

@@ -6,17 +6,13 @@ import random
 from uuid import UUID
 
 import pytest
+from fix_api import services_of
 from fix_graphs import create_tenant, random_record, readable_by_all, write_graph
 from fix_memory import Memory
 
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
-from stratagraph.graphql.services import HealthReport, Services
-from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.explore.service import Explore
-from stratagraph.memory.predicates import Predicates
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.model.trust import Trust
 from stratagraph.store.records.inserting import NewRelation
 
 RECORD = "{ id name text payload relations { predicate } auditLog { action } }"
@@ -46,23 +42,7 @@ async def write_connected_pair(memory: Memory, memories: int) -> tuple[UUID, UUI
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 async def test_the_number_of_statements_does_not_grow_with_the_answer(memory: Memory, name: str) -> None:
-    async def health(_: Trust) -> HealthReport:
-        return HealthReport(ok=True, checks=[])
-
-    explore = Explore(memory.database, memory.directory, memory.clock, Engines())
-    services = Services(
-        capture=memory.capture,
-        failed_captures=memory.failed_captures,
-        retrieve=memory.retrieve,
-        lookup=memory.lookup,
-        revision=memory.revision,
-        erasure=memory.erasure,
-        forgetting=memory.forgetting,
-        explore=explore,
-        predicates=Predicates(memory.database, memory.directory),
-        health=health,
-        version="test",
-    )
+    services = services_of(memory)
     variables = "$id: ID!, $to: ID!" if "$to" in DOCUMENTS[name] else "$id: ID!"
 
     async def statements(start: UUID, goal: UUID) -> int:

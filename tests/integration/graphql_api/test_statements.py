@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from fix_api import services_of
 from fix_memory import Memory
 from graphql import GraphQLError
 
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.masking import coded
 from stratagraph.graphql.schema import build_schema
-from stratagraph.graphql.services import HealthReport, Services
-from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.explore.service import Explore
-from stratagraph.memory.predicates import Predicates
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
-from stratagraph.store.model.trust import Trust
 
 EVERYTHING = """{ records(first: 100) { nodes {
   id name text payload interpretation lifecycle { pinned } provenance { sources { ref } }
@@ -25,22 +21,7 @@ GRAPH = """{ retrieveGraph(input: {taskDescriptor: "message", rootLimit: 50, nod
 
 
 async def count_statements(memory: Memory, document: str) -> int:
-    async def health(_: Trust) -> HealthReport:
-        return HealthReport(ok=True, checks=[])
-
-    services = Services(
-        capture=memory.capture,
-        failed_captures=memory.failed_captures,
-        retrieve=memory.retrieve,
-        lookup=memory.lookup,
-        revision=memory.revision,
-        erasure=memory.erasure,
-        forgetting=memory.forgetting,
-        explore=Explore(memory.database, memory.directory, memory.clock, Engines()),
-        predicates=Predicates(memory.database, memory.directory),
-        health=health,
-        version="test",
-    )
+    services = services_of(memory)
     before = memory.database.statements
     result = await build_schema().execute(document, context_value=Context(memory.trust, services))
     assert result.errors is None

@@ -1,4 +1,4 @@
-"""HTTP status of operations that were refused or stopped, and which requests need a slot for their body."""
+"""Which operations were refused or stopped as a whole, and which requests need a slot for their body."""
 
 from __future__ import annotations
 

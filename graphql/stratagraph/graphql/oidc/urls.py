@@ -1,4 +1,4 @@
-"""Which URLs keys may be fetched from."""
+"""Which URLs keys may be fetched from, and which hosts are this machine."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ def is_safe_url(url: str) -> bool:
         return False
     if not host or parts.username is not None or parts.fragment:
         return False
-    return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host))
+    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether `host` is a loopback address, or the name localhost."""
     if host == "localhost":
         return True
     try:

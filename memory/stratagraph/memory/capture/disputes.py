@@ -7,9 +7,9 @@ from datetime import datetime
 from uuid import UUID
 
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.superseding import supersede_records
 from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.memory.changes import Effect
-from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.enums import AuditAction, RecordState
 from stratagraph.store.postgres.database import elevated
@@ -26,21 +26,8 @@ async def supersede_facts(writes: WriteSet, draft: Draft, facts: Mapping[UUID, F
     if contested:
         await _end_disputes(writes, contested)
         writes.doubtful -= set(ids)
-    writes.withdrawn |= set(ids)
-    writes.changes += await withdraw(
-        writes.connection,
-        writes.directory,
-        writes.caller,
-        ids,
-        RecordState.SUPERSEDED,
-        rationale=f"superseded by {by}",
-        at=writes.at,
-        by=by,
-    )
+    await supersede_records(writes, draft, ids, by=by)
     writes.successors |= dict.fromkeys(ids, by)
-    for id_ in ids:
-        writes.relate(draft, by, id_, "supersedes", 1.0)
-        writes.note_change(draft, id_, Effect.SUPERSEDED)
 
 
 async def win_dispute(writes: WriteSet, draft: Draft, winner: Fact, parties: Mapping[UUID, Fact]) -> None:

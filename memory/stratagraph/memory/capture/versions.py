@@ -16,9 +16,9 @@ import orjson
 
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.superseding import supersede_records
 from stratagraph.memory.capture.write_set import MAX_SOURCES, WriteSet, sources_of
 from stratagraph.memory.changes import Effect
-from stratagraph.memory.withdrawal import withdraw
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.error_values import shown
@@ -59,21 +59,7 @@ class StoredVersions:
         for draft, version in self.repeated:
             await _repeat(writes, draft, version)
         for draft, versions in self.displaced:
-            ids = [version.id for version in versions]
-            writes.withdrawn |= set(ids)
-            writes.changes += await withdraw(
-                writes.connection,
-                writes.directory,
-                writes.caller,
-                ids,
-                RecordState.SUPERSEDED,
-                rationale=f"superseded by {draft.id}",
-                at=writes.at,
-                by=draft.id,
-            )
-            for id_ in ids:
-                writes.relate(draft, draft.id, id_, "supersedes", 1.0)
-                writes.note_change(draft, id_, Effect.SUPERSEDED)
+            await supersede_records(writes, draft, [version.id for version in versions], by=draft.id)
 
 
 async def lock_versions(writes: WriteSet) -> StoredVersions:

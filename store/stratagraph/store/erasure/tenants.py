@@ -46,7 +46,7 @@ async def delete_tenant_records(connection: AsyncConnection, tenant: Tenant, ids
 
     Writes no tombstones: no record remains from which these could be derived again. Missing ids are skipped.
     """
-    rows = await fetch(connection, "delete_tenant_records", tenant=tenant.id, ids=list(ids))
+    rows = await fetch(connection, "delete_records", tenant=tenant.id, ids=list(ids))
     return [Change(kind=Kind.RECORD, id=row["id"], version=row["row_version"] + 1, op="D") for row in rows]
 
 

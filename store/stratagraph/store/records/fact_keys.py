@@ -6,7 +6,7 @@ See docs/data-model.md, Facts. No I/O.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -125,12 +125,6 @@ def literal_key(tenant: Tenant, namespace: str, value: Any) -> bytes:
     """Return the keyed hash of a literal: strings compared as `folded_text`, other values as canonical JSON."""
     folded = folded_text(value) if isinstance(value, str) else value
     return keyed_hash(tenant.index_key, f"literal:{namespace}", canonical_json(folded, path=["content", "object"]))
-
-
-def with_entities(tenant: Tenant, keys: FactKeys, **changes: Any) -> FactKeys:
-    """Return the keys of the same fact with other values for fields of its identity."""
-    identity = replace(keys.identity, **changes)
-    return replace(keys, identity=identity, fact=identity.fact_key(tenant), slot=identity.slot_key(tenant))
 
 
 def slot_of(scope: int, sensitivity: Sensitivity, keys: FactKeys) -> Slot:
