@@ -148,6 +148,38 @@ async def test_an_operation_ends_at_its_deadline_and_its_statements_with_it(
     await client.data(RECORDS, token)
 
 
+async def test_a_query_ends_with_its_statements_when_its_client_hangs_up_and_a_mutation_is_completed(
+    service: Service, client: Client, database_url: str
+) -> None:
+    capture = """mutation { captureMemory(input: {source: "a", sourceKind: AGENT_TURN,
+        content: {role: "user", text: "kept"}}) { __typename } }"""
+    with psycopg.connect(database_url) as lock, psycopg.connect(database_url, autocommit=True) as watch:
+        lock.execute("LOCK TABLE record IN ACCESS EXCLUSIVE MODE")
+
+        async def waiting(count: int) -> bool:
+            row = watch.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+                " AND query ~ '^(SELECT h.id|INSERT INTO record )'"  # of the two operations; jobs wait too
+            ).fetchone()
+            return row == (count,)
+
+        for document in (RECORDS, capture):
+            asked = asyncio.create_task(client(document))
+            await until(lambda: waiting(1))
+            asked.cancel()
+            await asyncio.wait([asked])
+            if document == RECORDS:
+                await until(lambda: waiting(0))  # although the lock is still held
+        lock.rollback()
+
+    async def gone_and_kept() -> bool:
+        metrics = (await client.http.get(f"{client.url}/metrics")).text
+        found = (await client.data(RECORDS))["records"]["nodes"]
+        return 'stratagraph_errors_total{code="CLIENT_GONE"} 1.0' in metrics and len(found) == 1
+
+    await until(gone_and_kept)
+
+
 async def raw(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     host, port = url.removeprefix("http://").split(":")
     return await asyncio.open_connection(host, int(port))

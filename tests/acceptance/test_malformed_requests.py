@@ -152,6 +152,18 @@ async def test_hostile_documents_neither_stop_the_service_nor_its_end(service: S
     assert took_s < 20  # its grace, which connections that stay busy use up; a frozen process would need a kill
 
 
+async def test_what_is_not_http_is_refused_in_json(service: Service) -> None:
+    assert service.url is not None
+    host, port = service.url.removeprefix("http://").split(":")
+    for sent_bytes in (b"\x16\x03\x01\x00\xa5\x01\x00\x00", b"null\r\n\r\n", b"POST /graphql HTTP/1.1\r\n: x\r\n\r\n"):
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(sent_bytes)
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert json.loads(body)["errors"][0]["extensions"]["code"] == "INVALID_INPUT"
+        writer.close()
+
+
 async def test_a_client_that_leaves_in_the_middle_of_its_body_does_no_harm(client: Client) -> None:
     async def body() -> AsyncIterator[bytes]:
         yield b'{"query": "'

@@ -95,7 +95,12 @@ class GraphQLEndpoint(GraphQL[Context, None]):
         credential = await self._authentication.credential_of(request)
         if is_large(request):  # before the body is read
             await state["held"].enter_async_context(self._admission.transfer(credential.party))
-        ticket = Ticket(party=credential.party, admission=self._admission)
+
+        async def hung_up() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass  # the body has been read, so nothing else is expected
+
+        ticket = Ticket(party=credential.party, admission=self._admission, hung_up=hung_up)
         return Context(trust=credential.trust, services=self._services, record=state["record"], ticket=ticket)
 
     async def parse_http_body(self, request: AsyncHTTPRequestAdapter) -> GraphQLRequestData:

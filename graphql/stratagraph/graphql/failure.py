@@ -20,6 +20,7 @@ _STATUS = {
     "NOT_FOUND": 404,
     "LIMIT_EXCEEDED": 413,
     "RATE_LIMITED": 429,
+    "CLIENT_GONE": 499,  # of no standard, but what proxies log for it
     "ARTIFACT_DAMAGED": 500,
     "UNAVAILABLE": 503,
     "DEADLINE_EXCEEDED": 503,

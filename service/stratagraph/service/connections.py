@@ -159,6 +159,10 @@ class BoundedProtocol(HttpToolsProtocol):
         else:
             self._watch_reading()
 
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP, which no application sees."""
+        self._refuse(b"400 Bad Request", "The request is not HTTP/1.1; send POST /graphql with a JSON body.")
+
     def _refuse(self, status: bytes, message: str) -> None:
         """Answer in the form of a GraphQL error and close the connection."""
         self._disarm()
@@ -169,7 +173,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
-def bounded_protocol(limits: ConnectionLimits) -> type[BoundedProtocol]:
-    """Return the protocol class of one server, which counts its connections."""
-    members: dict[str, Any] = {"open_connections": OpenConnections(limits)}
+def bounded_protocol(connections: OpenConnections) -> type[BoundedProtocol]:
+    """Return the protocol class of one server, which counts its connections in `connections`."""
+    members: dict[str, Any] = {"open_connections": connections}
     return type("BoundedProtocol", (BoundedProtocol,), members)

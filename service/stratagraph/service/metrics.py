@@ -23,12 +23,14 @@ from starlette.routing import Route
 
 from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.telemetry import Telemetry
+from stratagraph.service.connections import OpenConnections
 from stratagraph.service.measuring import Measured, Measurements
 from stratagraph.service.postgres_supervisor import PostgresSupervisor
 from stratagraph.store.feed.consumer import Lag
 from stratagraph.store.jobs.leases import JobState
 from stratagraph.store.mirror.status import MirrorStatus
 from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.fair_slots import FairSlots
 
 _BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -66,9 +68,18 @@ class Metrics(Telemetry):
         )
         self._errors = Counter("stratagraph_errors", "Errors in answers, by code.", ["code"], registry=self._registry)
         self._state = _State(database, supervisor)
+        self._state.slots.append(database.slots)
         self._registry.register(self._state)
         ProcessCollector(registry=self._registry)  # process_resident_memory_bytes, process_cpu_seconds_total …
         GCCollector(registry=self._registry)
+
+    def follow(self, *slots: FairSlots) -> None:
+        """Show the use of `slots` too."""
+        self._state.slots += slots
+
+    def follow_connections(self, connections: OpenConnections) -> None:
+        """Show the number of `connections` too."""
+        self._state.connections = connections
 
     @contextmanager
     def observing(self, record: RequestRecord, headers: Mapping[str, str]) -> Iterator[None]:
@@ -109,6 +120,8 @@ class _State(Collector):
     def __init__(self, database: Database, supervisor: PostgresSupervisor | None) -> None:
         self._database = database
         self._supervisor = supervisor
+        self.slots: list[FairSlots] = []
+        self.connections: OpenConnections | None = None
         self.database: Measured[None] | None = None
         self.jobs: Measured[list[JobState]] | None = None
         self.lags: Measured[dict[str, Lag]] | None = None
@@ -122,6 +135,7 @@ class _State(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from self._parts()
         yield from self._pools()
+        yield from self._fair_use()
         yield from _jobs(self.jobs.value or () if self.jobs is not None else ())
         yield from _lags(self.lags.value or {} if self.lags is not None else {})
         if self.queues is not None and self.queues.value is not None:
@@ -161,6 +175,22 @@ class _State(Collector):
             gauge.add_metric([pool.name, "in_use"], pool.in_use)
             gauge.add_metric([pool.name, "waiting"], pool.waiting)
         yield gauge
+
+    def _fair_use(self) -> Iterator[Metric]:
+        gauge = GaugeMetricFamily(
+            "stratagraph_slots",
+            "Slots that credentials share: allowed (size), in use, and waited for.",
+            labels=["slots", "state"],
+        )
+        for slots in self.slots:
+            gauge.add_metric([slots.what, "size"], slots.total)
+            gauge.add_metric([slots.what, "in_use"], slots.held)
+            gauge.add_metric([slots.what, "waiting"], slots.queued)
+        yield gauge
+        if self.connections is not None:
+            yield GaugeMetricFamily(
+                "stratagraph_open_connections", "Open client connections.", value=self.connections.total
+            )
 
 
 def _jobs(states: Iterable[JobState]) -> Iterator[Metric]:

@@ -25,7 +25,7 @@ from stratagraph.graphql.oidc.issuer_keys import IssuerKeys
 from stratagraph.graphql.oidc.tokens import OidcTokens
 from stratagraph.graphql.oidc.urls import is_loopback
 from stratagraph.graphql.probes import probes
-from stratagraph.service.connections import ConnectionLimits, bounded_protocol
+from stratagraph.service.connections import OpenConnections, bounded_protocol
 from stratagraph.service.holder import hold, tell
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Part, Settings
@@ -73,10 +73,13 @@ async def serve(
                     metrics_listener.listen()  # at once: without the API, the process is ready before the server is
                     _log.info("metrics", url=_address(settings.metrics_host, metrics_listener) + "/metrics")
                     metrics = _metrics_application(runtime, telemetry)
-                    group.create_task(_serve(metrics, metrics_listener, limits, stop, lambda: None), name="metrics")
+                    scrapers = OpenConnections(limits)
+                    group.create_task(_serve(metrics, metrics_listener, scrapers, stop, lambda: None), name="metrics")
                 if listener is not None:
                     app = application(runtime, telemetry)
-                    group.create_task(_serve(app, listener, limits, stop, lambda: on_ready(runtime, url)), name="api")
+                    clients = OpenConnections(limits)
+                    telemetry.metrics.follow_connections(clients)
+                    group.create_task(_serve(app, listener, clients, stop, lambda: on_ready(runtime, url)), name="api")
                 else:
                     on_ready(runtime, None)
                 await stop.wait()
@@ -141,15 +144,15 @@ class _Server(uvicorn.Server):
 async def _serve(
     application: Starlette,
     listener: socket.socket,
-    limits: ConnectionLimits,
+    connections: OpenConnections,
     stop: asyncio.Event,
     on_started: Callable[[], None],
 ) -> None:
     config = uvicorn.Config(
         application,
-        http=bounded_protocol(limits),
+        http=bounded_protocol(connections),
         ws="none",  # no subscription protocol is offered
-        timeout_keep_alive=math.ceil(limits.idle_s),
+        timeout_keep_alive=math.ceil(connections.limits.idle_s),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -177,11 +180,13 @@ def application(runtime: Runtime, telemetry: ServiceTelemetry) -> Starlette:
     """
     settings = runtime.settings
     has_metrics = settings.is_single_user and settings.metrics_port is None
+    admission = Admission(settings.fair_use, Budgets(RateBuckets(runtime.database, uuid4())))
+    telemetry.metrics.follow(admission.heavy, admission.running, admission.transfers)
     return build_app(
         runtime.services(),
         Authentication(runtime.credentials.authenticate, oidc=_oidc(settings), single_user=settings.is_single_user),
         runtime.artifacts,
-        Admission(settings.fair_use, Budgets(RateBuckets(runtime.database, uuid4()))),
+        admission,
         failing=runtime.health.failing,
         loopback_only=settings.is_single_user,
         telemetry=telemetry,

@@ -14,7 +14,7 @@ from stratagraph.graphql.limits.admission import Admission
 from stratagraph.graphql.limits.budgets import Budgets
 from stratagraph.graphql.limits.options import FairUse
 from stratagraph.store.keys.rate_buckets import Rate, RateBuckets
-from stratagraph.store.model.errors import DeadlineExceeded, RateLimited
+from stratagraph.store.model.errors import ClientGone, DeadlineExceeded, RateLimited
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.operations import current_operation
 
@@ -97,6 +97,30 @@ async def test_the_deadline_holds_in_the_queue_and_while_running(database: Datab
         async with gate.run("b", LIGHT):
             await asyncio.Event().wait()
     assert (gate.heavy.queued, gate.running.held) == (0, 0)
+
+
+async def test_a_query_ends_when_its_client_hangs_up_in_the_queue_and_while_running(database: Database) -> None:
+    gate = admission(database)
+    gone, stays = asyncio.Event(), asyncio.Event()
+
+    async def hung_up() -> None:
+        await gone.wait()
+
+    async def never() -> None:
+        await stays.wait()
+
+    async with gate.heavy.hold("a", share=1):
+        waiting = asyncio.create_task(gate.run("b", HEAVY, hung_up=hung_up).__aenter__())
+        await until(lambda: _is(gate.heavy.queued == 1))
+        gone.set()
+        with pytest.raises(ClientGone):
+            await waiting
+    with pytest.raises(ClientGone):
+        async with gate.run("b", LIGHT, hung_up=hung_up):
+            await asyncio.Event().wait()
+    async with gate.run("b", LIGHT, hung_up=never):
+        pass
+    assert (gate.heavy.queued, gate.heavy.held, gate.running.held) == (0, 0, 0)
 
 
 async def test_one_credential_cannot_take_all_slots_for_transfers_but_the_single_user_can(database: Database) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -20,7 +20,7 @@ from stratagraph.graphql.limits.courtesy import Courtesy
 from stratagraph.graphql.limits.gate import Gate
 from stratagraph.graphql.limits.options import FairUse
 from stratagraph.store.keys.rate_buckets import Rate
-from stratagraph.store.model.errors import DeadlineExceeded, RateLimited
+from stratagraph.store.model.errors import ClientGone, DeadlineExceeded, RateLimited
 from stratagraph.store.postgres.fair_slots import FairSlots
 from stratagraph.store.postgres.operations import Operation, working_for
 
@@ -87,18 +87,27 @@ class Admission:
         )
 
     @asynccontextmanager
-    async def run(self, party: str, points: float, *, slow: bool = False) -> AsyncIterator[None]:
+    async def run(
+        self,
+        party: str,
+        points: float,
+        *,
+        slow: bool = False,
+        hung_up: Callable[[], Coroutine[None, None, None]] | None = None,
+    ) -> AsyncIterator[None]:
         """Wait for the slots of an operation that is paid for, and run the block as that operation.
 
         `slow` operations have SLOW_FACTOR times the deadline. Raises RateLimited if too many operations of the party
-        wait already, in which case the points are given back, and DeadlineExceeded at the deadline: whatever the block
-        awaits is then cancelled.
+        wait already, in which case the points are given back; DeadlineExceeded at the deadline; and ClientGone when
+        `hung_up`, which waits for the client to hang up, returns. Whatever the block awaits is then cancelled.
         """
         deadline_s = self.options.deadline_s * (SLOW_FACTOR if slow else 1)
         options, alone = self.options, party == SINGLE_USER_PARTY
         operation = self.operation(party, deadline_s)
         try:
             async with asyncio.timeout(deadline_s) as timeout, AsyncExitStack() as stack:
+                if hung_up is not None:
+                    stack.enter_context(_ended_by(hung_up(), timeout))
                 try:
                     if points >= options.heavy_cost:
                         await stack.enter_async_context(self.heavy.hold(party, share=options.heavy if alone else 1))
@@ -113,6 +122,8 @@ class Admission:
         except TimeoutError:
             if not timeout.expired():
                 raise
+            if time.monotonic() < operation.ends_at:
+                raise ClientGone from None
             raise DeadlineExceeded(
                 f"The operation did not end within {deadline_s:g} s and was stopped. Ask for less, or try again. A"
                 " write may or may not have been stored: repeat it with the same idempotencyKey."
@@ -135,3 +146,20 @@ class Admission:
                     f"No slot for a large request became free within {options.deadline_s:g} s; try again shortly."
                 ) from None
             yield
+
+
+@contextmanager
+def _ended_by(event: Coroutine[None, None, None], timeout: asyncio.Timeout) -> Iterator[None]:
+    """Let `timeout` expire once `event` has ended, unless the block ends first."""
+    loop = asyncio.get_running_loop()
+    waiting = loop.create_task(event)
+
+    def expire(_: asyncio.Task[None]) -> None:
+        timeout.reschedule(loop.time())
+
+    waiting.add_done_callback(expire)
+    try:
+        yield
+    finally:
+        waiting.remove_done_callback(expire)
+        waiting.cancel()

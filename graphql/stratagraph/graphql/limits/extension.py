@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from graphql import FieldNode, get_operation_ast
+from graphql import FieldNode, OperationType, get_operation_ast
 from strawberry.extensions import SchemaExtension
 
 from stratagraph.graphql.limits.admission import Admission, Cost
@@ -18,10 +18,11 @@ _SLOW = frozenset({"erase"})  # fields whose operations may take longer than the
 
 @dataclass(slots=True)
 class Ticket:
-    """The admission of one request: whose it is, and its cost once it is known."""
+    """The admission of one request: whose it is, how to learn that its client hung up, and its cost once known."""
 
     party: str
     admission: Admission
+    hung_up: Callable[[], Coroutine[None, None, None]]
     cost: Cost | None = None
 
 
@@ -49,7 +50,9 @@ class FairUseExtension(SchemaExtension):
         slow = any(
             isinstance(node, FieldNode) and node.name.value in _SLOW for node in operation.selection_set.selections
         )
-        async with ticket.admission.run(ticket.party, points, slow=slow):
+        # A mutation is completed, because its client cannot tell whether it was; nobody waits for a query any more.
+        hung_up = ticket.hung_up if operation.operation is OperationType.QUERY else None
+        async with ticket.admission.run(ticket.party, points, slow=slow, hung_up=hung_up):
             yield
 
     def get_results(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from strawberry.types import ExecutionResult
 
-from stratagraph.store.model.errors import DeadlineExceeded, LimitExceeded, RateLimited, StratagraphError
+from stratagraph.store.model.errors import ClientGone, DeadlineExceeded, LimitExceeded, RateLimited, StratagraphError
 
 LARGE_BODY_BYTES = 64 << 10  # beyond it, a body waits for one of the slots for transfers before it is read
 
@@ -19,8 +19,8 @@ def is_large(request: Request) -> bool:
 
 
 def refused_operation(result: ExecutionResult) -> StratagraphError | None:
-    """Return the error of an operation that was refused before it ran or stopped at its deadline; else None."""
+    """Return the error of an operation that was refused before it ran or stopped before its end; else None."""
     if result.data is not None or len(result.errors or ()) != 1:
         return None
     original = result.errors[0].original_error if result.errors else None
-    return original if isinstance(original, RateLimited | DeadlineExceeded | LimitExceeded) else None
+    return original if isinstance(original, RateLimited | DeadlineExceeded | ClientGone | LimitExceeded) else None

@@ -20,6 +20,7 @@ StratagraphError                      May the same call succeed later?
 │       └── KeyCollision(constraint)  yes: likewise
 ├── RateLimited(retry_after_s)        yes: after `retry_after_s` seconds
 ├── DeadlineExceeded                  yes, though a smaller request is more likely to succeed
+├── ClientGone                        nobody is left to be told; only the log and the metrics show it
 ├── MirrorUnavailable                 yes; reads fall back to SQL themselves
 └── Misconfigured                     no: change the settings; the message says which
 
@@ -188,6 +189,13 @@ class DeadlineExceeded(StratagraphError):
     """The operation did not end within its deadline and was stopped; ask for less, or try again later."""
 
     code = "DEADLINE_EXCEEDED"
+    retryable = True
+
+
+class ClientGone(StratagraphError):
+    """The client closed its connection before the answer, and the query was stopped."""
+
+    code = "CLIENT_GONE"
     retryable = True
 
 

@@ -23,7 +23,8 @@ class FairSlots:
     """
 
     def __init__(self, what: str, *, total: int, waiting: int) -> None:
-        self._what = what
+        self.what = what
+        self.total = total
         self._free = total
         self._waiting = waiting
         self._held: Counter[str] = Counter()
@@ -59,7 +60,7 @@ class FairSlots:
         queue = self._queues.get(party, deque())
         if len(queue) >= self._waiting:
             raise RateLimited(
-                f"This credential has {len(queue)} requests waiting for {self._what}, which is the most; send fewer at"
+                f"This credential has {len(queue)} requests waiting for {self.what}, which is the most; send fewer at"
                 " a time.",
                 retry_after_s=RETRY_S,
             )
