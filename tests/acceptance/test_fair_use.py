@@ -118,6 +118,23 @@ async def test_twenty_aliases_are_refused_before_they_read_anything(limited: Ser
     assert small["extensions"]["cost"]["requested"] > 20 * 20
 
 
+async def test_a_long_episode_costs_what_was_read_of_it(limited: Service, http: httpx.AsyncClient) -> None:
+    token = await new_key(limited, "a")
+    client = client_of(limited, http)
+    capture = """mutation($content: JSON!) {
+      captureMemory(input: {source: "a", sourceKind: EPISODE, content: $content}) {
+        ... on MemoryError { message } ... on CaptureMemorySuccess { primaryRecord { id } } } }"""
+    events = [{"t": f"2026-01-01T00:{n // 60:02}:{n % 60:02}Z", "event_kind": "note", "ref": ""} for n in range(400)]
+    stored = await client.data(capture, token, content={"timeline": events})
+    record = "query($id: ID!) { record(id: $id) { payload } }"
+    left = []
+    for _ in range(2):
+        answer = await client(record, token, id=stored["captureMemory"]["primaryRecord"]["id"])
+        assert len(answer["data"]["record"]["payload"]["timeline"]) == len(events)
+        left.append(answer["extensions"]["cost"])
+    assert left[0]["available"] - left[1]["available"] == pytest.approx(left[1]["requested"] + 0.03 * 200, abs=0.5)
+
+
 async def test_an_operation_ends_at_its_deadline_and_its_statements_with_it(
     limited: Service, database_url: str, http: httpx.AsyncClient
 ) -> None:

@@ -10,6 +10,7 @@ import strawberry
 from stratagraph.graphql.arguments import After, AsOfInstant, RecordId, record_uuid
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.graph_queries import GraphQueries
+from stratagraph.graphql.limits.costs import EVENT
 from stratagraph.graphql.past import AsOf, PastLoaders
 from stratagraph.graphql.types.audit import AuditLog
 from stratagraph.graphql.types.fact_predicates import FactPredicate
@@ -24,6 +25,7 @@ from stratagraph.graphql.types.reevaluation import ImpactedRecord, Reevaluation,
 from stratagraph.graphql.types.retrieve import RetrieveGraphInput, RetrieveGraphResult, RetrieveGraphSuccess
 from stratagraph.memory.lookup import MAX_PAGE
 from stratagraph.memory.revise.service import MAX_WAITING
+from stratagraph.store.records.episode_timelines import LISTED_EVENTS
 
 DEFAULT_PAGE = 50
 DEFAULT_ENTITIES = 20
@@ -57,6 +59,9 @@ class RecordQueries:
         found = await context.services.lookup.record(context.trust, record_uuid(id), as_of=as_of)
         if found is None:
             return None
+        events = len((found.payload or {}).get("timeline") or ())
+        if context.ticket is not None and events > LISTED_EVENTS:
+            context.ticket.admission.owe(context.ticket.party, EVENT * (events - LISTED_EVENTS))
         return MemoryRecord.of(found, AsOf(as_of, PastLoaders(context)) if as_of is not None else None)
 
     @strawberry.field(

@@ -30,7 +30,7 @@ from stratagraph.store.records.tombstones import find_tombstones
 
 MAX_PAGE = 100
 MAX_RELATIONS = 100  # returned for one record, greatest weight first
-ALL_EVENTS = 100_000  # of an episode that is requested alone
+ALL_EVENTS = 10_000  # of an episode that is requested alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

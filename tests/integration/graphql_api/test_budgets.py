@@ -51,6 +51,20 @@ async def test_many_tasks_of_many_processes_never_spend_more_than_the_bucket_hol
     assert 7 * sum(counts) >= BURST - len(processes) * BURST / SLICES - 7
 
 
+async def test_what_an_operation_read_beyond_its_cost_is_paid_with_the_next_one(database: Database) -> None:
+    budgets = process(database)
+    before = await budgets.spend("a", 1, SLOW)
+    budgets.owe("a", 100, SLOW)
+    assert await budgets.spend("a", 1, SLOW) == pytest.approx(before - 101, abs=1)
+    assert await budgets.spend("a", 1, SLOW) == pytest.approx(before - 102, abs=1)
+    budgets.owe("a", 100 * BURST, SLOW)
+    assert await budgets.spend("a", 1, SLOW) == pytest.approx(before - 103 - BURST / 2, abs=1)
+    budgets.owe("a", BURST / 2, SLOW)
+    with pytest.raises(RateLimited) as refused:
+        await budgets.spend("a", 1, SLOW)
+    assert 0 < refused.value.retry_after_s <= BURST / SLOW.per_second
+
+
 async def test_a_process_that_died_gives_its_lease_back_when_it_expires(database: Database, database_url: str) -> None:
     dead, alive = process(database), process(database)
     await dead.spend("a", 1, SLOW)

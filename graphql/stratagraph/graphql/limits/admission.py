@@ -77,6 +77,10 @@ class Admission:
         available = await self._budgets.spend(party, points, rate)
         return Cost(requested=points, available=available, burst=rate.burst, per_second=rate.per_second)
 
+    def owe(self, party: str, points: float) -> None:
+        """Add `points`, for what an operation read beyond its cost, to the cost of the party's next one."""
+        self._budgets.owe(party, points, self.rate(party))
+
     def operation(self, party: str, deadline_s: float) -> Operation:
         """Return an operation of the party that begins now and has `deadline_s` seconds."""
         options = self.options

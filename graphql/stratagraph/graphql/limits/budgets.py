@@ -29,6 +29,7 @@ class _Budget:
     elsewhere: float = 0.0  # tokens in the bucket itself when it was last asked
     asked_at: float = 0.0
     refused: bool = False
+    owed: float = 0.0  # for what operations read beyond their cost; paid with the next one
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def believed(self, rate: Rate, now: float) -> float:
@@ -45,7 +46,7 @@ class Budgets:
         self._cleaned_at = time.monotonic()
 
     async def spend(self, party: str, cost: float, rate: Rate) -> float:
-        """Take `cost` tokens; return how many are left.
+        """Take `cost` tokens and those that are owed; return how many are left.
 
         Raises RateLimited, saying when to come back, and LimitExceeded if not even a full bucket has so many; both take
         nothing. While the database cannot be reached, operations run unpaid: they need it themselves, but for `health`,
@@ -59,8 +60,10 @@ class Budgets:
         budget = self._budget(party)
         async with budget.lock:
             now = time.monotonic()
+            cost = min(rate.burst, cost + budget.owed)
             if now < budget.ends_at and budget.tokens >= cost:
                 budget.tokens -= cost
+                budget.owed = 0.0
                 return budget.believed(rate, now)
             believed = budget.believed(rate, now)
             if budget.refused and now < budget.asked_at + KNOWN_EMPTY_S and believed < cost:
@@ -75,6 +78,7 @@ class Budgets:
             if budget.refused:
                 budget.elsewhere = lease.available
                 raise _rate_limited(cost, lease.available, rate)
+            budget.owed = 0.0
             budget.tokens, budget.ends_at = lease.granted - cost, now + LEASE_S - LEASE_MARGIN_S
             budget.elsewhere = lease.available - budget.tokens
         await self._clean(now)
@@ -85,6 +89,11 @@ class Budgets:
         budget = self._budgets.get(party)
         if budget is not None and time.monotonic() < budget.ends_at:
             budget.tokens += cost
+
+    def owe(self, party: str, points: float, rate: Rate) -> None:
+        """Add `points` to the cost of the party's next operation; all that is owed is at most half a full bucket."""
+        budget = self._budget(party)
+        budget.owed = min(rate.burst / 2, budget.owed + points)
 
     def _budget(self, party: str) -> _Budget:
         budget = self._budgets.pop(party, None) or _Budget()

@@ -19,6 +19,7 @@ FIELD = 0.004  # of each selected field, for each object that it may be read fro
 MOST = 1e9  # of an operation; more is not told apart
 UNKNOWN = 100.0  # of a field of Query or Mutation that has no row here; a test allows none
 LIST = 10  # items that a list without a row may have
+EVENT = 0.03  # of each event of an episode beyond LISTED_EVENTS; owed, because only the answer tells how many there are
 MAX_ITEMS = 1_000  # captures of one batch
 
 
