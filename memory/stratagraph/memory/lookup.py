@@ -90,7 +90,7 @@ class Lookup:
         return replace(found, payload=payloads[id_]) if id_ in payloads else found
 
     async def _past_record(self, caller: Caller, moment: Moment) -> MemoryRecord | None:
-        await settle(self._database, moment.at)
+        await settle(self._database, caller.tenant.id, moment.at)
         async with self._database.reading(caller.bounds) as connection:
             past = Past(connection, self._directory, caller)
             found = (await past.records([moment])).get(moment)

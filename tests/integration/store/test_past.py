@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -24,6 +25,7 @@ from stratagraph.store.model.enums import Curve, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.database import WRITERS, Role
 from stratagraph.store.postgres.tables import lifecycle_history
 from stratagraph.store.records.past import Moment, Past
 
@@ -277,6 +279,16 @@ async def test_versions_cover_time_without_gaps_and_are_paged(memory: Memory) ->
         assert version.record == await at(memory, id_, last)
 
 
+async def tenant_of(memory: Memory) -> int:
+    return (await memory.directory.resolve(memory.trust)).tenant.id
+
+
+async def begin_writing(connection: AsyncConnection, tenant: int) -> None:
+    """Receive a transaction id as a writer of the tenant does."""
+    await connection.exec_driver_sql("SELECT pg_advisory_xact_lock_shared(%s, %s)", (WRITERS, tenant))
+    await connection.exec_driver_sql("SELECT pg_current_xact_id()")
+
+
 async def test_an_old_instant_is_read_without_waiting_for_current_writers(memory: Memory) -> None:
     """Transactions that began after the snapshot of the instant are not waited for."""
     memory.clock.at = SystemClock().now()
@@ -285,19 +297,19 @@ async def test_an_old_instant_is_read_without_waiting_for_current_writers(memory
     async with memory.database.engine.begin() as connection:
         await connection.exec_driver_sql("UPDATE sync_snapshot SET at = at - interval '1 hour'")
     async with memory.database.engine.begin() as writer:
-        await writer.exec_driver_sql("SELECT pg_current_xact_id()")
+        await begin_writing(writer, await tenant_of(memory))
         began = time.monotonic()
-        await settle(memory.database, SystemClock().now() - timedelta(hours=2), within_s=0.0)
+        await settle(memory.database, await tenant_of(memory), SystemClock().now() - timedelta(hours=2), within_s=0.0)
         assert time.monotonic() - began < 1.0
         with pytest.raises(StoreUnavailable):
-            await settle(memory.database, SystemClock().now(), within_s=0.0)
+            await settle(memory.database, await tenant_of(memory), SystemClock().now(), within_s=0.0)
 
 
 async def test_a_transaction_that_only_reads_is_not_waited_for(memory: Memory) -> None:
     await memory.turn("hello")
     async with memory.database.engine.begin() as reader:
         await reader.exec_driver_sql("SELECT count(*) FROM record")
-        await settle(memory.database, SystemClock().now(), within_s=0.0)
+        await settle(memory.database, await tenant_of(memory), SystemClock().now(), within_s=0.0)
 
 
 async def test_a_writer_with_the_highest_transaction_id_is_waited_for(memory: Memory) -> None:
@@ -306,13 +318,13 @@ async def test_a_writer_with_the_highest_transaction_id_is_waited_for(memory: Me
     await memory.turn("hello")
     instant = SystemClock().now()
     async with memory.database.engine.begin() as writer:
-        await writer.exec_driver_sql("SELECT pg_current_xact_id()")
+        await begin_writing(writer, await tenant_of(memory))
         await Feed(memory.database, "test").take_snapshot()
         async with memory.database.engine.begin() as connection:
             await connection.exec_driver_sql("UPDATE sync_snapshot SET at = %s", (instant + timedelta(hours=1),))
         with pytest.raises(StoreUnavailable):
-            await settle(memory.database, instant, within_s=0.0)
-    await settle(memory.database, instant, within_s=0.0)
+            await settle(memory.database, await tenant_of(memory), instant, within_s=0.0)
+    await settle(memory.database, await tenant_of(memory), instant, within_s=0.0)
 
 
 async def test_a_snapshot_within_the_leeway_of_clocks_is_not_used(memory: Memory) -> None:
@@ -324,12 +336,41 @@ async def test_a_snapshot_within_the_leeway_of_clocks_is_not_used(memory: Memory
         async with memory.database.engine.begin() as connection:
             await connection.exec_driver_sql("UPDATE sync_snapshot SET at = %s", (instant + later,))
         async with memory.database.engine.begin() as writer:
-            await writer.exec_driver_sql("SELECT pg_current_xact_id()")
+            await begin_writing(writer, await tenant_of(memory))
             if waits:
                 with pytest.raises(StoreUnavailable):
-                    await settle(memory.database, instant, within_s=0.0)
+                    await settle(memory.database, await tenant_of(memory), instant, within_s=0.0)
             else:
-                await settle(memory.database, instant, within_s=0.0)
+                await settle(memory.database, await tenant_of(memory), instant, within_s=0.0)
+
+
+async def test_only_writers_of_the_tenant_and_background_work_across_tenants_are_waited_for(memory: Memory) -> None:
+    memory.clock.at = SystemClock().now()
+    await memory.turn("hello")
+    own = await tenant_of(memory)
+    other = replace(memory.trust, tenant="other")
+    await memory.turn("hello", trust=other)
+    bounds = (await memory.directory.resolve(other)).bounds
+    async with memory.database.writing(bounds) as connection:
+        await connection.exec_driver_sql("SELECT pg_current_xact_id()")
+        await settle(memory.database, own, SystemClock().now(), within_s=0.0)
+        with pytest.raises(StoreUnavailable):
+            await settle(memory.database, bounds.tenant, SystemClock().now(), within_s=0.0)
+    for role, tenant, waits in (
+        (Role.JOBS, None, True),
+        (Role.ERASE, None, True),
+        (Role.ERASE, bounds.tenant, False),
+        (Role.ERASE, own, True),
+        (Role.FEED, None, False),
+    ):
+        async with memory.database.background(role, tenant=tenant) as connection:
+            await connection.exec_driver_sql("SELECT pg_current_xact_id()")
+            if waits:
+                with pytest.raises(StoreUnavailable):
+                    await settle(memory.database, own, SystemClock().now(), within_s=0.0)
+            else:
+                await settle(memory.database, own, SystemClock().now(), within_s=0.0)
+    await settle(memory.database, own, SystemClock().now(), within_s=0.0)
 
 
 async def test_a_write_in_progress_is_waited_for_and_included(memory: Memory) -> None:
@@ -343,7 +384,10 @@ async def test_a_write_in_progress_is_waited_for_and_included(memory: Memory) ->
             memory.lookup.records(memory.trust)  # the present does not include the open write
         )
         assert (await reading).records == ()
-        settling = asyncio.create_task(settle(memory.database, written_at + timedelta(milliseconds=1), within_s=30))
+        own = await tenant_of(memory)
+        settling = asyncio.create_task(
+            settle(memory.database, own, written_at + timedelta(milliseconds=1), within_s=30)
+        )
         attempts = iter(range(10))
         await until(lambda: _exhausted(attempts))  # long enough for several attempts
         assert not settling.done()

@@ -41,7 +41,10 @@ async def erase_scope(
     tenant = caller.tenant
 
     async def begin() -> ErasureResult:
-        async with context.database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
+        async with (
+            context.database.background(Role.ERASE, tenant=caller.tenant.id) as connection,
+            elevated(connection, caller.bounds),
+        ):
             earlier = await find_earlier(connection, tenant, caller.trust.actor, request)
             if earlier is not None:
                 return earlier
@@ -75,7 +78,10 @@ async def erase_scope(
 async def _erase_batch(context: ErasureContext, caller: Caller, request: Erase, id_: UUID) -> tuple[Receipt, int]:
     """Erase the next records of the scope or, once there are none, what is left of it."""
     tenant = caller.tenant
-    async with context.database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
+    async with (
+        context.database.background(Role.ERASE, tenant=caller.tenant.id) as connection,
+        elevated(connection, caller.bounds),
+    ):
         receipt = await lock_begun(connection, tenant, request, id_)
         if receipt.finished_at is not None:
             return receipt, 0

@@ -63,10 +63,13 @@ class Erasure:
         context = self._context
         if request.kind is ErasureKind.TENANT:
             tenant = await known_tenant(context, trust, request.target)
-            async with context.database.background(Role.ERASE) as connection:
+            async with context.database.background(Role.ERASE, tenant=tenant.id) as connection:
                 return await count_tenant(connection, tenant)
         caller = await context.directory.resolve(trust)
-        async with context.database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
+        async with (
+            context.database.background(Role.ERASE, tenant=caller.tenant.id) as connection,
+            elevated(connection, caller.bounds),
+        ):
             if request.kind is ErasureKind.SCOPE:
                 return await count_scope(connection, caller.tenant, await scope_number(connection, caller, request))
             return await preview_single(context, connection, caller, request)

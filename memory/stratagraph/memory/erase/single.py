@@ -31,7 +31,10 @@ async def erase_single(context: ErasureContext, caller: Caller, request: Erase) 
     """Erase one record or entity in one transaction, retried on a write collision, and return the result."""
 
     async def transaction() -> tuple[ErasureResult, tuple[bytes, ...]]:
-        async with context.database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
+        async with (
+            context.database.background(Role.ERASE, tenant=caller.tenant.id) as connection,
+            elevated(connection, caller.bounds),
+        ):
             earlier = await find_earlier(connection, caller.tenant, caller.trust.actor, request)
             if earlier is not None:
                 return earlier, ()

@@ -51,7 +51,7 @@ async def erase_tenant(
     tenant = await known_tenant(context, trust, request.target)
 
     async def begin() -> tuple[Receipt, list[bytes]]:
-        async with context.database.background(Role.ERASE) as connection:
+        async with context.database.background(Role.ERASE, tenant=tenant.id) as connection:
             if not await lock_tenant(connection, tenant):
                 context.directory.forget(tenant)
                 raise _not_found(request.target)
@@ -81,7 +81,7 @@ async def erase_tenant(
 async def _erase_batch(context: ErasureContext, tenant: Tenant, request: Erase, id_: UUID) -> tuple[Receipt, int]:
     """Erase the next records of the tenant or, once there are none, all its other rows."""
     orphans: list[bytes] = []
-    async with context.database.background(Role.ERASE) as connection:
+    async with context.database.background(Role.ERASE, tenant=tenant.id) as connection:
         receipt = await lock_begun(connection, tenant, request, id_)
         if receipt.finished_at is not None:
             return receipt, 0

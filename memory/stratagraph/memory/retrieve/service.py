@@ -57,7 +57,7 @@ class Retrieve:
         now = self._clock.now()
         at = past_instant(request.as_of, now=now) if request.as_of is not None else None
         if at is not None:
-            await settle(self._database, at)
+            await settle(self._database, caller.tenant.id, at)
         async with self._database.reading(caller.bounds) as connection:
             at_least = None
             if request.at_least_sequence is not None:

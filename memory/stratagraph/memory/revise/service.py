@@ -184,7 +184,10 @@ class Revision:
     async def _transaction(self, caller: Caller, request: Revise) -> AsyncIterator[Connection]:
         """Open the transaction of a revision; only a deletion runs with the role that may delete."""
         if isinstance(request, Delete):
-            async with self._database.background(Role.ERASE) as connection, elevated(connection, caller.bounds):
+            async with (
+                self._database.background(Role.ERASE, tenant=caller.tenant.id) as connection,
+                elevated(connection, caller.bounds),
+            ):
                 yield connection
         else:
             async with self._database.writing(caller.bounds) as connection:

@@ -140,9 +140,16 @@ FROM sync_feed f
 SELECT {incarnation} AS incarnation
 
 -- read_oldest_writer --
--- Read the lowest id of a running transaction that writes, or the next id if none is running.
--- Its own transaction must have no id.
-SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest
+-- Read the lowest id of an open transaction that writes for the tenant, or for any tenant (0); null if there is none.
+-- Such a transaction holds the advisory lock (:space:, :tenant:) from its first statement on. The ids in pg_locks have
+-- 32 bits, which the newest id extends to 64 bits.
+SELECT min(newest.xid - mod(newest.xid - own.transactionid::text::bigint, 4294967296)) AS oldest
+FROM pg_locks held
+JOIN pg_locks own ON own.virtualtransaction = held.virtualtransaction AND own.locktype = 'transactionid'
+  AND own.mode = 'ExclusiveLock' AND own.granted,
+  (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid) newest
+WHERE held.locktype = 'advisory' AND held.classid::bigint = :space AND held.objid::bigint IN (:tenant, 0)
+  AND held.objsubid = 2 AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 
 -- read_settling_horizon --
 -- Read the id of a transaction that received it after :after: that of the first snapshot stored since, or this one.

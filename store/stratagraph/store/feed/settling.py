@@ -3,6 +3,9 @@
 A writer takes its instant after its transaction has received its transaction id, and commits later. So a reader of an
 instant waits for the transactions that had an id at that instant, which the snapshots of the change feed identify.
 Transactions that begin afterwards write at later instants (docs/specification.md, History).
+
+Only writers of the reader's tenant, and background work across tenants, are waited for: no tenant can delay another, or
+learn from the time of an answer when another writes.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from datetime import datetime, timedelta
 
 from stratagraph.store.model.clock import as_utc, rfc3339
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
-from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.database import WRITERS, Database
 from stratagraph.store.postgres.queries import fetch
 
 WAIT_S = 2.0
@@ -33,8 +36,8 @@ def past_instant(as_of: datetime, *, now: datetime) -> datetime:
     return instant
 
 
-async def settle(database: Database, instant: datetime, *, within_s: float = WAIT_S) -> None:
-    """Wait until no open transaction can still write rows with an instant up to `instant`.
+async def settle(database: Database, tenant: int, instant: datetime, *, within_s: float = WAIT_S) -> None:
+    """Wait until no open transaction can still write rows of `tenant` with an instant up to `instant`.
 
     A reader that begins afterwards sees all of them. Usually returns at once. Raises StoreUnavailable if such a
     transaction is still open after `within_s` seconds.
@@ -45,8 +48,8 @@ async def settle(database: Database, instant: datetime, *, within_s: float = WAI
         horizon = (await fetch(connection, "read_settling_horizon", after=instant + LEEWAY))[0]["horizon"]
     while True:
         async with database.autonomous() as connection:  # a new transaction each time, for a new snapshot
-            oldest = (await fetch(connection, "read_oldest_writer"))[0]["oldest"]
-        if oldest >= horizon:
+            (found,) = await fetch(connection, "read_oldest_writer", space=WRITERS, tenant=tenant)
+        if found["oldest"] is None or found["oldest"] >= horizon:
             return
         if time.monotonic() + pause_s > deadline:
             raise StoreUnavailable(

@@ -44,6 +44,8 @@ _SESSION = (
     " -c jit=off -c timezone=UTC"
 )
 _INSUFFICIENT_PRIVILEGE = "42501"
+WRITERS = 0x5347  # first key of the advisory locks that transactions hold while they may write records of a tenant
+ANY_TENANT = 0  # second key for background work across tenants; for other writers it is the tenant's number
 
 
 # The first statement of each transaction. The settings end with the transaction and then read as ''.
@@ -59,6 +61,11 @@ _BOUNDS = text(
 # The same for a caller, whose tenant another process may have erased: the directory caches its number. Background work
 # goes on while a tenant is being erased.
 _ENTER_TENANT = text(f"{_ENTER.text}, tenant_is_open(CAST(:tenant AS bigint)) AS has_tenant")
+# A reader of a past instant waits for the writers of its tenant (`feed.settling`). A writer takes this lock before it
+# can receive a transaction id, which comes before the instant of what it writes.
+_WRITER = ", pg_advisory_xact_lock_shared(CAST(:writers AS integer), CAST(:writes_for AS integer))"
+_ENTER_WRITER = text(_ENTER.text + _WRITER)
+_ENTER_TENANT_WRITER = text(_ENTER_TENANT.text + _WRITER)
 _TAKE_TENANT = text(f"{_BOUNDS.text}, tenant_exists(CAST(:tenant AS bigint)) AS has_tenant")
 
 
@@ -86,6 +93,9 @@ class Role(StrEnum):
     ERASE = "erase"  # deleting, pruning, erasing
     KEYS = "keys"  # credentials, interned names, data keys
     MAINTENANCE = "maintenance"  # the daily partitions of the change log
+
+
+_WRITES_RECORDS = frozenset({Role.JOBS, Role.ERASE})  # of the roles for background work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,14 +187,15 @@ class Database:
             self._connected(self.engine, Role.WRITE) as connection,
             connection.begin(),
         ):
-            await _enter(connection, Role.WRITE, bounds, self.when_tenant_erased)
+            await _enter(connection, Role.WRITE, bounds, self.when_tenant_erased, writes_for=bounds.tenant)
             yield connection
 
     @asynccontextmanager
-    async def background(self, role: Role) -> AsyncIterator[AsyncConnection]:
-        """Open a transaction for background work across tenants, as the role for that work."""
+    async def background(self, role: Role, *, tenant: int | None = None) -> AsyncIterator[AsyncConnection]:
+        """Open a transaction for background work across tenants, or for one `tenant`, as the role for that work."""
+        writes_for = (ANY_TENANT if tenant is None else tenant) if role in _WRITES_RECORDS else None
         async with translated(), self._connected(self._worker, role) as connection, connection.begin():
-            await _enter(connection, role, when_tenant_erased=self.when_tenant_erased)
+            await _enter(connection, role, when_tenant_erased=self.when_tenant_erased, writes_for=writes_for)
             yield connection
 
     @asynccontextmanager
@@ -251,15 +262,26 @@ async def _enter(
     role: Role,
     bounds: Bounds | None = None,
     when_tenant_erased: Sequence[Callable[[int], None]] = (),
+    *,
+    writes_for: int | None = None,
 ) -> None:
-    """Set the role, and the bounds if any, for the rest of the transaction.
+    """Set the role, and the bounds if any, for the rest of the transaction, which may write for `writes_for`.
 
     Raises Misconfigured if the login may not act as the role, and TenantErased if the tenant does not exist any more.
     """
     try:
         connection.info["when_tenant_erased"] = when_tenant_erased
-        parameters = {"role": role.value, "statement_timeout": str(_statement_timeout_ms()), **_settings(bounds)}
-        row = (await connection.execute(_ENTER if bounds is None else _ENTER_TENANT, parameters)).one()
+        parameters: dict[str, Any] = {
+            "role": role.value,
+            "statement_timeout": str(_statement_timeout_ms()),
+            **_settings(bounds),
+        }
+        if writes_for is None:
+            statement = _ENTER if bounds is None else _ENTER_TENANT
+        else:
+            statement = _ENTER_WRITER if bounds is None else _ENTER_TENANT_WRITER
+            parameters |= {"writers": WRITERS, "writes_for": writes_for}
+        row = (await connection.execute(statement, parameters)).one()
         connection.info["bounds"] = bounds
     except ProgrammingError as error:
         if getattr(error.orig, "sqlstate", None) != _INSUFFICIENT_PRIVILEGE:
