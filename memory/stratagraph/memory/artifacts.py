@@ -106,6 +106,7 @@ class Artifacts:
         self._clock = clock
         self._blobs = blobs
         self.max_bytes = max_bytes
+        self._removing: set[asyncio.Task[None]] = set()  # the loop itself does not keep tasks alive
 
     async def put(
         self,
@@ -159,7 +160,10 @@ class Artifacts:
                 at=at,
             )
         if replaced:
-            await self._remove_replaced(caller, replaced)
+            # Not awaited: the time of the answer must not tell that somebody else had stored the same bytes.
+            task = asyncio.create_task(self._remove_replaced(caller, replaced), name="replaced artifact")
+            self._removing.add(task)
+            task.add_done_callback(self._removing.discard)
         return Uploaded(sha256=digest, size_bytes=len(data), is_new=digest not in seen)
 
     async def get(self, trust: Trust, uri: str) -> Fetched:
