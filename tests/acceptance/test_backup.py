@@ -291,8 +291,8 @@ async def test_a_wrong_or_missing_master_key_is_refused_and_the_right_one_named(
             return backup.master.name
 
     wrong: list[tuple[list[MasterKey], str]] = [
-        ([], f"needs the master key {name}, and the one given is none"),
-        ([LocalMasterKey(bytes(32))], f"needs the master key {name}, and the one given is local:"),
+        ([], f"needs the master key {name}, and none was given"),
+        ([LocalMasterKey(bytes(32))], f"needs the master key {name}, and given was local:"),
         ([Impostor(bytes(32))], "cannot unwrap a key of this database"),
     ]
     for masters, message in wrong:

@@ -80,7 +80,7 @@ def refusal(error: StratagraphError, *, status: int | None = None, media_type: s
     """Return the response to a request that failed with `error`; `status` takes the place of that of its code."""
     status = status or status_of(error)
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-    extensions: dict[str, object] = {}
+    extensions: dict[str, object] = {"retryable": error.retryable}
     if isinstance(error, RateLimited):
         headers |= retry_headers(error)
         extensions["retryAfter"] = retry_after(error)
@@ -101,4 +101,4 @@ def failure(
     message: str, code: str, status: int, headers: Mapping[str, str] | None = None, *, media_type: str = JSON
 ) -> JSONResponse:
     """Return a response with one error, whose `extensions.code` is `code`, and the HTTP status `status`."""
-    return Failure(message, code, status, headers, {}, media_type=media_type)
+    return Failure(message, code, status, headers, {"retryable": False}, media_type=media_type)

@@ -31,7 +31,7 @@ class ConnectionLimits:
     per_address: int = 250
     header_s: float = 10.0
     body_s: float = 30.0
-    idle_s: float = 5.0
+    idle_s: float = 75.0  # longer than common clients keep an idle connection, or they send into a closing one
     write_s: float = 30.0
 
 

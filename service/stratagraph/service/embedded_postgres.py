@@ -72,6 +72,7 @@ class EmbeddedPostgres:
         self.directory = directory
         self.data = directory / "postgres"
         self.log = directory / "postgres.log"
+        self._in_use = directory / "postgres.in-use"  # exists once the directory has had a cluster
         self._binaries = postgres_binaries()
 
     @contextmanager
@@ -167,7 +168,7 @@ class EmbeddedPostgres:
         with self._start_lock():
             if self.is_running():
                 return False
-            if not (self.data / "PG_VERSION").exists():
+            if not self.has_data():
                 raise Misconfigured(
                     f"The data of the embedded Postgres are no longer in {self.data}. Stop the service, and put the"
                     " directory back, or restore a backup."
@@ -187,8 +188,14 @@ class EmbeddedPostgres:
 
     def _ensure_started(self) -> str:
         sockets = self._socket_directory()
-        if not (self.data / "PG_VERSION").exists():
+        if not self.has_data():
+            if self._in_use.exists():
+                raise Misconfigured(
+                    f"{self.data} is missing, although {self.directory} was in use. Put it back, restore a backup, or"
+                    " name another directory with STRATAGRAPH_DATA_DIR."
+                )
             self._initialise()
+        self._in_use.touch()
         if not self.is_running() and not self._start(sockets, within_s=START_TIMEOUT_S):
             raise StoreUnavailable(
                 f"The embedded Postgres has not finished its recovery after {START_TIMEOUT_S} s; it continues. Start"

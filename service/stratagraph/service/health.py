@@ -95,7 +95,7 @@ class Health:
             return _report(
                 "feed", measured, "changes lie outside the days of the log: check that the jobs run", ok=False
             )
-        return _report("feed", measured, "every change has its day")
+        return _report("feed", measured, "the change log has its days")
 
     async def _check_jobs(self) -> Report:
         measured = await self._measurements.jobs.current()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import structlog
 
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
+from stratagraph.store.model.errors import Misconfigured
 
 _log = structlog.get_logger(__name__)
 
@@ -45,15 +46,13 @@ class PostgresSupervisor:
         self._config = config or SupervisorConfig()
         self._attempts = 0  # starts since the server was last sound
         self._started_at = time.monotonic()
-        self._has_failed = False
+        self._problem: str | None = None
         self.restarts = 0
 
     @property
     def problem(self) -> str | None:
         """Why the server does not run, in words; None if it runs or is about to be started."""
-        if self._has_failed:
-            return "the embedded Postgres has ended and does not start: see postgres.log in STRATAGRAPH_DATA_DIR"
-        return None
+        return self._problem
 
     async def run(self) -> None:
         """Start the server whenever it has ended, until cancelled. A start that fails is repeated after a pause."""
@@ -65,27 +64,36 @@ class PostgresSupervisor:
         """Start the server if it has ended; return the seconds until the next look."""
         config = self._config
         if self._server.is_running():
-            self._has_failed = False
+            self._problem = None
             if time.monotonic() - self._started_at > config.stable_s:
                 self._attempts = 0
             return config.poll_s
         pause_s = min(config.longest_pause_s, config.first_pause_s * 2.0 ** min(self._attempts, 20))
         self._attempts += 1
-        if not self._has_failed:
+        if self._problem is None:
             _log.warning("embedded postgres has ended and is started again")
         try:
             started = await asyncio.to_thread(self._server.restart)
         except Exception as error:  # any error: the service must go on, and the next attempt may succeed
-            if not self._has_failed:
-                # Not the message, which quotes the server's log.
+            problem = _problem_of(error)
+            if problem != self._problem:
                 kind, log = type(error).__name__, str(self._server.log)
-                _log.error("embedded postgres does not start; further attempts follow", error=kind, log=log)
-            self._has_failed = True
+                _log.error(
+                    "embedded postgres does not start; further attempts follow", error=kind, reason=problem, log=log
+                )
+            self._problem = problem
             return pause_s
-        self._has_failed = False
+        self._problem = None
         self._started_at = time.monotonic()
         if started:
             self.restarts += 1
             await self._on_restart()
             _log.info("embedded postgres started again", restarts=self.restarts)
         return pause_s
+
+
+def _problem_of(error: Exception) -> str:
+    """Return the error in words. The message of a failed start quotes the server's log, so it is not repeated."""
+    if isinstance(error, Misconfigured):
+        return error.message
+    return "the embedded Postgres has ended and does not start: see postgres.log in STRATAGRAPH_DATA_DIR"

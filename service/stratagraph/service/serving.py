@@ -71,7 +71,7 @@ async def serve(
                 limits = settings.connection_limits
                 if metrics_listener is not None:
                     metrics_listener.listen()  # at once: without the API, the process is ready before the server is
-                    _log.info("metrics", url=_address(settings.metrics_host, metrics_listener) + "/metrics")
+                    _log.info("metrics are served", url=_address(settings.metrics_host, metrics_listener) + "/metrics")
                     metrics = _metrics_application(runtime, telemetry)
                     scrapers = OpenConnections(limits)
                     group.create_task(_serve(metrics, metrics_listener, scrapers, stop, lambda: None), name="metrics")

@@ -355,7 +355,7 @@ class Settings(BaseSettings):
             return cls(**overrides)
         except ValidationError as error:
             problems = "; ".join(
-                f"{_variable(*item['loc'])}: {item['msg']}" if item["loc"] else item["msg"]
+                f"{_variable(*item['loc'])}: {_correction(item['msg'])}" if item["loc"] else item["msg"]
                 for item in error.errors(include_url=False, include_input=False)
             )
             raise Misconfigured(problems.replace("Value error, ", "")) from error
@@ -373,6 +373,13 @@ def _secret_in(path: Path, variable: str) -> str:
     if not text:
         raise ValueError(f"{variable}: {path} is empty. Write the secret to it")
     return text
+
+
+def _correction(message: str) -> str:
+    """Return a message of the validation as an instruction: "Input should be … , unable to …" is "must be …"."""
+    return message.replace("Input should be", "must be").partition(", unable to")[0] + (
+        "" if message.startswith("Value error") else "; correct or unset it"
+    )
 
 
 def _variable(name: int | str, *within: int | str) -> str:

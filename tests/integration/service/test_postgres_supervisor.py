@@ -99,6 +99,12 @@ async def test_missing_data_are_reported_and_not_replaced_by_an_empty_database(r
         running.server.restart()
     await running.supervisor.run_once()
     assert running.supervisor.problem is not None
+    assert "no longer in" in running.supervisor.problem
+    with (
+        pytest.raises(Misconfigured, match="is missing, although"),
+        EmbeddedPostgres(running.server.directory).running(),
+    ):
+        pass
     assert not running.server.data.exists()
     away.rename(running.server.data)
     await running.supervisor.run_once()

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections import Counter
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stratagraph.service.connections import ConnectionLimits, OpenConnections
 from stratagraph.service.serving import listen
+
+ROOT = Path(__file__).resolve().parents[3]
+CLIENTS_KEEP_S = 60.0  # the most for which common clients and proxies keep an idle connection by default
+
+
+def test_the_service_keeps_idle_connections_longer_than_clients_and_the_proxy_do() -> None:
+    """Otherwise a request is sent into a connection that is just being closed, and is lost."""
+    idle_s = ConnectionLimits().idle_s
+    upstream = re.search(r"upstream .*?keepalive_timeout (\d+)s;", (ROOT / "deploy/nginx.conf").read_text(), re.DOTALL)
+    assert upstream is not None
+    assert idle_s > max(float(upstream[1]), CLIENTS_KEEP_S)
 
 
 async def test_accepted_connections_do_not_delay_small_segments() -> None:

@@ -29,9 +29,9 @@ def new_receipt(
     *,
     scope: int | None,
     started_at: datetime,
-    is_finished: bool,
+    finished_at: datetime | None,
 ) -> Receipt:
-    """Return the receipt of an erasure that starts, or starts and finishes, at `started_at`.
+    """Return the receipt of an erasure; `finished_at` is None while further batches follow.
 
     `scope` is the number of the scope of what is requested, None for a tenant.
     """
@@ -44,7 +44,7 @@ def new_receipt(
         actor=actor,
         rationale=request.rationale,
         started_at=started_at,
-        finished_at=started_at if is_finished else None,
+        finished_at=finished_at,
         scope=scope,
         salt=tally.salt,
         target_hash=receipt_hash(tally.salt, request.target),

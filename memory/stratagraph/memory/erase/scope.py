@@ -65,7 +65,7 @@ async def erase_scope(
                 Tally(),
                 scope=number,
                 started_at=context.clock.now(),
-                is_finished=False,
+                finished_at=None,
             )
             await insert_receipt(connection, receipt)
             return ErasureResult(receipt=receipt)

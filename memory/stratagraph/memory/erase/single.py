@@ -31,6 +31,7 @@ async def erase_single(context: ErasureContext, caller: Caller, request: Erase) 
     """Erase one record or entity in one transaction, retried on a write collision, and return the result."""
 
     async def transaction() -> tuple[ErasureResult, tuple[bytes, ...]]:
+        started_at = context.clock.now()
         async with (
             context.database.background(Role.ERASE, tenant=caller.tenant.id) as connection,
             elevated(connection, caller.bounds),
@@ -49,8 +50,8 @@ async def erase_single(context: ErasureContext, caller: Caller, request: Erase) 
                 request,
                 tally,
                 scope=seeds.scope,
-                started_at=context.clock.now(),
-                is_finished=True,
+                started_at=started_at,
+                finished_at=context.clock.now(),
             )
             if done.names:
                 receipt = await list_elsewhere(connection, caller, receipt, done.names)

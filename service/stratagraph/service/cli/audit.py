@@ -8,12 +8,11 @@ from uuid import UUID
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
 from stratagraph.memory.lookup import MAX_PAGE, AuditPage
 from stratagraph.service.cli.options import Json, RecordId, Tenant
-from stratagraph.service.cli.output import errors, people, print_json, with_runtime
+from stratagraph.service.cli.output import errors, folding_table, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.audit.faults import Verification
 from stratagraph.store.audit.verification import estimate_entries, verify_chains
@@ -57,7 +56,7 @@ def show(
             }
         )
         return
-    table = Table("when", "what", "who", "why")
+    table = folding_table("when", "what", "who", "why")
     for entry in page.entries:
         table.add_row(f"{entry.timestamp:%Y-%m-%d %H:%M:%S}", entry.action, entry.actor, Text(entry.rationale or ""))
     people.print(table)
@@ -122,7 +121,7 @@ def _as_json(found: Verification) -> dict[str, object]:
 
 def _show(found: Verification) -> None:
     if found.problems:
-        table = Table("tenant", "record", "entry", "fault")
+        table = folding_table("tenant", "record", "entry", "fault")
         for problem in found.problems:
             table.add_row(problem.tenant, str(problem.record), str(problem.seq), problem.fault.phrase)
         people.print(table)

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import typer
-from rich.table import Column, Table
+from rich.table import Column
 
 from stratagraph.graph_sync.worker import CONSUMER
-from stratagraph.service.cli.output import ID_WIDTH, people, print_json, with_runtime
+from stratagraph.service.cli.output import ID_WIDTH, folding_table, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.mirror.dead_letters import DeadLetters
 from stratagraph.store.model.errors import InvalidInput
@@ -50,7 +50,7 @@ def list_(json: Json = False) -> None:
     if not found:
         people.print("There are no dead letters.")
         return
-    table = Table(
+    table = folding_table(
         "kind", Column("id", min_width=ID_WIDTH), "version", Column("error", overflow="fold"), "tries", "next try"
     )
     for one in found:

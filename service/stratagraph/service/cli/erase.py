@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import orjson
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from stratagraph.memory.erase.receipt_check import ReceiptCheck, check_receipt
 from stratagraph.memory.erase.request import Erase, ErasureResult
 from stratagraph.service.cli.options import Tenant
-from stratagraph.service.cli.output import errors, people, print_json, with_runtime
+from stratagraph.service.cli.output import ID_WIDTH, errors, folding_table, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.erasure.receipts import ErasureKind, Receipt
 from stratagraph.store.model.clock import rfc3339
@@ -96,7 +96,7 @@ def receipts(json: Json = False) -> None:
     if json:
         print_json([_as_json(receipt) for receipt in found])
         return
-    table = Table("receipt", "what", "by", "when", "records", "why")
+    table = folding_table(Column("receipt", min_width=ID_WIDTH), "what", "by", "when", "records", "why")
     for one in found:
         done = rfc3339(one.finished_at) if one.finished_at else "interrupted"
         table.add_row(str(one.id), one.kind.label, one.actor, done, str(_records(one.counts)), one.rationale)
@@ -116,7 +116,10 @@ def verify(
     ] = None,
     json: PlainJson = False,
 ) -> None:
-    """Compute the hashes of a receipt again and compare them. Needs no database. Exits 1 if something differs."""
+    """Compute the hashes of a receipt again and compare them. Needs no database.
+
+    Exits 1 if the receipt contradicts what is given.
+    """
     if target is None and ids is None:
         raise InvalidInput("give --target, --ids or both, to compare the receipt with", path=["--target"])
     text = typer.get_text_stream("stdin").read() if str(receipt) == "-" else receipt.read_text()
@@ -150,7 +153,11 @@ def _answers(found: ReceiptCheck) -> Iterator[str]:
     if found.is_complete:
         yield "The ids are exactly those that the receipt covers."
     elif found.is_complete is not None:
-        yield "The ids are not exactly those that the receipt covers."
+        yield (
+            "The receipt covers all of the ids, and others."
+            if not found.absent
+            else "The receipt does not cover all ids."
+        )
         for id_ in found.absent or ():
             yield f"  {id_} is not listed" + ("." if found.lists_all else "; the receipt lists the first 1,000 only.")
 

@@ -6,9 +6,9 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
-from rich.table import Column, Table
+from rich.table import Column
 
-from stratagraph.service.cli.output import people, print_json, with_runtime
+from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.jobs.leases import JobState
 from stratagraph.store.jobs.set_aside import list_set_aside
@@ -40,7 +40,7 @@ def list_(json: Json = False) -> None:
     if json:
         print_json(found)
         return
-    table = Table(Column("job", no_wrap=True), "every", "last run", "result", "next run")
+    table = folding_table(Column("job", no_wrap=True), "every", "last run", "result", "next run")
     for one in found:
         result = one["error"] or ", ".join(f"{name} {count}" for name, count in one["result"].items() if count) or "–"
         aside = f"; {one['set_aside']} set aside" if one["set_aside"] else ""

@@ -11,10 +11,9 @@ from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from stratagraph.service.cli.options import Json
-from stratagraph.service.cli.output import errors, people, print_json, with_runtime
+from stratagraph.service.cli.output import errors, folding_table, people, print_json, with_runtime
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Settings
@@ -50,7 +49,7 @@ def list_(json: Json = False) -> None:
     if json:
         print_json([asdict(use) for use in uses])
         return
-    table = Table("tenant", "key", "age", "wrapped by", *KINDS, "state")
+    table = folding_table("tenant", "key", "age", "wrapped by", *KINDS, "state")
     now = datetime.now(UTC)
     for use in uses:
         table.add_row(

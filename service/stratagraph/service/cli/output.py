@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -10,13 +11,15 @@ import orjson
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Column, Table
 
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Settings
 from stratagraph.store.model.errors import StratagraphError
 
-people = Console(stderr=False)
+PIPED_WIDTH = 200  # characters of a line where standard output is no terminal
+people = Console(stderr=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 errors = Console(stderr=True)
 T = TypeVar("T")
 ID_WIDTH = 36  # characters of a UUID; an id must not be cut off
@@ -25,6 +28,12 @@ ID_WIDTH = 36  # characters of a UUID; an id must not be cut off
 def print_error(error: StratagraphError) -> None:
     """Print the error's code and message to standard error."""
     errors.print(f"[bold red]{error.code.lower().replace('_', ' ')}[/]: {escape(error.message)}", highlight=False)
+
+
+def folding_table(*columns: str | Column, title: str | None = None) -> Table:
+    """Return a table that folds long cells and never cuts them off."""
+    folded = [Column(one, overflow="fold") if isinstance(one, str) else one for one in columns]
+    return Table(*folded, title=title, title_justify="left")
 
 
 def print_json(value: Any) -> None:

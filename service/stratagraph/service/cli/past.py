@@ -7,13 +7,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from stratagraph.memory.forgetting import Preview
 from stratagraph.memory.lookup import History
 from stratagraph.service.cli.options import Json, RecordId, Tenant
-from stratagraph.service.cli.output import people, print_json, with_runtime
+from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
 from stratagraph.service.cli.show import as_json, line
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.clock import rfc3339
@@ -79,7 +78,7 @@ def history(
         span = f"{version.valid_from:%Y-%m-%d %H:%M:%S} – "
         span += f"{version.valid_to:%Y-%m-%d %H:%M:%S}" if version.valid_to is not None else "now"
         people.print(Text(span, style="bold"), line(version.record), soft_wrap=True)
-    table = Table("when", "what", "who", "why", title="audit log", title_justify="left")
+    table = folding_table("when", "what", "who", "why", title="audit log")
     for entry in log:
         table.add_row(f"{entry.timestamp:%Y-%m-%d %H:%M:%S}", entry.action, entry.actor, entry.rationale or "")
     people.print(table)

@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from stratagraph.memory.predicates import RegisteredPredicate
 from stratagraph.service.cli.options import Json, Tenant
-from stratagraph.service.cli.output import people, print_json, with_runtime
+from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
@@ -37,7 +36,7 @@ def list_(tenant: Tenant = "default", json: Json = False) -> None:
     if json:
         print_json([_as_json(one) for one in found])
         return
-    table = Table("predicate", "values at a time", "objects", "registered by")
+    table = folding_table("predicate", "values at a time", "objects", "registered by")
     for one in found:
         table.add_row(
             one.name,

@@ -7,10 +7,9 @@ from typing import Annotated
 from uuid import UUID
 
 import typer
-from rich.table import Table
 
 from stratagraph.service.cli.options import Json
-from stratagraph.service.cli.output import people, print_json, with_runtime
+from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.error_values import shown
@@ -108,7 +107,7 @@ def list_(json: Json = False) -> None:
     if json:
         print_json(keys)
         return
-    table = Table("id", "name", "tenant", "access", "up to", "scopes", "state")
+    table = folding_table("id", "name", "tenant", "access", "up to", "scopes", "state")
     now = datetime.now(UTC)
     for key in keys:
         expires = key["expires_at"]

@@ -126,7 +126,10 @@ def from_text(text: str, *, where: str) -> LocalMasterKey:
     except (binascii.Error, ValueError):
         key = b""
     if len(key) != KEY_BYTES:
-        raise Misconfigured(f"{where} must be base64 of {KEY_BYTES} bytes; `stratagraph keys generate` makes one.")
+        raise Misconfigured(
+            f"{where} must be base64 of {KEY_BYTES} bytes: the key that this database was made with, such as the copy"
+            " of `backup --key-to`, or for a new database one of `stratagraph keys generate`."
+        )
     return LocalMasterKey(key)
 
 

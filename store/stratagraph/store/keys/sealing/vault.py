@@ -117,10 +117,11 @@ class Vault:
             return wrapped
         master = self._masters.get(wrapped_by)
         if master is None:
-            known = " and ".join(self._masters) or "none"
+            known = f"given was {' and '.join(self._masters)}" if self._masters else "none was given"
             raise Misconfigured(
-                f"Keys of this database are wrapped by the master key {wrapped_by}, but the one given is {known}."
-                f" Give {wrapped_by}; while exchanging it, give it as STRATAGRAPH_PREVIOUS_MASTER_KEY."
+                f"Keys of this database are wrapped by the master key named {wrapped_by}, and {known}."
+                " Set STRATAGRAPH_MASTER_KEY, or its file or hook, to the key of that name; during an exchange of"
+                " keys, set STRATAGRAPH_PREVIOUS_MASTER_KEY to it."
             )
         return await master.unwrap(wrapped)
 
