@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import base64
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,6 +14,7 @@ from fix_memory import Memory, trust_of
 
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, InvalidInput
 
@@ -257,9 +260,22 @@ async def test_a_retrieval_with_the_sequence_of_a_receipt_finds_its_records(memo
     kept = await memory.turn("the very latest")
     found = await ask(memory, "very latest", at_least_sequence=kept.sequence)
     assert kept.primary.id in found.roots
-    incarnation, _, xid = kept.sequence.rpartition(":")
-    with pytest.raises(InvalidInput, match="not been issued"):
-        await ask(memory, "x", at_least_sequence=f"{incarnation}:{int(xid) + 1_000_000}")
+    caller = await memory.directory.resolve(memory.trust)
+    other = await memory.turn("elsewhere", trust=replace(memory.trust, tenant="other"))
+    async with memory.database.reading(caller.bounds) as connection:
+        later = await Sequences().token(connection, caller.tenant, str(2**62))
+    for token, why in ((other.sequence, "another tenant"), (later, "not been issued"), ("A" * 22, "another tenant")):
+        with pytest.raises(InvalidInput, match=why):
+            await ask(memory, "x", at_least_sequence=token)
+
+
+async def test_sequences_do_not_tell_how_much_others_write(memory: Memory) -> None:
+    """Neither order nor distance of transactions can be read from their tokens."""
+    tokens = [(await memory.turn(f"turn {number}")).sequence for number in range(24)]
+    blocks = [base64.urlsafe_b64decode(token + "==") for token in tokens]
+    assert len(set(blocks)) == len(blocks)
+    for byte in range(16):  # random bytes are equal in so many tokens only by a chance of 10^-12
+        assert len({block[byte] for block in blocks}) > 6
 
 
 async def test_each_retrieval_is_logged_with_ids_only(memory: Memory) -> None:

@@ -21,6 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.feed.changes import Change, Kind, LoggedChange, append_changes
 from stratagraph.store.feed.consumer import WINDOW_SNAPSHOTS, Feed
 from stratagraph.store.feed.leases import Lease
+from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.mirror.dead_letters import DeadLetters
@@ -461,13 +462,19 @@ async def test_a_consumer_in_the_same_database_applies_and_advances_in_one_trans
     assert ids((await read_all(feed, again))[0]) == written
 
 
+async def transaction_of(memory: Memory, token: str) -> str:
+    caller = await memory.directory.resolve(memory.trust)
+    async with memory.database.reading(caller.bounds) as connection:
+        return await Sequences().parse(connection, caller.tenant, token, path=["atLeastSequence"])
+
+
 async def test_a_capture_logs_every_row_and_its_token_is_seen(memory: Memory, feed: Feed) -> None:
     kept = await memory.observe("Alice", "works_at", "Acme")
     await feed.take_snapshot()
     seen, _ = await read_all(feed, await take_lease(feed))
     assert {change.id for change in seen if change.kind is Kind.RECORD} == {record.id for record in kept.created}
     assert {change.id for change in seen if change.kind is Kind.RELATION} == {edge.id for edge in kept.edges}
-    assert await feed.seen(kept.sequence.rpartition(":")[2])
+    assert await feed.seen(await transaction_of(memory, kept.sequence))
 
 
 class PreparedTransactions:

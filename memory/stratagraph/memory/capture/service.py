@@ -25,7 +25,7 @@ from stratagraph.memory.changes import RecordChange, as_visible, visible_changes
 from stratagraph.memory.retrying import retried
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences
-from stratagraph.store.keys.callers import Caller
+from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access
@@ -265,7 +265,7 @@ class Capture:
                     replays[draft.position] = known
             written: dict[int, Written] = {}
             if fresh:
-                sequence = await self._sequences.current(connection)
+                sequence = await self._sequences.current(connection, caller.tenant)
                 changes = []
                 scopes = await self._directory.scopes(
                     caller.tenant, {UNSCOPED, *(draft.scope for draft in fresh)}, create=True
@@ -288,13 +288,15 @@ class Capture:
                 await append_changes(connection, caller.tenant, changes)
             if retrying and replays:
                 await commit_failed_captures(connection, caller.tenant, replayed_candidates(drafts, replays))
-            replayed = await self._replayed(Reader(connection, self._directory, caller, self._clock.now()), replays)
+            replayed = await self._replayed(
+                Reader(connection, self._directory, caller, self._clock.now()), caller.tenant, replays
+            )
         answers = {
             draft.position: _answer(caller, draft, written[draft.position], sequence, names) for draft in fresh
         } | replayed
         return [answers[draft.position] for draft in drafts]
 
-    async def _replayed(self, reader: Reader, replays: dict[int, Committed]) -> dict[int, Captured]:
+    async def _replayed(self, reader: Reader, tenant: Tenant, replays: dict[int, Committed]) -> dict[int, Captured]:
         if not replays:
             return {}
         ids = {id_ for committed in replays.values() for id_ in (committed.record, *committed.created)}
@@ -316,7 +318,7 @@ class Capture:
                 created=tuple(records[id_] for id_ in committed.created if id_ in records),
                 edges=tuple(edges[id_] for id_ in committed.edges if id_ in edges),
                 candidate=committed.candidate,
-                sequence=await self._sequences.token(reader.connection, committed.sequence),
+                sequence=await self._sequences.token(reader.connection, tenant, committed.sequence),
                 replayed=True,
             )
         return answers

@@ -61,7 +61,9 @@ class Retrieve:
         async with self._database.reading(caller.bounds) as connection:
             at_least = None
             if request.at_least_sequence is not None:
-                at_least = await self._sequences.parse(connection, request.at_least_sequence, path=["atLeastSequence"])
+                at_least = await self._sequences.parse(
+                    connection, caller.tenant, request.at_least_sequence, path=["atLeastSequence"]
+                )
             reader = (
                 Reader(connection, self._directory, caller, now)
                 if at is None

@@ -138,7 +138,7 @@ class Revision:
             known = key.replay(used, path=["idempotencyKey"])
             if known is not None:
                 return await self._replayed(connection, caller, known)
-            sequence = await self._sequences.current(connection)
+            sequence = await self._sequences.current(connection, tenant)
             work = UnitOfWork(connection, self._directory, caller, self._clock.now(), request.rationale)
             current = await _APPLY[type(request)](work, request)
             await work.settle()
@@ -209,7 +209,7 @@ class Revision:
             records=tuple(records[id_] for id_ in committed.created if id_ in records),
             edges=tuple(await reader.relations(committed.edges)),
             candidate=committed.candidate,
-            sequence=await self._sequences.token(connection, committed.sequence),
+            sequence=await self._sequences.token(connection, caller.tenant, committed.sequence),
             replayed=True,
         )
 

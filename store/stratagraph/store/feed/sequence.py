@@ -1,17 +1,27 @@
 """Sequence tokens, which a writer receives and a reader may require the mirror to have reached.
 
-A token is a transaction id preceded by the incarnation of its database, so a token from before a restore is refused
-(docs/architecture.md, The change feed).
+A token is a transaction id, encrypted with a key of its tenant and of the incarnation of its database. So it tells
+nobody how much others write, and one from before a restore is refused (docs/architecture.md, The change feed).
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hmac
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.snapshots import incarnation
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
+
+_ID_BYTES = 8
+_REST = bytes(8)  # of the block; a token of another tenant or incarnation decrypts to something else
+_LENGTH = 22  # characters of a token: 16 bytes in base64 without padding
 
 
 class Sequences:
@@ -20,46 +30,55 @@ class Sequences:
     def __init__(self) -> None:
         self._incarnation: str | None = None
 
-    async def incarnation(self, connection: AsyncConnection) -> str:
-        """Return the incarnation of the database."""
-        if self._incarnation is None:
-            self._incarnation = await incarnation(connection)
-        return self._incarnation
-
-    async def current(self, connection: AsyncConnection) -> str:
+    async def current(self, connection: AsyncConnection, tenant: Tenant) -> str:
         """Return the sequence token (a receipt's `sequence`) of the transaction open on `connection`."""
         xid = (await connection.execute(text("SELECT pg_current_xact_id()::text"))).scalar_one()
-        return await self.token(connection, xid)
+        return await self.token(connection, tenant, xid)
 
-    async def token(self, connection: AsyncConnection, xid: str) -> str:
-        """Return the sequence token of the transaction with the id `xid`."""
-        return f"{await self.incarnation(connection)}:{xid}"
+    async def token(self, connection: AsyncConnection, tenant: Tenant, xid: str) -> str:
+        """Return the tenant's sequence token of the transaction with the id `xid`."""
+        encryptor = (await self._cipher(connection, tenant)).encryptor()
+        block = encryptor.update(int(xid).to_bytes(_ID_BYTES, "big") + _REST)
+        return base64.urlsafe_b64encode(block).decode().rstrip("=")
 
-    async def parse(self, connection: AsyncConnection, token: str, *, path: list[str]) -> str:
+    async def parse(self, connection: AsyncConnection, tenant: Tenant, token: str, *, path: list[str]) -> str:
         """Return the transaction id in a sequence token.
 
-        Raises InvalidInput, naming `path`, for a token that is malformed, of another database or incarnation, or not
-        yet issued.
+        Raises InvalidInput, naming `path`, for a token that is malformed, of another tenant, database or incarnation,
+        or not yet issued.
         """
-        own, separator, xid = token.rpartition(":")
-        if not separator or not xid.isdecimal() or len(xid) > 20:
+        block = _decoded(token)
+        if block is not None:
+            block = (await self._cipher(connection, tenant)).decryptor().update(block)
+        if block is None or not block.endswith(_REST):
             raise InvalidInput(
-                f"{path[0]}: {shown(token)} is not a sequence token; pass the `receipt.sequence` of a capture",
+                f"{path[0]}: {shown(token)} is not a sequence token of this database: pass the `receipt.sequence` of a"
+                " write unchanged, and leave out one that another tenant received or that dates from before a restore",
                 path=path,
             )
-        if own != await self.incarnation(connection):
-            raise InvalidInput(
-                f"{path[0]}: the token {shown(token)} belongs to another database or dates from before a restore;"
-                " leave it out",
-                path=path,
-            )
+        xid = str(int.from_bytes(block[:_ID_BYTES], "big"))
         known = await connection.execute(
             text("SELECT CAST(:xid AS xid8) < pg_snapshot_xmax(pg_current_snapshot())"), {"xid": xid}
         )
         if not known.scalar_one():
             raise InvalidInput(
-                f"{path[0]}: the token {shown(token)} has not been issued yet; pass a `receipt.sequence` unchanged, or"
-                " leave it out",
+                f"{path[0]}: the token {shown(token)} has not been issued yet; leave it out",
                 path=path,
             )
         return xid
+
+    async def _cipher(self, connection: AsyncConnection, tenant: Tenant) -> Cipher[modes.ECB]:
+        if self._incarnation is None:
+            self._incarnation = await incarnation(connection)
+        key = hmac.digest(tenant.index_key, f"sequence {self._incarnation}".encode(), "sha256")
+        return Cipher(algorithms.AES(key), modes.ECB())
+
+
+def _decoded(token: str) -> bytes | None:
+    """Return the 16 bytes of a token; None if it is malformed."""
+    if len(token) != _LENGTH:
+        return None
+    try:
+        return base64.b64decode(token + "==", altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return None
