@@ -73,7 +73,6 @@ class WordCounter:
             await fetch(connection, "lock_word_counts")
             row = (await fetch(connection, "take_word_changes", tenant=tenant, limit=self._batch))[0]
             if row["terms"]:
-                differences = {name: row[name] for name in ("terms", "sensitivities", "steps")}
-                await run(connection, "add_word_counts", tenant=tenant, scopes=row["scopes"], **differences)
-                await run(connection, "add_word_totals", tenant=tenant, **differences)
+                differences = {name: row[name] for name in ("terms", "scopes", "sensitivities", "steps")}
+                await run(connection, "add_word_counts", tenant=tenant, **differences)
             return int(row["changes"])
