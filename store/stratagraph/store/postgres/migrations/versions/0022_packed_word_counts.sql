@@ -19,12 +19,6 @@ COMMENT ON COLUMN word_count.part IS '-1: the word itself; n: its counts in the 
 
 COMMENT ON COLUMN word_count.cells IS '(scope * 8 + sensitivity) * 2^29 + number of records, ascending; scope 0: a sum over all scopes';
 
--- Counts are rewritten every few seconds, and changes deleted: both tables keep their size only if vacuum follows soon.
-
-ALTER TABLE word_count SET (autovacuum_vacuum_scale_factor = 0.05);
-
-ALTER TABLE word_change SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
-
 -- Changes that are not counted yet stay as they are.
 
 WITH word AS (
@@ -111,7 +105,9 @@ END $function$;
 
 -- As 0017, with the counts of scopes from count_scopes
 
-CREATE OR REPLACE FUNCTION newest_readable(below uuid, looked_at integer)
+DROP FUNCTION newest_readable;
+
+CREATE FUNCTION newest_readable(below uuid, looked_at integer)
 RETURNS TABLE (
   id uuid, scope integer, sensitivity smallint, state smallint, type smallint, validity tstzrange,
   created_at timestamptz, updated_at timestamptz, occurred_at timestamptz
@@ -181,7 +177,7 @@ BEGIN
     FROM record r WHERE r.tenant = caller_tenant() AND r.id = ANY (found);
 END $function$;
 
-REVOKE ALL ON FUNCTION count_terms_in_all_scopes, count_terms, count_scopes FROM PUBLIC;
+REVOKE ALL ON FUNCTION count_terms_in_all_scopes, count_terms, count_scopes, newest_readable FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION count_terms_in_all_scopes, count_terms, count_scopes TO {read}, {search};
 
@@ -192,5 +188,7 @@ ALTER FUNCTION count_terms_in_all_scopes OWNER TO {search};
 ALTER FUNCTION count_terms OWNER TO {search};
 
 ALTER FUNCTION count_scopes OWNER TO {search};
+
+ALTER FUNCTION newest_readable OWNER TO {search};
 
 REVOKE CREATE ON SCHEMA {schema} FROM {search};
