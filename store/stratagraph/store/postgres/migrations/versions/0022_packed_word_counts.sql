@@ -1,8 +1,27 @@
 -- The counts of one word in one row, or in one row for each 16 scopes, instead of a row per scope and level
 
-ALTER TABLE word_count RENAME TO word_count_by_row;
+-- Changes that are not counted yet stay as they are; the job adds them later.
 
-ALTER TABLE word_count_by_row RENAME CONSTRAINT word_count_pk TO word_count_by_row_pk;
+LOCK TABLE word_count, word_total IN ACCESS EXCLUSIVE MODE;
+
+CREATE TABLE word_count_packed AS
+WITH word AS (
+  SELECT tenant, term, count(*) > 100 AS is_spread FROM word_count GROUP BY tenant, term
+)
+SELECT tenant, term, part, array_agg(cell ORDER BY cell) AS cells FROM (
+  SELECT c.tenant, c.term, CASE WHEN w.is_spread THEN c.scope / 16 ELSE -1 END AS part,
+    ((c.scope::bigint * 8 + c.sensitivity) << 29) + c.records AS cell
+  FROM word_count c JOIN word w ON w.tenant = c.tenant AND w.term = c.term
+  UNION ALL
+  SELECT t.tenant, t.term, -1, (t.sensitivity::bigint << 29) + t.records
+  FROM word_total t JOIN word w ON w.tenant = t.tenant AND w.term = t.term
+  WHERE w.is_spread
+) c
+GROUP BY tenant, term, part;
+
+DROP TABLE word_count;
+
+DROP TABLE word_total;
 
 CREATE TABLE word_count (
 	tenant BIGINT NOT NULL,
@@ -19,26 +38,9 @@ COMMENT ON COLUMN word_count.part IS '-1: the word itself; n: its counts in the 
 
 COMMENT ON COLUMN word_count.cells IS '(scope * 8 + sensitivity) * 2^29 + number of records, ascending; scope 0: a sum over all scopes';
 
--- Changes that are not counted yet stay as they are.
+INSERT INTO word_count SELECT tenant, term, part, cells FROM word_count_packed ORDER BY tenant, term, part;
 
-WITH word AS (
-  SELECT tenant, term, count(*) > 100 AS is_spread FROM word_count_by_row GROUP BY tenant, term
-)
-INSERT INTO word_count (tenant, term, part, cells)
-SELECT tenant, term, part, array_agg(cell ORDER BY cell) FROM (
-  SELECT c.tenant, c.term, CASE WHEN w.is_spread THEN c.scope / 16 ELSE -1 END AS part,
-    ((c.scope::bigint * 8 + c.sensitivity) << 29) + c.records AS cell
-  FROM word_count_by_row c JOIN word w ON w.tenant = c.tenant AND w.term = c.term
-  UNION ALL
-  SELECT t.tenant, t.term, -1, (t.sensitivity::bigint << 29) + t.records
-  FROM word_total t JOIN word w ON w.tenant = t.tenant AND w.term = t.term
-  WHERE w.is_spread
-) c
-GROUP BY tenant, term, part;
-
-DROP TABLE word_count_by_row;
-
-DROP TABLE word_total;
+DROP TABLE word_count_packed;
 
 -- A policy cannot hide a part of a row. So no caller reads the rows: the functions below add up what it may read.
 
