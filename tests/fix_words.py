@@ -23,7 +23,8 @@ WITH recount AS (
   SELECT tenant, term, -1, cell & 7, sum(records) FROM recount JOIN spread USING (tenant, term)
   GROUP BY tenant, term, cell & 7
 ), counted AS (
-  SELECT tenant, term, part, packed >> 29 AS cell, packed & 536870911 AS records FROM word_count, unnest(cells) AS packed
+  SELECT tenant, term, part, packed >> 29 AS cell, packed & 536870911 AS records
+  FROM word_count, unnest(cells) AS packed
 )
 SELECT tenant, term, part, cell, c.records AS counted, e.records AS expected
 FROM counted c FULL JOIN expected e USING (tenant, term, part, cell) WHERE c.records IS DISTINCT FROM e.records

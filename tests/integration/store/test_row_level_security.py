@@ -315,8 +315,12 @@ async def test_without_settings_the_database_returns_no_row(memory: Memory, logi
             assert connection.execute("SELECT id FROM search_recent('{1,2,3,4}', now(), 400, 9)").fetchall() == []
             before = "SELECT id FROM search_recent_at('{1,2,3,4}', now(), gen_random_uuid(), 400, 9)"
             assert connection.execute(before).fetchall() == []
-            for function in ("count_terms_in_all_scopes('{0}')", "count_terms('{0}', '{1,2}')", "count_scopes('{1,2}')"):
-                assert connection.execute(f"SELECT * FROM {function}").fetchall() == []  # type: ignore[arg-type]  # a constant
+            for counted in (
+                "SELECT * FROM count_terms_in_all_scopes('{0}')",
+                "SELECT * FROM count_terms('{0}', '{1,2}')",
+                "SELECT * FROM count_scopes('{1,2}')",
+            ):
+                assert connection.execute(counted).fetchall() == []
             if not again:
                 for name, value in (("tenant", "1"), ("scopes", "*"), ("ceiling", "4"), ("actor", "tester")):
                     connection.execute("SELECT set_config(%s, %s, true)", (f"stratagraph.{name}", value))
