@@ -106,7 +106,7 @@ async def _sizes(where: Store, size: int) -> dict[str, Any]:
     async with await psycopg.AsyncConnection.connect(where.url, autocommit=True) as connection:
         await connection.execute("VACUUM (ANALYZE)")
         found: dict[str, Any] = {}
-        for table in ("word_count", "word_total", "record"):
+        for table in ("word_count", "word_change", "record"):
             cursor = await connection.execute(
                 psycopg.sql.SQL("SELECT count(*), pg_relation_size({0}), pg_indexes_size({0}) FROM {1}").format(
                     psycopg.sql.Literal(table), psycopg.sql.Identifier(table)

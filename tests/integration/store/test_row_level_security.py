@@ -256,8 +256,42 @@ async def test_the_database_returns_only_rows_within_the_bounds_of_the_caller(me
     # These tables must have both visible and invisible rows, or the check would prove nothing.
     assert compared >= {
         *("audit", "audit_note", "candidate", "entity_term", "episode", "episode_event", "lifecycle_history"),
-        *("record", "record_history", "retrieval", "salience", "scope", "tombstone", "word_count"),
+        *("record", "record_history", "retrieval", "salience", "scope", "tombstone"),
     }
+
+
+async def test_the_database_counts_only_words_of_records_within_the_bounds_of_the_caller(
+    memory: Memory, logins: Logins
+) -> None:
+    """Whatever scopes and terms the application asks for. It cannot read the packed counts themselves."""
+    await fill(memory, logins)
+    with psycopg.connect(logins.owner) as owner:
+        bounds = bounds_of(owner)
+        scopes: list[int] = [row[0] for row in owner.execute("SELECT id FROM scope")]
+        by_scope: dict[int, int] = dict(
+            owner.execute(
+                "SELECT scope, count(*) FROM record WHERE tenant = %s AND sensitivity <= %s GROUP BY scope",
+                (bounds.tenant, bounds.ceiling),
+            ).fetchall()
+        )
+        terms: list[int] = [row[0] for row in owner.execute("SELECT DISTINCT term FROM word_count")]
+        readable = owner.execute(
+            "SELECT term, count(*) FROM record, unnest(0 || terms) AS term"
+            " WHERE tenant = %s AND sensitivity <= %s AND scope = ANY(%s) GROUP BY term ORDER BY term",
+            (bounds.tenant, bounds.ceiling, list(bounds.scopes or ())),
+        ).fetchall()
+    own = {scope: n for scope, n in by_scope.items() if scope in (bounds.scopes or ())}
+    assert 0 < len(own) < len(by_scope)
+    with logins.as_role("read", bounds, url=logins.api) as connection:
+        assert dict(connection.execute("SELECT * FROM count_scopes(%s)", (scopes,)).fetchall()) == own
+        counted = "SELECT term, records FROM count_terms(%s, %s) ORDER BY term"
+        assert connection.execute(counted, (terms, scopes)).fetchall() == readable
+        everywhere = "SELECT * FROM count_terms_in_all_scopes(%s)"
+        assert connection.execute(everywhere, (terms,)).fetchall() == []  # it has not got all scopes
+        assert row_ids(connection, "word_count") is None
+    of_all = replace(bounds, scopes=None)
+    with logins.as_role("read", of_all, url=logins.api) as connection:
+        assert dict(connection.execute(everywhere, (terms,)).fetchall())[0] == sum(by_scope.values())
 
 
 async def test_without_settings_the_database_returns_no_row(memory: Memory, logins: Logins) -> None:
@@ -281,6 +315,12 @@ async def test_without_settings_the_database_returns_no_row(memory: Memory, logi
             assert connection.execute("SELECT id FROM search_recent('{1,2,3,4}', now(), 400, 9)").fetchall() == []
             before = "SELECT id FROM search_recent_at('{1,2,3,4}', now(), gen_random_uuid(), 400, 9)"
             assert connection.execute(before).fetchall() == []
+            for counted in (
+                "SELECT * FROM count_terms_in_all_scopes('{0}')",
+                "SELECT * FROM count_terms('{0}', '{1,2}')",
+                "SELECT * FROM count_scopes('{1,2}')",
+            ):
+                assert connection.execute(counted).fetchall() == []
             if not again:
                 for name, value in (("tenant", "1"), ("scopes", "*"), ("ceiling", "4"), ("actor", "tester")):
                     connection.execute("SELECT set_config(%s, %s, true)", (f"stratagraph.{name}", value))

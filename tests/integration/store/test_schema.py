@@ -11,7 +11,7 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from fix_memory import Memory, fresh_database
-from fix_words import count_all_words, count_differences
+from fix_words import count_all_words, count_differences, words_counted
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
@@ -131,11 +131,43 @@ async def test_an_upgrade_counts_the_words_of_existing_records(postgres_url: str
         async with Database(url) as database:
             await count_all_words(database, batch=2)
             assert await count_differences(database) == []
+            assert await words_counted(database) == {(1, 0): 5, (1, 1): 5}
+
+
+async def test_an_upgrade_packs_the_counts_of_words(postgres_url: str) -> None:
+    """Of a word in few scopes, of one in many, of two tenants, and with changes that are not counted yet."""
+    with fresh_database(postgres_url, None) as url:
+        _migrate_to(url, "0021")
         with psycopg.connect(url, autocommit=True) as connection:
-            assert connection.execute("SELECT term, records FROM word_total ORDER BY term").fetchall() == [
-                (0, 5),
-                (1, 5),
-            ]
+            connection.execute("SET session_replication_role = replica")
+            for number in range(1, 151):
+                _insert_record(connection, number, 1, None)
+            connection.execute(
+                "UPDATE record SET tenant = 1 + doc % 7 / 6, scope = 1 + doc % 60, sensitivity = doc / 60 % 5,"
+                " terms = CASE WHEN doc % 10 = 0 THEN '{1,2}' ELSE '{1}' END::integer[]"
+            )
+            counted = "FROM record, unnest(0 || terms) AS term WHERE doc > 5"
+            connection.execute(
+                "INSERT INTO word_count (tenant, term, scope, sensitivity, records)"
+                f" SELECT tenant, term, scope, sensitivity, count(*) {counted} GROUP BY 1, 2, 3, 4"
+            )
+            connection.execute(
+                "INSERT INTO word_total (tenant, term, sensitivity, records)"
+                f" SELECT tenant, term, sensitivity, count(*) {counted} GROUP BY 1, 2, 3"
+            )
+            connection.execute(
+                "INSERT INTO word_change (tenant, scope, sensitivity, step, terms)"
+                " SELECT tenant, scope, sensitivity, 1, 0 || terms FROM record WHERE doc <= 5"
+            )
+        migrate(url)
+        with psycopg.connect(url, autocommit=True) as connection:
+            parts = "SELECT tenant, term, count(*) FROM word_count WHERE part >= 0 GROUP BY 1, 2 ORDER BY 1, 2"
+            assert connection.execute(parts).fetchall() == [(1, 0, 4), (1, 1, 4)]
+            assert connection.execute("SELECT count(*) FROM word_change").fetchone() == (5,)
+        async with Database(url) as database:
+            await count_all_words(database)
+            assert await count_differences(database) == []
+            assert sum((await words_counted(database)).values()) == 150 + 150 + 15
 
 
 def _insert_record(connection: psycopg.Connection, number: int, type_: int, validity: str | None) -> None:

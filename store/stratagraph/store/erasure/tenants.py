@@ -25,7 +25,6 @@ _AFTER_SCOPES = (
     tables.rekeying,
     tables.word_change,  # before the counts: the job that adds changes to them holds these rows until it has committed
     tables.word_count,
-    tables.word_total,
     tables.doc_counter,
     tables.sync_dead_letter,
     tables.job_set_aside,

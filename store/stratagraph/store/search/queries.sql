@@ -1,46 +1,74 @@
 -- add_word_counts --
--- Add differences to the counts by scope and sensitivity. Rows that reach 0 are deleted.
-MERGE INTO word_count c
-USING unnest(CAST(:terms AS integer[]), CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[]),
-  CAST(:steps AS integer[])) AS d(term, scope, sensitivity, step)
-ON c.tenant = :tenant AND c.term = d.term AND c.scope = d.scope AND c.sensitivity = d.sensitivity
-WHEN MATCHED AND c.records + d.step <= 0 THEN DELETE
-WHEN MATCHED THEN UPDATE SET records = c.records + d.step
-WHEN NOT MATCHED AND d.step > 0 THEN INSERT (tenant, term, scope, sensitivity, records)
-  VALUES (CAST(:tenant AS bigint), d.term, d.scope, d.sensitivity, d.step)
-
--- add_word_totals --
--- Add differences to the totals by sensitivity. Rows that reach 0 are deleted.
-MERGE INTO word_total c
-USING (
-  SELECT term, sensitivity, sum(step)::integer AS step
-  FROM unnest(CAST(:terms AS integer[]), CAST(:sensitivities AS smallint[]), CAST(:steps AS integer[]))
-    AS d(term, sensitivity, step)
-  GROUP BY term, sensitivity HAVING sum(step) <> 0 ORDER BY term, sensitivity
-) d
-ON c.tenant = :tenant AND c.term = d.term AND c.sensitivity = d.sensitivity
-WHEN MATCHED AND c.records + d.step <= 0 THEN DELETE
-WHEN MATCHED THEN UPDATE SET records = c.records + d.step
-WHEN NOT MATCHED AND d.step > 0 THEN INSERT (tenant, term, sensitivity, records)
-  VALUES (CAST(:tenant AS bigint), d.term, d.sensitivity, d.step)
+-- Add differences to the counts. Cells that reach 0 are removed, and rows without cells deleted.
+-- A word that is in more than 100 cells then gets a row for each 16 scopes, and the sums over all scopes in its first
+-- row. Rows are looked up by subqueries and by the conflict, never by a join: while the table is new or has just grown,
+-- the planner would read all counts of the tenant for each word.
+WITH word AS MATERIALIZED (
+  SELECT d.term, d.cells, d.steps,
+    (SELECT w.cells FROM word_count w WHERE w.tenant = :tenant AND w.term = d.term AND w.part = -1) AS counted
+  FROM (
+    SELECT term, array_agg(scope::bigint * 8 + sensitivity) AS cells, array_agg(step) AS steps
+    FROM unnest(CAST(:terms AS integer[]), CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[]),
+      CAST(:steps AS integer[])) AS d(term, scope, sensitivity, step)
+    GROUP BY term
+  ) d
+), difference AS (
+  SELECT term, -1 AS part, coalesce(counted[1] >> 32 = 0, false) AS is_spread, counted,
+    CASE WHEN counted[1] >> 32 = 0 THEN ARRAY(SELECT cell & 7 FROM unnest(cells) AS cell) ELSE cells END AS cells, steps
+  FROM word
+  UNION ALL
+  SELECT p.term, p.part, true,
+    (SELECT w.cells FROM word_count w WHERE w.tenant = :tenant AND w.term = p.term AND w.part = p.part),
+    p.cells, p.steps
+  FROM (
+    SELECT word.term, (d.cell / 128)::integer AS part, array_agg(d.cell) AS cells, array_agg(d.step) AS steps
+    FROM word, unnest(word.cells, word.steps) AS d(cell, step)
+    WHERE word.counted[1] >> 32 = 0 GROUP BY word.term, d.cell / 128
+  ) p
+), result AS MATERIALIZED (
+  SELECT d.term, d.part, d.is_spread, ARRAY(
+    SELECT (cell << 29) + sum(records)
+    FROM (
+      SELECT packed >> 29 AS cell, (packed & 536870911)::integer AS records FROM unnest(d.counted) AS packed
+      UNION ALL
+      SELECT * FROM unnest(d.cells, d.steps)
+    ) both_sides
+    GROUP BY cell HAVING sum(records) > 0 ORDER BY cell
+  ) AS cells
+  FROM difference d
+), emptied AS (
+  DELETE FROM word_count WHERE ctid = ANY (ARRAY(
+    SELECT (SELECT w.ctid FROM word_count w WHERE w.tenant = :tenant AND w.term = r.term AND w.part = r.part)
+    FROM result r WHERE cardinality(r.cells) = 0))
+), grown AS (
+  SELECT r.term, packed >> 29 AS cell, packed FROM result r, unnest(r.cells) AS packed
+  WHERE NOT r.is_spread AND cardinality(r.cells) > 100
+)
+INSERT INTO word_count (tenant, term, part, cells)
+SELECT CAST(:tenant AS bigint), term, part, cells FROM result
+WHERE cardinality(cells) > 0 AND (is_spread OR cardinality(cells) <= 100)
+UNION ALL
+SELECT CAST(:tenant AS bigint), term, (cell / 128)::integer, array_agg(packed ORDER BY packed)
+FROM grown GROUP BY term, cell / 128
+UNION ALL
+SELECT CAST(:tenant AS bigint), term, -1, array_agg((level << 29) + records ORDER BY level)
+FROM (
+  SELECT term, cell & 7 AS level, sum((packed & 536870911)::integer) AS records FROM grown GROUP BY term, cell & 7
+) by_level
+GROUP BY term
+ON CONFLICT (tenant, term, part) DO UPDATE SET cells = excluded.cells
 
 -- count_scopes --
--- Count the records of each of the given scopes, up to a sensitivity; the scopes with most records first.
-SELECT scope, sum(records)::bigint AS records FROM word_count
-WHERE tenant = :tenant AND term = 0 AND scope = ANY(CAST(:scopes AS integer[])) AND sensitivity <= :ceiling
-GROUP BY scope ORDER BY records DESC, scope
+-- Count the records of each of the given scopes that the caller may read; the scopes with most records first.
+SELECT scope, records FROM count_scopes(CAST(:scopes AS integer[])) ORDER BY records DESC, scope
 
 -- count_terms --
--- Count the records with each term, and all of them as term 0, in the given scopes up to a sensitivity.
-SELECT term, sum(records)::bigint AS records FROM word_count
-WHERE tenant = :tenant AND term = ANY(CAST(:terms AS integer[])) AND scope = ANY(CAST(:scopes AS integer[]))
-  AND sensitivity <= :ceiling
-GROUP BY term
+-- Count the records with each term, and all of them as term 0, in the given scopes.
+SELECT term, records FROM count_terms(CAST(:terms AS integer[]), CAST(:scopes AS integer[]))
 
 -- count_terms_in_all_scopes --
--- Count the records with each term, and all of them as term 0, up to a sensitivity.
-SELECT term, sum(records)::bigint AS records FROM word_total
-WHERE tenant = :tenant AND term = ANY(CAST(:terms AS integer[])) AND sensitivity <= :ceiling GROUP BY term
+-- Count the records with each term, and all of them as term 0.
+SELECT term, records FROM count_terms_in_all_scopes(CAST(:terms AS integer[]))
 
 -- delete_old_retrievals --
 -- Delete the oldest entries of the retrieval log, at most :limit.

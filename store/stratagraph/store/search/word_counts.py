@@ -1,10 +1,10 @@
 """Maintain the statistics of word search: the numbers of records with each term, by scope and sensitivity.
 
 A transaction that writes, edits or deletes a record appends its terms to `word_change` with a sign, so writers never
-wait for the row of a common word. A job takes the changes of one tenant after another and adds them to `word_count`
-(by scope and sensitivity) and `word_total` (by sensitivity). Taking and adding are one transaction, so each change is
-counted exactly once, whenever the job is stopped. Superseded and retracted records count, because the history can be
-searched. See docs/decisions/002-word-counts.md.
+wait for the row of a common word. A job takes the changes of one tenant after another and adds them to `word_count`,
+where the counts of a word are packed into one row, or into one for each 16 scopes if there are more than 100. Taking
+and adding are one transaction, so each change is counted exactly once, whenever the job is stopped. Superseded and
+retracted records count, because the history can be searched. See docs/decisions/002-word-counts.md.
 """
 
 from __future__ import annotations
@@ -73,7 +73,6 @@ class WordCounter:
             await fetch(connection, "lock_word_counts")
             row = (await fetch(connection, "take_word_changes", tenant=tenant, limit=self._batch))[0]
             if row["terms"]:
-                differences = {name: row[name] for name in ("terms", "sensitivities", "steps")}
-                await run(connection, "add_word_counts", tenant=tenant, scopes=row["scopes"], **differences)
-                await run(connection, "add_word_totals", tenant=tenant, **differences)
+                differences = {name: row[name] for name in ("terms", "scopes", "sensitivities", "steps")}
+                await run(connection, "add_word_counts", tenant=tenant, **differences)
             return int(row["changes"])

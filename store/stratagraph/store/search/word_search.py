@@ -161,17 +161,16 @@ async def _statistics(connection: AsyncConnection, caller: Caller, terms: Sequen
     If the caller has more scopes than MAX_COUNTS allows to read, the frequencies are estimated from those of its scopes
     with most readable records.
     """
-    wanted = {"tenant": caller.tenant.id, "ceiling": int(caller.ceiling)}
     with_all = [EVERY_RECORD, *terms]
     if caller.scopes is None:
-        return _of_rows(await fetch(connection, "count_terms_in_all_scopes", **wanted, terms=with_all))
+        return _of_rows(await fetch(connection, "count_terms_in_all_scopes", terms=with_all))
     scopes: Sequence[int] = caller.scopes
     most = max(1, MAX_COUNTS // (len(with_all) * (int(caller.ceiling) + 1)))
     if len(scopes) <= most:
-        return _of_rows(await fetch(connection, "count_terms", **wanted, terms=with_all, scopes=list(scopes)))
-    by_size = await fetch(connection, "count_scopes", **wanted, scopes=list(scopes))
+        return _of_rows(await fetch(connection, "count_terms", terms=with_all, scopes=list(scopes)))
+    by_size = await fetch(connection, "count_scopes", scopes=list(scopes))
     largest = [row["scope"] for row in by_size[:most]]
-    part = _of_rows(await fetch(connection, "count_terms", **wanted, terms=with_all, scopes=largest))
+    part = _of_rows(await fetch(connection, "count_terms", terms=with_all, scopes=largest))
     documents = sum(row["records"] for row in by_size)
     scale = documents / max(1, part.documents)
     return WordStatistics(
