@@ -108,14 +108,21 @@ def local_neo4j(settings: Settings) -> LocalNeo4j:
 
 
 def mirror_of(settings: Settings) -> Mirror | None:
-    """Return the Neo4j that the settings name; without one, the local Neo4j if it is running; else None."""
+    """Return the Neo4j that the settings name; without one, the local Neo4j if it is running; else None.
+
+    The local Neo4j is found again after a restart, whatever its port is then.
+    """
     if settings.neo4j_uri is not None:
         password = settings.neo4j_password.get_secret_value() if settings.neo4j_password is not None else None
         return Mirror(settings.neo4j_uri, user=settings.neo4j_user, password=password, database=settings.neo4j_database)
-    running = local_neo4j(settings).running()
-    if running is None:
-        return None
-    return Mirror(running.bolt, user=None, password=None, database="neo4j")
+    local = local_neo4j(settings)
+
+    def locate() -> str | None:
+        running = local.running()
+        return running.bolt if running is not None else None
+
+    uri = locate()
+    return Mirror(uri, user=None, password=None, database="neo4j", locate=locate) if uri is not None else None
 
 
 def blobs_of(settings: Settings) -> Blobs:

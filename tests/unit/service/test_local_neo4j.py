@@ -30,6 +30,7 @@ from stratagraph.service.local_neo4j.files import (
     server_jars,
 )
 from stratagraph.service.local_neo4j.java import Java, Line, line_of, parse_java_version
+from stratagraph.service.local_neo4j.ports import Ports
 from stratagraph.store.model.errors import MirrorUnavailable, Misconfigured
 
 NEWER, LONG_TERM = LINES
@@ -186,7 +187,7 @@ class TestLineOfAHome:
 
     def run_line(self, local: LocalNeo4j, line: Line) -> None:
         """Create the files that a run of this line leaves."""
-        write_conf(local.home, line.version, browser=False, heap="1m", page_cache="1m")
+        write_conf(local.home, line.version, ports=Ports(bolt=1, http=2), browser=False, heap="1m", page_cache="1m")
         (local.home / f"data-{line.name}" / "databases" / "neo4j").mkdir(parents=True, exist_ok=True)
 
     def line_started(self, local: LocalNeo4j, *majors: int, version: str | None = None) -> str:
