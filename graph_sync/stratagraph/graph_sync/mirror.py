@@ -25,7 +25,7 @@ from stratagraph.graph_sync.batches import (
 from stratagraph.graph_sync.mapping import relationship_type
 from stratagraph.graph_sync.statements import SCHEMA, of_type, relation_constraint, statement
 from stratagraph.store.feed.changes import Kind
-from stratagraph.store.mirror.generations import StartPosition
+from stratagraph.store.mirror.generations import GenerationNumbers, StartPosition
 from stratagraph.store.mirror.source import ScanPosition
 from stratagraph.store.model.errors import MirrorUnavailable, Misconfigured
 
@@ -172,6 +172,7 @@ class Mirror:
                 nonce=UUID(row["nonce"]),
                 incarnation=row["incarnation"],
                 generation=row["gen"],
+                seq=row["seq"] or 0,
             )
             for row in found
             if row["snapshot"] is not None and row["nonce"] is not None
@@ -180,6 +181,13 @@ class Mirror:
     async def newest_generation(self) -> int:
         """Return the highest generation number stored in the mirror, including those that a lost database began."""
         return int((await self.read(statement("read_newest_generation"), {}))[0]["gen"])
+
+    async def is_complete(self, numbers: GenerationNumbers) -> bool:
+        """Return whether no rebuild is under way in the mirror, and its tenants' generations are those of `numbers`."""
+        row = (await self.read(statement("read_rebuilds"), {}))[0]
+        found = GenerationNumbers(whole=numbers.whole, by_tenant=dict(zip(row["tenants"], row["gens"], strict=True)))
+        tenants = {*found.by_tenant, *numbers.by_tenant}
+        return not row["rebuilding"] and all(found.of(tenant) == numbers.of(tenant) for tenant in tenants)
 
     async def begin_generation(self, keys: Sequence[str], generation: int, start: StartPosition) -> None:
         """Store a new generation in the checkpoints `keys` and move them to `start`.

@@ -21,6 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.feed.changes import Change, Kind, LoggedChange, append_changes
 from stratagraph.store.feed.consumer import WINDOW_SNAPSHOTS, Feed
 from stratagraph.store.feed.leases import Lease
+from stratagraph.store.feed.snapshots import trim_snapshots
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.mirror.dead_letters import DeadLetters
@@ -602,7 +603,7 @@ async def test_a_lease_that_ends_too_far_in_the_future_is_taken_over(feed: Feed,
 DAY = date(2026, 6, 1)
 
 
-async def test_a_day_partition_is_dropped_after_every_consumer_has_read_it(
+async def test_a_day_partition_is_dropped_once_no_consumer_and_no_stored_snapshot_needs_it(
     feed: Feed, database: Database, tenant: Tenant
 ) -> None:
     await make_days(database, DAY)
@@ -622,6 +623,10 @@ async def test_a_day_partition_is_dropped_after_every_consumer_has_read_it(
     await feed.take_snapshot()
     seen, _ = await read_all(feed, lease)
     assert len(seen) >= 2
+    assert (await drop_days(database, later)).days == 0, "an old copy of a mirror may lack what a stored snapshot lacks"
+    async with database.engine.begin() as connection:
+        await connection.execute(text("UPDATE sync_snapshot SET at = at - interval '25 hours'"))
+        await trim_snapshots(connection, limit=100)
     dropped = await drop_days(database, later)
     assert (dropped.days, dropped.default_rows, dropped.stale) == (1, 1, ())
     assert "sync_log_20260601" not in await days(database)

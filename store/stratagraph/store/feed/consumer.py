@@ -90,6 +90,15 @@ class Feed:
             )
             return {row.shard: row.snapshot for row in rows}
 
+    async def exact_positions(self) -> dict[int, tuple[int, int]]:
+        """Return, keyed by cursor, its snapshot and the last number that it has read of the window after it, or 0."""
+        table = tables.sync_cursor
+        async with self._database.background(Role.FEED) as connection:
+            rows = await connection.execute(
+                select(table.c.shard, table.c.snapshot, table.c.window_seq).where(table.c.consumer == self.consumer)
+            )
+            return {row.shard: (row.snapshot, row.window_seq) for row in rows}
+
     async def register(self) -> bool:
         """Create the missing cursors of this consumer at the newest snapshot; return whether any was created.
 

@@ -118,7 +118,8 @@ async def incarnation(connection: AsyncConnection) -> str:
 
 
 async def trim_snapshots(connection: AsyncConnection, *, limit: int) -> None:
-    """Delete at most `limit` snapshots, the oldest first, that all cursors have passed and that are older than 1 h."""
+    """Delete at most `limit` snapshots, the oldest first, that are over a day old and that all cursors have passed."""
+    await run(connection, "hold_snapshots")
     await run(connection, "trim_snapshots", limit=limit)
 
 
