@@ -33,6 +33,7 @@ CONNECT_TIMEOUT_S = 5.0
 # After this time a connection is replaced. Names are resolved for each new connection, so this bounds how long a mirror
 # is still read and written at an address that its name no longer has.
 CONNECTION_LIFETIME_S = 60.0
+FIND_S = 1.0  # between two looks whether the local server has been started
 WRITE_WITHIN_S = 60.0  # of a batch; a server that vanished without closing its connections does not answer at all
 WRITE_RETRY_S = 3.0  # for deadlocks; an outage is waited out by the worker, which retries sooner than the driver
 
@@ -54,12 +55,13 @@ class Mirror:
     ) -> None:
         """Without `locate`, the server is at `uri`, whose host name is resolved for each new connection.
 
-        With it, `uri` is where the server was last. `locate` returns where it is now, None while it does not run, and
-        is called for each new connection; it may not block.
+        With it, `uri` is only the form of the address. `locate` returns the present one, None while the server does not
+        run, and is called for each new connection; it may not block.
         """
         self.uri = uri
         self.database = database
         self._locate = locate
+        self._is_found = locate is None
         try:
             self.driver: AsyncDriver = AsyncGraphDatabase.driver(
                 uri,
@@ -79,6 +81,24 @@ class Mirror:
             ) from error
         self._constrained: set[str] = set()
 
+    @property
+    def is_found(self) -> bool:
+        """Whether the server has run since this process began. True for good once it has, and for a configured one."""
+        if not self._is_found:
+            self._present_uri()
+        return self._is_found
+
+    async def found(self) -> None:
+        """Wait until the server has run once."""
+        while not self.is_found:  # noqa: ASYNC110 - another process starts it
+            await asyncio.sleep(FIND_S)
+
+    def _present_uri(self) -> str | None:
+        uri = self._locate() if self._locate is not None else self.uri
+        if uri is not None:
+            self.uri, self._is_found = uri, True
+        return uri
+
     def _resolve(self, address: Address) -> list[Address]:
         """Return the addresses for a new connection, in place of `address`; the driver then resolves their names.
 
@@ -86,10 +106,9 @@ class Mirror:
         """
         if self._locate is None:
             return [address]
-        uri = self._locate()
+        uri = self._present_uri()
         if uri is None:
             raise MirrorUnavailable("The local Neo4j does not run; start it with `stratagraph neo4j start`.")
-        self.uri = uri
         return [Address.parse(urlsplit(uri).netloc)]
 
     async def __aenter__(self) -> Mirror:

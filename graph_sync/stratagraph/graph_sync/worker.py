@@ -117,8 +117,10 @@ class SyncWorker:
     async def run(self) -> None:
         """Follow the feed, and maintain the mirror if no other worker does, until cancelled.
 
-        During an outage of either database the worker logs one warning and retries until it is over.
+        A local Neo4j that has not been started yet is waited for. During an outage of either database the worker logs
+        one warning and retries until it is over.
         """
+        await self._mirror.found()
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._repeat("follow", self._follow_pass, self._give_up_leases))
