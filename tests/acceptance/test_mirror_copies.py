@@ -66,7 +66,11 @@ class OwnMirror(MirroredMemory):
         await self.kill()
         await asyncio.to_thread(shutil.rmtree, self.data)
         await asyncio.to_thread(shutil.copytree, copy, self.data)
+        before = self.mirror.uri
         await self.start()
+        found = self.local.running()
+        assert found is not None
+        assert found.bolt == before, "it keeps its port"
 
     async def write(self, *, facts: int) -> None:
         for _ in range(facts):

@@ -82,7 +82,7 @@ class Gauge(Generic[T]):
 class Measurements:
     """The gauges of one process.
 
-    `neo4j` and `mirror` are None without a mirror. `is_mirrored` returns False while a local one has never been started.
+    `neo4j` and `mirror` are None without a mirror. `is_mirrored` returns False while a local one has not been started.
     """
 
     database: Gauge[None]

@@ -361,6 +361,23 @@ async def test_after_an_outage_a_window_spans_a_bounded_number_of_snapshots(
     assert ids((await read_all(feed, lease))[0]) == written
 
 
+async def test_a_consumer_far_behind_reads_ever_more_snapshots_at_once(
+    feed: Feed, database: Database, tenant: Tenant
+) -> None:
+    lease = await take_lease(feed)
+    written = []
+    for _ in range(5 * WINDOW_SNAPSHOTS):
+        written += await log(database, tenant, 1)
+        await feed.take_snapshot()
+    sizes, read = [], []
+    while (page := await feed.page(lease)) is not None:
+        sizes.append(len(page.changes))
+        read += ids(page.changes)
+        lease = lease.after(page)
+    assert sizes == [WINDOW_SNAPSHOTS, 2 * WINDOW_SNAPSHOTS, 2 * WINDOW_SNAPSHOTS]
+    assert read == written
+
+
 async def test_no_snapshot_is_stored_when_nothing_is_written(
     feed: Feed, database: Database, tenant: Tenant, database_url: str
 ) -> None:

@@ -44,8 +44,9 @@ oldest AS (
 SELECT id, snap::text AS snap, nonce FROM sync_snapshot WHERE id IN (:earlier, :later)
 
 -- find_window_end --
--- Find the snapshot that ends the next window, at most :snapshots after the given one; null if there is none.
-SELECT max(id) AS snapshot FROM (SELECT id FROM sync_snapshot WHERE id > :earlier ORDER BY id LIMIT :snapshots) next
+-- Find the snapshot that ends the next window, at most :snapshots after the given one, and how many it spans; null if
+-- there is none.
+SELECT max(id) AS snapshot, count(*) AS span FROM (SELECT id FROM sync_snapshot WHERE id > :earlier ORDER BY id LIMIT :snapshots) next
 
 -- incarnation --
 -- Fragment: system identifier, timeline and oid of this database.
