@@ -17,7 +17,7 @@ from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.leases import LEASE_S
-from stratagraph.store.feed.snapshots import incarnation
+from stratagraph.store.feed.snapshots import hold_snapshots, incarnation
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch, run
@@ -128,7 +128,7 @@ class Generations:
         `most` changes or more, or if the generation is not complete or not the newest.
         """
         async with self._database.background(Role.FEED) as connection:
-            await run(connection, "hold_snapshots")
+            await hold_snapshots(connection)
             stored = await connection.execute(
                 select(tables.sync_snapshot.c.id).where(tables.sync_snapshot.c.id.in_(set(to.values())))
             )

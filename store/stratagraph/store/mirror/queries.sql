@@ -21,9 +21,12 @@ RETURNING generation
 
 -- begin_rewind --
 -- Keep the mirror from answering until it has all changes that the newest snapshot sees.
-UPDATE mirror_generation SET state = 'rewinding', rewound_at = clock_timestamp(),
+UPDATE mirror_generation g SET state = 'rewinding', rewound_at = clock_timestamp(),
   rewound_until = (SELECT max(id) FROM sync_snapshot), rewound_changes = :changes
 WHERE mirror = :mirror AND generation = :generation AND tenant IS NULL AND state IN ('active', 'rewinding')
+  AND NOT EXISTS (
+    SELECT FROM mirror_generation n
+    WHERE n.mirror = g.mirror AND n.generation > g.generation AND n.state IN ('building', 'refreshing'))
 RETURNING generation
 
 -- complete_generation --
