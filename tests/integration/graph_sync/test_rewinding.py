@@ -222,3 +222,17 @@ async def test_a_copy_that_lacks_more_changes_than_there_are_rows_is_rebuilt(
     await restore_copy(filled, copy)
     assert (await filled.start_afresh()).rebuilt
     assert await filled.mirror_is_equal()
+
+
+async def test_a_copy_of_a_history_that_postgres_lost_in_a_restore_is_rebuilt(filled: MirroredMemory) -> None:
+    copy = await copy_of(filled)
+    await put_back_after_more(filled, copy)
+    snapshot = (await filled.checkpoint()).snapshot
+    # A restored Postgres uses the numbers of the lost snapshots again, with other nonces.
+    await filled.run_sql("UPDATE sync_snapshot SET nonce = gen_random_uuid() WHERE id = :id", id=snapshot)
+    result = await filled.start_afresh()
+    assert (result.rebuilt, result.rewound) == (True, False)
+    newest = await Generations(filled.memory.database, CONSUMER).newest()
+    assert newest is not None
+    assert newest["reason"] == "the mirror belongs to another history of the database"
+    assert await filled.mirror_is_equal()
