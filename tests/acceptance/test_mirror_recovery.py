@@ -282,7 +282,7 @@ async def test_a_service_in_one_process_keeps_its_mirror_up_to_date(
             )
 
 
-FOUND_WITHIN_S = 300.0  # after the start of Neo4j; on an idle machine it takes a few seconds (docs/mirror.md)
+FOUND_WITHIN_S = 300.0  # after the start of Neo4j, on a busy machine; measured in docs/mirror.md
 
 
 @pytest.fixture
