@@ -20,8 +20,9 @@ from rich.progress import Progress
 
 from stratagraph.graph_sync.mapping import node, relation, relationship_type
 from stratagraph.service.local_neo4j import LINES, choose_version, find_javas
-from stratagraph.service.local_neo4j.conf import JVM_FLAGS, write_conf
+from stratagraph.service.local_neo4j.conf import JVM_FLAGS, conf_file, write_conf
 from stratagraph.service.local_neo4j.files import server_jars
+from stratagraph.service.local_neo4j.ports import choose_ports
 from stratagraph.store.model.enums import Sensitivity
 
 NODES, RELATIONSHIPS, REPORT = "nodes.csv", "relationships.csv", "report.txt"
@@ -61,7 +62,8 @@ def import_files(home: Path, cache: Path, directory: Path) -> None:
     """Import the files as the data of a server that has never been started."""
     version, java = choose_version(LINES[1].version, find_javas())
     jars = server_jars(cache, version, java, people.print)
-    conf = write_conf(home, version, browser=False, heap=HEAP, page_cache=PAGE_CACHE)
+    ports = choose_ports(conf_file(home), people.print)
+    conf = write_conf(home, version, ports=ports, browser=False, heap=HEAP, page_cache=PAGE_CACHE)
     subprocess.run(
         [
             *(str(java.executable), f"-Xmx{HEAP}", *JVM_FLAGS, "-cp", str(jars / "*"), "org.neo4j.cli.AdminTool"),

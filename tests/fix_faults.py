@@ -26,6 +26,7 @@ from stratagraph.service.embedded_postgres import EmbeddedPostgres
 from stratagraph.service.local_neo4j import choose_version, find_javas
 from stratagraph.service.local_neo4j.conf import JVM_FLAGS, write_conf
 from stratagraph.service.local_neo4j.files import entry_point, server_jars
+from stratagraph.service.local_neo4j.ports import Ports
 from stratagraph.service.local_neo4j.ready import answers
 from stratagraph.service.local_neo4j.state import home_flag
 from stratagraph.store.mirror.generations import Generations
@@ -105,11 +106,10 @@ class OwnNeo4j:
     def start(self) -> None:
         version, java = choose_version(LONG_TERM.version, find_javas())
         jars = server_jars(self._cache, version, java, print)
-        conf = write_conf(self._home, version, browser=False, heap=HEAP, page_cache=PAGE_CACHE)
+        ports = Ports(bolt=self._port, http=self._port)  # HTTP is off
+        conf = write_conf(self._home, version, ports=ports, browser=False, heap=HEAP, page_cache=PAGE_CACHE)
         file = conf / "neo4j.conf"
-        settings = file.read_text().replace(
-            "bolt.listen_address=127.0.0.1:0", f"bolt.listen_address=127.0.0.1:{self._port}"
-        )
+        settings = file.read_text()
         # Otherwise each statement is planned again every 10 s in a small graph, which takes much processor time.
         file.write_text(f"{settings}dbms.cypher.min_replan_interval=1m\n")
         command = [

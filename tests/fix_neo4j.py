@@ -104,9 +104,12 @@ def _quoted(name: str) -> str:
 class BoltProxy:
     """A proxy in front of Bolt. When shut, it aborts and refuses connections; when stalled, it forwards no bytes."""
 
-    def __init__(self, bolt: str) -> None:
+    def __init__(self, bolt: str, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        """Listen on `host` and `port`, 0 for a free one."""
         address = urlsplit(bolt)
         self._target = (address.hostname, address.port)
+        self._host = host
+        self.port = port
         self._pipes: set[asyncio.Task[None]] = set()
         self._moving = asyncio.Event()
         self._moving.set()
@@ -115,8 +118,9 @@ class BoltProxy:
         self.uri = ""
 
     async def __aenter__(self) -> BoltProxy:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.uri = f"bolt://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        self._server = await asyncio.start_server(self._serve, self._host, self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+        self.uri = f"bolt://{self._host}:{self.port}"
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -13,7 +13,7 @@ from neo4j.exceptions import Neo4jError
 from stratagraph.graph_sync.batches import Checkpoint, CheckpointLock, GenerationChanged, MirrorBatch, Progress
 from stratagraph.graph_sync.mapping import node, plan, relation, tombstone
 from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.store.feed.changes import Kind, LoggedChange
+from stratagraph.store.feed.changes import Change, Kind, LoggedChange
 from stratagraph.store.feed.consumer import PAGE
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.mirror.dead_letters import DeadLetters
@@ -185,8 +185,9 @@ class Applier:
     async def retry_dead_letters(self, keys: tuple[str, ...]) -> int:
         """Retry the dead letters that are due; return the number of those written, which are deleted.
 
-        One that Neo4j refuses again is kept and retried later. `keys` are the keys of the checkpoints to lock. Raises
-        MirrorUnavailable if Neo4j cannot be written at present.
+        One that Neo4j refuses again is kept and retried later. One that is written is appended to the change log once
+        more, since an older copy of the mirror lacks it and may be past its place in the log. `keys` are the keys of
+        the checkpoints to lock. Raises MirrorUnavailable if Neo4j cannot be written at present.
         """
         written = 0
         for change in await self._dead_letters.fetch_due():
@@ -196,6 +197,8 @@ class Applier:
                 _raise_outage(error)
                 await self._dead_letters.add(change, f"{error.code}")
             else:
+                again = Change(kind=change.kind, id=change.id, version=change.version)
+                await self._source.log_repairs(change.tenant, [again])
                 written += await self._dead_letters.delete([change])
         return written
 

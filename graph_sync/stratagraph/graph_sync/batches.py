@@ -21,14 +21,17 @@ from stratagraph.store.model.errors import MirrorUnavailable
 class Checkpoint:
     """A position in the feed up to which the mirror has applied one cursor's shards.
 
-    `snapshot` and its `nonce` name the position, `incarnation` the database it belongs to, and `generation` is that of
-    the rows written.
+    `snapshot` and its `nonce` name the position, and `seq` is the last change applied of the window after it, 0 for
+    none. `incarnation` is the database it belongs to, and `generation` that of the rows written. A checkpoint to be
+    written `follows` the (snapshot, seq) that the mirror must have reached, or it would hide that the mirror is a copy.
     """
 
     snapshot: int
     nonce: UUID
     incarnation: str
     generation: int
+    seq: int = 0
+    follows: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,14 +126,25 @@ async def write_batch(transaction: AsyncManagedTransaction, batch: MirrorBatch, 
 async def advance_checkpoints(
     transaction: AsyncManagedTransaction, lock: CheckpointLock, checkpoint: Checkpoint
 ) -> None:
-    """Move the locked checkpoints to `checkpoint`; they never move backwards."""
-    await transaction.run(
+    """Move the locked checkpoints to `checkpoint`; they never move backwards.
+
+    Raises MirrorUnavailable, so that the transaction is rolled back, if one has not reached what `checkpoint` follows.
+    """
+    snapshot, seq = checkpoint.follows
+    result = await transaction.run(
         statement("advance_checkpoints"),
         keys=sorted(lock.keys),
         snapshot=checkpoint.snapshot,
+        seq=checkpoint.seq,
         nonce=str(checkpoint.nonce),
         incarnation=checkpoint.incarnation,
+        least_snapshot=snapshot,
+        least_seq=seq,
     )
+    if (await result.single(strict=True))["behind"]:
+        raise MirrorUnavailable(
+            "The mirror is an old copy. Its worker brings it up to date by itself; queries read PostgreSQL until then."
+        )
 
 
 async def save_progress(transaction: AsyncManagedTransaction, progress: Progress) -> None:

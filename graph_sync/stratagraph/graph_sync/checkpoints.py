@@ -6,6 +6,7 @@ A mirror that disagrees belongs to another database, to another generation, or i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from stratagraph.graph_sync.batches import Checkpoint
@@ -33,34 +34,51 @@ def check_position(row: Mapping[str, Any], least: Freshness) -> None:
     """
     if row["checkpoints"] < len(CHECKPOINTS) or row["gen"] < least.generation or row["snapshot"] < least.snapshot:
         raise MirrorUnavailable(
-            "the mirror was emptied or is an old copy; it is being rebuilt, and queries read PostgreSQL until then"
+            "the mirror was emptied or is an old copy; its worker repairs it, and queries read PostgreSQL until then"
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """Why the mirror cannot continue from the positions of its cursors.
+
+    `rewind_to` is set if it is an old copy of the same history: the snapshots that it has, by cursor, for those cursors
+    that are ahead of them. The changes since can be applied to it if the log still has them.
+    """
+
+    reason: str
+    rewind_to: Mapping[int, int] | None = None
+
+
 async def find_mismatch(
-    positions: Mapping[int, int],
+    positions: Mapping[int, tuple[int, int]],
     found: Mapping[str, Checkpoint],
     source: MirrorSource,
     generations: Generations,
     *,
     generation: int,
-) -> str | None:
-    """Return the reason why the mirror cannot continue from the positions of its cursors; None if it can continue.
+) -> Mismatch | None:
+    """Return why the mirror cannot continue from the positions of its cursors; None if it can continue.
 
-    `positions` are the snapshots of the cursors, read before the checkpoints that were `found`, since a healthy mirror
-    is ahead of its cursors. `generation` is that of the whole mirror.
+    `positions` are the snapshot and the number within the window of each cursor, read before the checkpoints that were
+    `found`, since a healthy mirror is ahead of its cursors. `generation` is that of the whole mirror.
     """
     if any(checkpoint_key(cursor) not in found for cursor in positions):
-        return "the mirror is new, was emptied or replaced"
+        return Mismatch(reason="the mirror is new, was emptied or replaced")
     checkpoints = {cursor: found[checkpoint_key(cursor)] for cursor in positions}
     if any(checkpoint.generation != generation for checkpoint in checkpoints.values()):
-        return "the mirror has another generation"
+        return Mismatch(reason="the mirror has another generation")
     incarnation = await generations.incarnation()
     if any(checkpoint.incarnation != incarnation for checkpoint in checkpoints.values()):
-        return "the mirror belongs to another incarnation of the database"
-    if any(checkpoint.snapshot < positions[cursor] for cursor, checkpoint in checkpoints.items()):
-        return "the mirror is an old copy"
+        return Mismatch(reason="the mirror belongs to another incarnation of the database")
+    behind = {
+        cursor: checkpoint.snapshot
+        for cursor, checkpoint in checkpoints.items()
+        if (checkpoint.snapshot, checkpoint.seq) < positions[cursor]
+    }
     nonces = await source.snapshot_nonces({checkpoint.snapshot for checkpoint in checkpoints.values()})
     if any(nonces.get(checkpoint.snapshot) != checkpoint.nonce for checkpoint in checkpoints.values()):
-        return "the mirror belongs to another history of the database"
-    return None
+        if any(snapshot not in nonces for snapshot in behind.values()):
+            return Mismatch(reason="the mirror is an older copy than the change log reaches back to")
+        return Mismatch(reason="the mirror belongs to another history of the database")
+    return Mismatch(reason="the mirror is an old copy", rewind_to=behind) if behind else None

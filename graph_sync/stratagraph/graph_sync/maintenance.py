@@ -1,7 +1,7 @@
 """Maintenance of the mirror by one of its workers, the leader.
 
-The leader compares the mirror's checkpoints with Postgres, begins a rebuild if they disagree, completes rebuilds,
-retries dead letters, scrubs the mirror bucket by bucket, and publishes how fresh it is.
+The leader compares the mirror's checkpoints with Postgres, rewinds the mirror or begins a rebuild if they disagree,
+completes rebuilds, retries dead letters, scrubs the mirror bucket by bucket, and publishes how fresh it is.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
@@ -18,7 +18,7 @@ import structlog
 
 from stratagraph.graph_sync.applying import Applier
 from stratagraph.graph_sync.checking import Checker, count_by_class
-from stratagraph.graph_sync.checkpoints import LEADER_KEY, checkpoint_key, find_mismatch
+from stratagraph.graph_sync.checkpoints import LEADER_KEY, Mismatch, checkpoint_key, find_mismatch
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.rebuilding import Rebuilder
 from stratagraph.store.feed.changes import Kind
@@ -34,6 +34,7 @@ RENEW_S = LEASE_S / 3
 CHECK_S = 5.0  # between two buckets of the scrub
 TOMBSTONES_S = 3_600.0  # between two deletions of expired tombstones
 TOMBSTONE_BATCH = 10_000
+REWOUND_AT_LEAST = 10_000  # changes; a copy that lacks more is rewound only if a rebuild would write more rows
 CAUGHT_UP_S = 10.0  # how long a scrub waits for the feed before it leaves a bucket to the next pass
 _log = structlog.get_logger(__name__)
 
@@ -42,12 +43,14 @@ _log = structlog.get_logger(__name__)
 class MaintenanceResult:
     """What one pass of maintenance did. `leads` is False, and nothing was done, if another worker is the leader.
 
-    `rebuilt` is True if a rebuild was completed; `retried` counts the dead letters written, `repaired` the rows that
+    `rebuilt` is True if a rebuild was completed, `rewound` if the mirror was an old copy and the workers now apply the
+    changes since; `retried` counts the dead letters written, `repaired` the rows that
     differed and whose repairs were appended to the change log.
     """
 
     leads: bool = False
     rebuilt: bool = False
+    rewound: bool = False
     retried: int = 0
     repaired: int = 0
 
@@ -92,14 +95,15 @@ class Maintenance:
         if not await self.acquire_lease():
             return MaintenanceResult()
         async with self._renewing_lease():
-            await self._begin_rebuild_if_broken()
+            rewound = await self._rewind_or_begin_rebuild()
+            await self.end_rewind()
             rebuilt = await self._complete_rebuilds(on_page)
             retried = await self._applier.retry_dead_letters((LEADER_KEY,))
             repaired = await self._scrub() if check and not rebuilt else 0
             await self._delete_expired_tombstones()
             await self.publish_status()
             await self._generations.record_maintenance(self._owner)
-        return MaintenanceResult(leads=True, rebuilt=rebuilt, retried=retried, repaired=repaired)
+        return MaintenanceResult(leads=True, rebuilt=rebuilt, rewound=rewound, retried=retried, repaired=repaired)
 
     async def acquire_lease(self) -> bool:
         """Acquire or extend the leader's lease; return False if another worker is the leader."""
@@ -152,31 +156,59 @@ class Maintenance:
     def _keys(self) -> list[str]:
         return [LEADER_KEY, *(checkpoint_key(cursor) for cursor in range(self._feed.cursors))]
 
-    async def _begin_rebuild_if_broken(self) -> None:
-        """Begin to build the mirror anew if its checkpoints disagree with Postgres."""
-        reason = await self._find_reason()
-        if reason is None:
-            return
+    async def _rewind_or_begin_rebuild(self) -> bool:
+        """Rewind the mirror, or begin to build it anew, if its checkpoints disagree with Postgres.
+
+        Returns whether it was rewound.
+        """
+        mismatch = await self._find_mismatch()
+        if mismatch is None:
+            return False
         await self._mirror.prepare()
+        if mismatch.rewind_to is not None and await self._rewind(mismatch.rewind_to):
+            return True
         number, start = await self._generations.begin(
             "building",
-            reason=reason,
+            reason=mismatch.reason,
             at_least=await self._mirror.newest_generation(),
             total=await self._source.estimate(None),
         )
         assert start is not None
         await self._mirror.begin_generation(self._keys(), number, start)
         await self._applier.refresh()
-        _log.warning("mirror rebuild started", generation=number, reason=reason)
+        _log.warning("mirror rebuild started", generation=number, reason=mismatch.reason)
+        return False
 
-    async def _find_reason(self) -> str | None:
-        """Return why the mirror must be built anew; None if it need not be."""
+    async def _rewind(self, to: Mapping[int, int]) -> bool:
+        """Move cursors back to what an old copy has, so that the workers apply the changes since; False if they cannot.
+
+        They cannot if the log lacks some of the changes, or if there are more of them than rows. A rebuild that began
+        after the copy, or was under way in it, wrote rows that no change names.
+        """
+        numbers = self._applier.numbers
+        if await self._generations.unfinished() or not await self._mirror.is_complete(numbers):
+            return False
+        most = max(REWOUND_AT_LEAST, await self._source.estimate(None))
+        changes = await self._generations.rewind(numbers.whole, to, most=most)
+        if changes is None:
+            return False
+        _log.warning("mirror is an old copy and is rewound", generation=numbers.whole, changes=changes)
+        return True
+
+    async def end_rewind(self) -> None:
+        """Let a rewound mirror answer again if all changes are applied to it."""
+        ended = await self._generations.end_rewind()
+        if ended is not None:
+            _log.info("rewound mirror is up to date", changes=ended.changes, seconds=round(ended.seconds, 1))
+
+    async def _find_mismatch(self) -> Mismatch | None:
+        """Return why the mirror must be rewound or built anew; None if it need not be."""
         if await self._feed.register():
-            return "the mirror is new, or no worker followed the feed for too long"
+            return Mismatch(reason="the mirror is new, or no worker followed the feed for too long")
         await self._applier.refresh()
         if self._applier.numbers.whole == 0:
-            return "the mirror is new"
-        positions = await self._feed.positions()  # before the checkpoints, which are ahead of them
+            return Mismatch(reason="the mirror is new")
+        positions = await self._feed.exact_positions()  # before the checkpoints, which are ahead of them
         found = await self._mirror.checkpoints()
         leader = found.get(LEADER_KEY)
         if (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
-from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction, Query
+from neo4j import Address, AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction, Query
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
 from stratagraph.graph_sync.batches import (
@@ -23,11 +25,16 @@ from stratagraph.graph_sync.batches import (
 from stratagraph.graph_sync.mapping import relationship_type
 from stratagraph.graph_sync.statements import SCHEMA, of_type, relation_constraint, statement
 from stratagraph.store.feed.changes import Kind
-from stratagraph.store.mirror.generations import StartPosition
+from stratagraph.store.mirror.generations import GenerationNumbers, StartPosition
 from stratagraph.store.mirror.source import ScanPosition
 from stratagraph.store.model.errors import MirrorUnavailable, Misconfigured
 
 CONNECT_TIMEOUT_S = 5.0
+# After this time a connection is replaced. Names are resolved for each new connection, so this bounds how long a mirror
+# is still read and written at an address that its name no longer has.
+CONNECTION_LIFETIME_S = 60.0
+FIND_S = 1.0  # between two looks whether the local server has been started
+WRITE_WITHIN_S = 60.0  # of a batch; a server that vanished without closing its connections does not answer at all
 WRITE_RETRY_S = 3.0  # for deadlocks; an outage is waited out by the worker, which retries sooner than the driver
 
 
@@ -37,15 +44,32 @@ class Mirror:
     The constructor raises Misconfigured for an invalid URI.
     """
 
-    def __init__(self, uri: str, *, user: str | None, password: str | None, database: str) -> None:
+    def __init__(
+        self,
+        uri: str,
+        *,
+        user: str | None,
+        password: str | None,
+        database: str,
+        locate: Callable[[], str | None] | None = None,
+    ) -> None:
+        """Without `locate`, the server is at `uri`, whose host name is resolved for each new connection.
+
+        With it, `uri` is only the form of the address. `locate` returns the present one, None while the server does not
+        run, and is called for each new connection; it may not block.
+        """
         self.uri = uri
         self.database = database
+        self._locate = locate
+        self._is_found = locate is None
         try:
             self.driver: AsyncDriver = AsyncGraphDatabase.driver(
                 uri,
                 auth=(user, password or "") if user else None,
+                resolver=self._resolve,
                 connection_timeout=CONNECT_TIMEOUT_S,
                 connection_acquisition_timeout=CONNECT_TIMEOUT_S,
+                max_connection_lifetime=CONNECTION_LIFETIME_S,
                 max_transaction_retry_time=WRITE_RETRY_S,
                 initial_retry_delay=0.05,
                 # Neo4j would warn of every relationship type that has not been used yet.
@@ -56,6 +80,36 @@ class Mirror:
                 f"STRATAGRAPH_NEO4J_URI: {error}. Write an address such as bolt://localhost:7687."
             ) from error
         self._constrained: set[str] = set()
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the server has run since this process began. True for good once it has, and for a configured one."""
+        if not self._is_found:
+            self._present_uri()
+        return self._is_found
+
+    async def found(self) -> None:
+        """Wait until the server has run once."""
+        while not self.is_found:  # noqa: ASYNC110 - another process starts it
+            await asyncio.sleep(FIND_S)
+
+    def _present_uri(self) -> str | None:
+        uri = self._locate() if self._locate is not None else self.uri
+        if uri is not None:
+            self.uri, self._is_found = uri, True
+        return uri
+
+    def _resolve(self, address: Address) -> list[Address]:
+        """Return the addresses for a new connection, in place of `address`; the driver then resolves their names.
+
+        Raises MirrorUnavailable if the server does not run.
+        """
+        if self._locate is None:
+            return [address]
+        uri = self._present_uri()
+        if uri is None:
+            raise MirrorUnavailable("The local Neo4j does not run; start it with `stratagraph neo4j start`.")
+        return [Address.parse(urlsplit(uri).netloc)]
 
     async def __aenter__(self) -> Mirror:
         return self
@@ -118,7 +172,11 @@ class Mirror:
             if progress is not None:
                 await save_progress(transaction, progress)
 
-        async with translated(), self.driver.session(database=self.database) as session:
+        async with (
+            translated(),
+            asyncio.timeout(WRITE_WITHIN_S),
+            self.driver.session(database=self.database) as session,
+        ):
             await session.execute_write(work)
 
     async def checkpoints(self) -> dict[str, Checkpoint]:
@@ -133,6 +191,7 @@ class Mirror:
                 nonce=UUID(row["nonce"]),
                 incarnation=row["incarnation"],
                 generation=row["gen"],
+                seq=row["seq"] or 0,
             )
             for row in found
             if row["snapshot"] is not None and row["nonce"] is not None
@@ -141,6 +200,13 @@ class Mirror:
     async def newest_generation(self) -> int:
         """Return the highest generation number stored in the mirror, including those that a lost database began."""
         return int((await self.read(statement("read_newest_generation"), {}))[0]["gen"])
+
+    async def is_complete(self, numbers: GenerationNumbers) -> bool:
+        """Return whether no rebuild is under way in the mirror, and its tenants' generations are those of `numbers`."""
+        row = (await self.read(statement("read_rebuilds"), {}))[0]
+        found = GenerationNumbers(whole=numbers.whole, by_tenant=dict(zip(row["tenants"], row["gens"], strict=True)))
+        tenants = {*found.by_tenant, *numbers.by_tenant}
+        return not row["rebuilding"] and all(found.of(tenant) == numbers.of(tenant) for tenant in tenants)
 
     async def begin_generation(self, keys: Sequence[str], generation: int, start: StartPosition) -> None:
         """Store a new generation in the checkpoints `keys` and move them to `start`.
@@ -263,7 +329,15 @@ async def translated() -> AsyncIterator[None]:
         if error.is_retryable() or (error.code or "").startswith("Neo.TransientError"):
             raise MirrorUnavailable(f"Neo4j cannot answer at present: {error.code}; retry shortly") from error
         raise
-    except (DriverError, OSError) as error:
-        raise MirrorUnavailable(
-            f"Neo4j cannot be reached: {type(error).__name__}; check that it runs at STRATAGRAPH_NEO4J_URI"
-        ) from error
+    except (DriverError, OSError) as error:  # a timeout is an OSError
+        raise _unreachable(error) from error
+    except ValueError as error:
+        if isinstance(error.__cause__, OSError):  # how the driver reports a name server that fails
+            raise _unreachable(error.__cause__) from error
+        raise
+
+
+def _unreachable(error: Exception) -> MirrorUnavailable:
+    return MirrorUnavailable(
+        f"Neo4j cannot be reached: {type(error).__name__}; check that it runs at STRATAGRAPH_NEO4J_URI"
+    )

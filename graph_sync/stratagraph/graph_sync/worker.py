@@ -38,7 +38,7 @@ from stratagraph.store.model.ids import new_owner
 from stratagraph.store.postgres.database import Database
 
 CONSUMER = "neo4j"
-WAIT_S = 0.2  # pause while no cursor is free, or until the leader has begun a rebuild
+WAIT_S = 0.2  # pause while no cursor is free, or until the leader has begun a rebuild or a rewind
 _log = structlog.get_logger(__name__)
 
 
@@ -61,13 +61,15 @@ class SyncConfig:
 class SyncResult:
     """What one pass of a worker did.
 
-    `applied` counts the changes read and written, `dead_letters` those among them that Neo4j refused. `idle` is True if
-    no change was waiting. `ready` is False if the mirror must be rebuilt before changes can be applied.
+    `applied` counts the changes read and written, `dead_letters` those among them that Neo4j refused. `rewound` is True
+    if the mirror was an old copy, to which the changes since are applied. `idle` is True if no change was waiting.
+    `ready` is False if the mirror must be rebuilt or rewound before changes can be applied.
     """
 
     applied: int = 0
     dead_letters: int = 0
     rebuilt: bool = False
+    rewound: bool = False
     idle: bool = True
     ready: bool = True
 
@@ -115,8 +117,10 @@ class SyncWorker:
     async def run(self) -> None:
         """Follow the feed, and maintain the mirror if no other worker does, until cancelled.
 
-        During an outage of either database the worker logs one warning and retries until it is over.
+        A local Neo4j that has not been started yet is waited for. During an outage of either database the worker logs
+        one warning and retries until it is over.
         """
+        await self._mirror.found()
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._repeat("follow", self._follow_pass, self._give_up_leases))
@@ -166,11 +170,13 @@ class SyncWorker:
         maintained = await self.maintenance.run_once()
         result = await self.follow_once()
         if maintained.leads:
+            await self.maintenance.end_rewind()
             await self.maintenance.publish_status()
         return SyncResult(
             applied=result.applied,
             dead_letters=result.dead_letters,
             rebuilt=maintained.rebuilt,
+            rewound=maintained.rewound,
             idle=result.idle and not maintained.rebuilt,
             ready=result.ready,
         )
@@ -260,7 +266,12 @@ class SyncWorker:
         snapshot: int = page.window_snapshot if page.last else lease.snapshot
         nonce: UUID = page.nonce if page.last else page.earlier_nonce
         return Checkpoint(
-            snapshot=snapshot, nonce=nonce, incarnation=self._incarnation, generation=self._applier.numbers.whole
+            snapshot=snapshot,
+            nonce=nonce,
+            incarnation=self._incarnation,
+            generation=self._applier.numbers.whole,
+            seq=0 if page.last else page.changes[-1].seq,
+            follows=(lease.snapshot, lease.window_seq),
         )
 
     async def _tend_leases(self) -> bool:
@@ -298,12 +309,12 @@ class SyncWorker:
         await self._applier.refresh()
         self._mirror.forget_types()
         self._incarnation = await self._generations.incarnation()
-        positions = dict.fromkeys(lease.cursors, lease.snapshot)
+        positions = dict.fromkeys(lease.cursors, (lease.snapshot, lease.window_seq))
         found = await self._mirror.checkpoints()
-        reason = await find_mismatch(
+        mismatch = await find_mismatch(
             positions, found, self._source, self._generations, generation=self._applier.numbers.whole
         )
-        return reason is None
+        return mismatch is None
 
     def _join_leases(self) -> None:
         """Join the leases that have come to the same position."""

@@ -68,7 +68,7 @@ class Health:
         if own.set_aside:
             text = f"{own.set_aside} rows of this tenant are set aside: see `stratagraph jobs set-aside`"
             reports = _with_problem(reports, "jobs", text)
-        if own.dead_letters and self._measurements.mirror is not None:
+        if own.dead_letters and self._measurements.mirror is not None and self._measurements.is_mirrored():
             text = f"Neo4j refused {own.dead_letters} changes of this tenant: see `stratagraph sync dead-letters list`"
             reports = _with_problem(reports, "mirror", text)
         return HealthReport(ok=is_ok, checks=reports)
@@ -109,7 +109,7 @@ class Health:
 
     async def _check_mirror(self) -> Report:
         gauges = self._measurements
-        if gauges.mirror is None or gauges.neo4j is None:
+        if gauges.mirror is None or gauges.neo4j is None or not gauges.is_mirrored():
             text = "none configured; the graph is walked in SQL"
             return _report("mirror", await gauges.database.current(), text, is_independent=True)
         status, lags, neo4j = await asyncio.gather(

@@ -80,7 +80,10 @@ class Gauge(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurements:
-    """The gauges of one process. `neo4j` and `mirror` are None without a mirror."""
+    """The gauges of one process.
+
+    `neo4j` and `mirror` are None without a mirror. `is_mirrored` returns False while a local one has not been started.
+    """
 
     database: Gauge[None]
     default_rows: Gauge[int]
@@ -89,6 +92,7 @@ class Measurements:
     queues: Gauge[Mapping[str, int]]
     mirror: Gauge[MirrorStatus] | None
     neo4j: Gauge[None] | None
+    is_mirrored: Callable[[], bool] = lambda: True
 
     @classmethod
     def of(cls, database: Database, jobs: JobLeases, mirror: Mirror | None) -> Measurements:
@@ -101,4 +105,5 @@ class Measurements:
             queues=Gauge(lambda: count_queues(database)),
             mirror=Gauge(lambda: read_mirror_status(database, CONSUMER)) if mirror is not None else None,
             neo4j=Gauge(mirror.ping) if mirror is not None else None,
+            is_mirrored=lambda: mirror is None or mirror.is_found,
         )

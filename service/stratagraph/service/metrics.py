@@ -100,7 +100,7 @@ class Metrics(Telemetry):
         state.database, state.jobs, state.lags, state.queues = await asyncio.gather(
             gauges.database.current(), gauges.jobs.current(), gauges.lags.current(), gauges.queues.current()
         )
-        if gauges.mirror is not None and gauges.neo4j is not None:
+        if gauges.is_mirrored() and gauges.mirror is not None and gauges.neo4j is not None:
             state.mirror, state.neo4j = await asyncio.gather(gauges.mirror.current(), gauges.neo4j.current())
         return self._registry
 

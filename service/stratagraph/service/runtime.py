@@ -52,8 +52,8 @@ from stratagraph.store.postgres.schema import migrate
 class Runtime:
     """The parts of one process.
 
-    `mirror` is None where no Neo4j is configured and none runs locally; `supervisor` is None where the database is not
-    the embedded one.
+    `mirror` is not found as long as no Neo4j is configured and none has been started locally; `supervisor` is None
+    where the database is not the embedded one.
     """
 
     settings: Settings
@@ -73,15 +73,13 @@ class Runtime:
     jobs: Runner
     measurements: Measurements
     health: Health
-    mirror: Mirror | None
+    mirror: Mirror
     feed: Feed
     generations: Generations
     supervisor: PostgresSupervisor | None
 
-    def sync_worker(self) -> SyncWorker | None:
-        """Return a new worker for the mirror; None without a mirror."""
-        if self.mirror is None:
-            return None
+    def sync_worker(self) -> SyncWorker:
+        """Return a new worker for the mirror. It waits for a mirror that is not found yet."""
         config = SyncConfig(names_up_to=self.settings.mirror_name_ceiling)
         return SyncWorker(self.database, self.directory, self.mirror, config)
 
@@ -107,15 +105,18 @@ def local_neo4j(settings: Settings) -> LocalNeo4j:
     return LocalNeo4j(settings.data_dir / "neo4j", settings.cache_dir / "neo4j")
 
 
-def mirror_of(settings: Settings) -> Mirror | None:
-    """Return the Neo4j that the settings name; without one, the local Neo4j if it is running; else None."""
+def mirror_of(settings: Settings) -> Mirror:
+    """Return the Neo4j that the settings name; without one, the local Neo4j, whenever it runs and at whatever port."""
     if settings.neo4j_uri is not None:
         password = settings.neo4j_password.get_secret_value() if settings.neo4j_password is not None else None
         return Mirror(settings.neo4j_uri, user=settings.neo4j_user, password=password, database=settings.neo4j_database)
-    running = local_neo4j(settings).running()
-    if running is None:
-        return None
-    return Mirror(running.bolt, user=None, password=None, database="neo4j")
+    local = local_neo4j(settings)
+
+    def locate() -> str | None:
+        running = local.running()
+        return running.bolt if running is not None else None
+
+    return Mirror("bolt://127.0.0.1", user=None, password=None, database="neo4j", locate=locate)
 
 
 def blobs_of(settings: Settings) -> Blobs:
@@ -146,14 +147,12 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
         clock = SystemClock()
         # Before the first write: a day whose rows are in the default partition cannot be made any more.
         await make_days(database, clock.now().date())
-        mirror = mirror_of(settings)
-        if mirror is not None:
-            await stack.enter_async_context(mirror)
+        mirror = await stack.enter_async_context(mirror_of(settings))
         directory = Directory(database, vault, max_free_predicates=settings.max_free_predicates)
         feed = mirror_feed(database)
         engines = await stack.enter_async_context(
             Engines(
-                mirror=Neo4jEngine(mirror, plans_up_to=settings.mirror_name_ceiling) if mirror is not None else None,
+                mirror=Neo4jEngine(mirror, plans_up_to=settings.mirror_name_ceiling),
                 feed=feed,
                 freshness=MirrorFreshness(database, CONSUMER),
                 preference=settings.traversal,

@@ -65,9 +65,8 @@ async def serve(
                     background.append(group.create_task(runtime.supervisor.run(), name="postgres"))
                 if "jobs" in parts:
                     background.append(group.create_task(runtime.jobs.run(), name="jobs"))
-                worker = runtime.sync_worker() if "sync" in parts else None
-                if worker is not None:
-                    background.append(group.create_task(worker.run(), name="sync"))
+                if "sync" in parts:
+                    background.append(group.create_task(runtime.sync_worker().run(), name="sync"))
                 limits = settings.connection_limits
                 if metrics_listener is not None:
                     metrics_listener.listen()  # at once: without the API, the process is ready before the server is

@@ -255,7 +255,7 @@ async def test_sql_answers_and_names_the_reason_while_the_mirror_is_unfilled_emp
     emptied = await ask(both_engines.neo4j)
     assert (emptied.answered_by.engine, emptied.answered_by.fallback) == (
         "sql",
-        "the mirror was emptied or is an old copy; it is being rebuilt, and queries read PostgreSQL until then",
+        "the mirror was emptied or is an old copy; its worker repairs it, and queries read PostgreSQL until then",
     )
     assert emptied.answered_by.mirror_lag_seconds is not None
     async with Mirror("bolt://127.0.0.1:1", user=None, password=None, database="neo4j") as unreachable:

@@ -202,44 +202,6 @@ async def test_an_idle_worker_rebuilds_a_mirror_that_was_emptied(filled: Mirrore
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_an_old_copy_of_the_mirror_is_rebuilt(filled: MirroredMemory) -> None:
-    copy = await copy_of(filled)
-    for number in range(3):
-        await filled.memory.observe(f"New {number}", "works_at", "Acme")
-    await filled.sync()
-    await restore_copy(filled, copy)
-    assert not await filled.counts_are_equal()
-    assert (await filled.start_afresh()).rebuilt
-    assert await filled.mirror_is_equal()
-
-
-async def copy_of(mirrored: MirroredMemory) -> dict[str, Any]:
-    """Return all nodes and relationships of the mirror, as a dump holds them."""
-    nodes = "MATCH (n) RETURN collect({key: elementId(n), labels: labels(n), p: properties(n)}) AS found"
-    edges = (
-        "MATCH (a)-[r]->(b) RETURN collect({source: elementId(a), target: elementId(b), type: type(r),"
-        " p: properties(r)}) AS found"
-    )
-    return {
-        "nodes": (await mirrored.cypher(nodes))[0]["found"],
-        "edges": (await mirrored.cypher(edges))[0]["found"],
-    }
-
-
-async def restore_copy(mirrored: MirroredMemory, copy: dict[str, Any]) -> None:
-    await mirrored.write_cypher("MATCH (n) DETACH DELETE n")
-    await mirrored.write_cypher(
-        "UNWIND $nodes AS row CREATE (n:Copied) SET n = row.p, n.copied = row.key SET n:$(row.labels)",
-        nodes=copy["nodes"],
-    )
-    await mirrored.write_cypher(
-        "UNWIND $edges AS row MATCH (a:Copied {copied: row.source}), (b:Copied {copied: row.target})"
-        " CREATE (a)-[r:$(row.type)]->(b) SET r = row.p",
-        edges=copy["edges"],
-    )
-    await mirrored.write_cypher("MATCH (n:Copied) REMOVE n:Copied, n.copied")
-
-
 async def test_the_mirror_info_node_states_how_fresh_the_mirror_is(filled: MirroredMemory) -> None:
     info = "MATCH (i:MirrorInfo) RETURN properties(i) AS p"
     status = (await filled.cypher(info))[0]["p"]

@@ -434,7 +434,7 @@ async def test_a_mirror_with_the_property_names_of_an_earlier_version_is_rebuilt
     await mirrored.write_cypher("MATCH (i:MirrorInfo) SET i.parked = i.dead_letters REMOVE i.dead_letters")
     reader = await reader_of(mirrored)
     caller = await mirrored.memory.directory.resolve(mirrored.memory.trust)
-    with pytest.raises(MirrorUnavailable, match="being rebuilt"):
+    with pytest.raises(MirrorUnavailable, match="its worker repairs it"):
         await reader.edges_of(caller, [fact.primary.id], at=NOON, fan_out=10, history=False)
 
     left = "MATCH (n) WHERE n.tick IS NOT NULL OR n.parked IS NOT NULL OR n.k = 'neo4j:keeper' RETURN n"

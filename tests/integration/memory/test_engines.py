@@ -142,7 +142,7 @@ async def test_a_mirror_that_was_emptied_or_is_an_old_copy_is_not_used(proxied: 
     found = await proxied.ask(engines)
     assert (found.engine, found.fallback) == (
         "sql",
-        "the mirror was emptied or is an old copy; it is being rebuilt, and queries read PostgreSQL until then",
+        "the mirror was emptied or is an old copy; its worker repairs it, and queries read PostgreSQL until then",
     )
     assert ids(found) == ids(expected)
 

@@ -41,7 +41,7 @@ def constant(value: T) -> Gauge[T]:
 def measured(memory: Memory, **given: Gauge[Any]) -> Measurements:
     """Measurements of the test's database and of a mirror that is in step, except for those given."""
     gauges = Measurements.of(memory.database, JobLeases(memory.database, owner="test"), None)
-    mirror: dict[str, Gauge[Any]] = {
+    mirror: dict[str, Any] = {
         "mirror": constant(SOUND),
         "neo4j": constant(None),
         "lags": constant({CONSUMER: IN_STEP}),

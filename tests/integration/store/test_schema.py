@@ -89,7 +89,8 @@ def test_the_renamed_tables_of_the_feed_keep_their_rows_policies_and_grants(post
             before = _access_rules(connection, "sync_tick", "sync_parked", "mirror_keeper", "sync_cursor")
         migrate(url)
         with psycopg.connect(url, autocommit=True) as connection:
-            assert connection.execute("SELECT id FROM sync_snapshot ORDER BY id").fetchall() == [(1,), (2,), (3,)]
+            # 0023 deletes those that all cursors have passed: the log may lack what they do not see.
+            assert connection.execute("SELECT id FROM sync_snapshot ORDER BY id").fetchall() == [(2,), (3,)]
             cursor = "SELECT snapshot, window_snapshot, window_seq FROM sync_cursor WHERE consumer = 'neo4j'"
             assert connection.execute(cursor).fetchall() == [(2, 3, 7)]
             letters = "SELECT version, error, tries FROM sync_dead_letter"

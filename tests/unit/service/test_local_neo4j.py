@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import threading
 import tomllib
@@ -20,7 +21,7 @@ from typer.testing import CliRunner
 
 from stratagraph.service.cli.neo4j import app
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j, choose_version, files, find_javas, server
-from stratagraph.service.local_neo4j.conf import line_with_data, write_conf
+from stratagraph.service.local_neo4j.conf import conf_file, line_with_data, write_conf
 from stratagraph.service.local_neo4j.files import (
     BROWSER_VERSION,
     ENTRY_POINT_DEFAULT,
@@ -30,6 +31,7 @@ from stratagraph.service.local_neo4j.files import (
     server_jars,
 )
 from stratagraph.service.local_neo4j.java import Java, Line, line_of, parse_java_version
+from stratagraph.service.local_neo4j.ports import Ports, choose_ports
 from stratagraph.store.model.errors import MirrorUnavailable, Misconfigured
 
 NEWER, LONG_TERM = LINES
@@ -176,6 +178,37 @@ def test_the_maven_file_is_in_the_wheel_where_the_code_looks_for_it(
     assert pom() == installed
 
 
+class TestPorts:
+    def write(self, home: Path, ports: Ports) -> Path:
+        write_conf(home, LONG_TERM.version, ports=ports, browser=False, heap="1m", page_cache="1m")
+        return conf_file(home)
+
+    def test_the_ports_of_the_last_start_are_kept(self, tmp_path: Path) -> None:
+        steps: list[str] = []
+        first = choose_ports(conf_file(tmp_path), steps.append)
+        assert first.bolt != first.http
+        assert choose_ports(self.write(tmp_path, first), steps.append) == first
+        assert steps == []
+
+    def test_a_port_that_another_program_has_taken_is_replaced_and_named(self, tmp_path: Path) -> None:
+        steps: list[str] = []
+        first = choose_ports(conf_file(tmp_path), steps.append)
+        conf = self.write(tmp_path, first)
+        with socket.create_server(("127.0.0.1", first.bolt)):
+            assert not first.are_free()
+            second = choose_ports(conf, steps.append)
+        assert (second.bolt != first.bolt, second.http) == (True, first.http)
+        [step] = steps
+        assert f"port {first.bolt}" in step
+        assert f"port {second.bolt}" in step
+
+    def test_the_configuration_of_an_earlier_version_names_no_port(self, tmp_path: Path) -> None:
+        steps: list[str] = []
+        chosen = choose_ports(self.write(tmp_path, Ports(bolt=0, http=0)), steps.append)
+        assert 0 not in (chosen.bolt, chosen.http)
+        assert steps == []
+
+
 class TestLineOfAHome:
     @pytest.fixture
     def local(self, tmp_path: Path) -> LocalNeo4j:
@@ -186,7 +219,7 @@ class TestLineOfAHome:
 
     def run_line(self, local: LocalNeo4j, line: Line) -> None:
         """Create the files that a run of this line leaves."""
-        write_conf(local.home, line.version, browser=False, heap="1m", page_cache="1m")
+        write_conf(local.home, line.version, ports=Ports(bolt=1, http=2), browser=False, heap="1m", page_cache="1m")
         (local.home / f"data-{line.name}" / "databases" / "neo4j").mkdir(parents=True, exist_ok=True)
 
     def line_started(self, local: LocalNeo4j, *majors: int, version: str | None = None) -> str:

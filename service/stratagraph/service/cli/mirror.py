@@ -12,10 +12,9 @@ from stratagraph.store.model.errors import InvalidInput, MirrorUnavailable
 
 def new_worker(runtime: Runtime) -> SyncWorker:
     """Return a worker of the configured mirror. Raises MirrorUnavailable if none is configured."""
-    worker = runtime.sync_worker()
-    if worker is None:
+    if not runtime.mirror.is_found:
         raise no_mirror()
-    return worker
+    return runtime.sync_worker()
 
 
 async def tenant_number(runtime: Runtime, name: str | None) -> int | None:

@@ -26,9 +26,10 @@ app = typer.Typer(
     help=(
         "Run a Neo4j for the mirror on this machine, without Docker.\n\n"
         "`start` downloads Neo4j Community with Maven (about 120 MB, once per version) and starts it in the "
-        "background: on loopback only, on free ports, without authentication, with 512 MB of heap. It runs until "
+        "background: on loopback only, without authentication, with 512 MB of heap. It runs until "
         "`stop`. Its data are in neo4j/ under STRATAGRAPH_DATA_DIR (by default .stratagraph in the current folder) "
-        "and survive a stop; the ports may change.\n\n"
+        "and survive a stop. So do the ports, unless another program has taken one by the next start; a running "
+        "service finds the server again either way.\n\n"
         "It needs Maven and a JDK 17 or newer; Neo4j 5.26 runs on Java 17 to 21, Neo4j 2026 on Java 21 or newer. "
         "The first start takes the newest line that your Java runs. Later starts take the line of the data, unless "
         "--version names another. To use a server of your own, set STRATAGRAPH_NEO4J_URI (and "

@@ -59,10 +59,10 @@ def welcome(runtime: Runtime, url: str | None) -> None:
         lines += [f"GraphQL   {url}/graphql", f"In a browser   {url}/graphiql"]
     store = f"embedded Postgres in {settings.data_dir}" if settings.database_url is None else "STRATAGRAPH_DATABASE_URL"
     lines.append(f"Records   {store}")
-    if runtime.mirror is not None:
+    if runtime.mirror.is_found:
         lines.append(f"Mirror    Neo4j at {runtime.mirror.uri}")
     else:
-        lines.append("Mirror    none; to have one, run `stratagraph neo4j start` and restart this service")
+        lines.append("Mirror    none; to have one, run `stratagraph neo4j start`")
     if settings.is_single_user:
         lines.append("Callers   single-user mode: any caller on this machine, without a credential")
     else:

@@ -48,14 +48,19 @@ def run(
             result = await worker.run_once()
         finally:
             await worker.release()
-        return {"applied": result.applied, "parked": result.dead_letters, "rebuilt": result.rebuilt}
+        return {
+            "applied": result.applied,
+            "parked": result.dead_letters,
+            "rebuilt": result.rebuilt,
+            "rewound": result.rewound,
+        }
 
     result = with_runtime(work)
     if json:
         print_json(result)
     else:
-        rebuilt = ", after a rebuild" if result["rebuilt"] else ""
-        people.print(f"{result['applied']} changes applied, {result['parked']} new dead letters{rebuilt}.")
+        before = ", after a rebuild" if result["rebuilt"] else ", to an old copy" if result["rewound"] else ""
+        people.print(f"{result['applied']} changes applied, {result['parked']} new dead letters{before}.")
 
 
 async def _follow(settings: Settings) -> None:
@@ -83,7 +88,7 @@ def status(json: Json = False) -> None:
 
 
 async def _status(runtime: Runtime) -> dict[str, Any]:
-    if runtime.mirror is None:
+    if not runtime.mirror.is_found:
         raise no_mirror()
     source = MirrorSource(runtime.database, names_up_to=runtime.settings.mirror_name_ceiling)
     records, relations = await source.counts()
@@ -123,9 +128,16 @@ def _print_status(found: dict[str, Any]) -> None:
     generation = found["generation"]
     if generation is not None:
         being = ""
-        if generation["state"] != "active":
+        if generation["state"] in ("building", "refreshing"):
             being = f", {generation['state']}: {generation['done']:,} of about {generation['total'] or 0:,} rows"
         people.print(f"Generation {generation['generation']}{being}; reason: {generation['reason']}", highlight=False)
+        if generation["rewound_at"] is not None:
+            still = "; not all are applied yet" if generation["state"] == "rewinding" else ""
+            people.print(
+                f"An old copy, rewound at {generation['rewound_at']:%Y-%m-%d %H:%M:%S}:"
+                f" {generation['rewound_changes']:,} changes applied again{still}",
+                highlight=False,
+            )
     check = found["last_check"]
     if check is None or check["at"] is None:
         people.print("The first scrub is not complete; to compare everything now: `stratagraph sync verify`.")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from stratagraph.service.local_neo4j.java import LINES, Line, line_of
+from stratagraph.service.local_neo4j.ports import Ports
 from stratagraph.store.model.errors import Misconfigured
 
 # The JVM flags of Neo4j's own neo4j.conf. Without the opened java.nio, vector indexes stall while they are
@@ -29,7 +30,7 @@ JVM_FLAGS: Final = (
 )
 
 
-def write_conf(home: Path, version: str, *, browser: bool, heap: str, page_cache: str) -> Path:
+def write_conf(home: Path, version: str, *, ports: Ports, browser: bool, heap: str, page_cache: str) -> Path:
     """Rewrite conf/neo4j.conf and return its folder. A transaction may use at most half the heap.
 
     `heap` and `page_cache` are sizes such as 512m or 1g.
@@ -40,13 +41,11 @@ def write_conf(home: Path, version: str, *, browser: bool, heap: str, page_cache
         "# Written by `stratagraph neo4j start`, which overwrites it at each start.",
         _data_setting(line),
         "server.default_listen_address=127.0.0.1",
-        # Port 0: the kernel picks a free port, so no other process can take it before the server does. The
-        # server advertises the port it got to clients and to the Browser.
-        "server.bolt.listen_address=127.0.0.1:0",
-        "server.bolt.advertised_address=127.0.0.1:0",
+        f"server.bolt.listen_address=127.0.0.1:{ports.bolt}",
+        f"server.bolt.advertised_address=127.0.0.1:{ports.bolt}",
         f"server.http.enabled={on}",
-        "server.http.listen_address=127.0.0.1:0",
-        "server.http.advertised_address=127.0.0.1:0",
+        f"server.http.listen_address=127.0.0.1:{ports.http}",
+        f"server.http.advertised_address=127.0.0.1:{ports.http}",
         "server.https.enabled=false",
         # There is no authentication, so a web page of another origin must not be able to query over HTTP:
         # the server serves the Browser's pages only, and no other origin may read them.
@@ -67,7 +66,7 @@ def write_conf(home: Path, version: str, *, browser: bool, heap: str, page_cache
     ]
     if version == line.version:
         settings.append(line.quick_stop)
-    conf = _conf_file(home)
+    conf = conf_file(home)
     conf.parent.mkdir(parents=True, exist_ok=True)
     conf.write_text("\n".join(settings) + "\n", encoding="utf-8")
     return conf.parent
@@ -79,8 +78,8 @@ def line_with_data(home: Path) -> Line | None:
     If it has data of several lines, the one that the server was started with last.
     """
     found = [line for line in LINES if (home / _data_folder(line) / "databases").is_dir()]
-    if len(found) > 1 and _conf_file(home).exists():
-        settings = _conf_file(home).read_text(encoding="utf-8").splitlines()
+    if len(found) > 1 and conf_file(home).exists():
+        settings = conf_file(home).read_text(encoding="utf-8").splitlines()
         found.sort(key=lambda line: _data_setting(line) not in settings)
     return found[0] if found else None
 
@@ -96,7 +95,8 @@ def megabytes(name: str, size: str) -> int:
     return int(match[1]) * (1024 if match[2] in "gG" else 1)
 
 
-def _conf_file(home: Path) -> Path:
+def conf_file(home: Path) -> Path:
+    """Return the path of neo4j.conf in `home`."""
     return home / "conf" / "neo4j.conf"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ import neo4j
 import neo4j.exceptions
 import psutil
 
+from stratagraph.service.local_neo4j.ports import Ports
 from stratagraph.store.model.errors import MirrorUnavailable, Misconfigured
 
 READY_WITHIN_S: Final = 60  # measured: 7-12 s on two cores
@@ -19,7 +19,7 @@ POLL_S: Final = 0.1
 
 
 def await_ready(
-    process: subprocess.Popen[bytes], log_file: Path, version: str, *, browser: bool
+    process: subprocess.Popen[bytes], log_file: Path, version: str, ports: Ports, *, browser: bool
 ) -> tuple[str, str | None]:
     """Wait until the server answers; return its Bolt address and, with `browser`, the address of Neo4j Browser.
 
@@ -27,9 +27,12 @@ def await_ready(
     60 s. A process that is still running is left running.
     """
     deadline = time.monotonic() + READY_WITHIN_S
+    bolt = f"bolt://127.0.0.1:{ports.bolt}"
+    page = f"http://127.0.0.1:{ports.http}/browser/" if browser else None
+    wanted = {ports.bolt, ports.http} if browser else {ports.bolt}
     while True:
-        bolt, page = _addresses(process.pid, log_file if browser else None)
-        if bolt is not None and answers(bolt, within_s=deadline - time.monotonic()):
+        # A port on which this process does not listen may belong to another program.
+        if wanted <= _listening(process.pid) and answers(bolt, within_s=deadline - time.monotonic()):
             return bolt, page
         if time.monotonic() > deadline:
             why = f"Neo4j {version} did not answer within {READY_WITHIN_S} s."
@@ -66,32 +69,13 @@ def answers(bolt: str, *, auth: tuple[str, str] | None = None, within_s: float) 
     return True
 
 
-def _addresses(pid: int, http_log: Path | None) -> tuple[str | None, str | None]:
-    """Return the Bolt and Browser addresses once all ports are bound, and (None, None) before that.
-
-    The server logs its HTTP port but not its Bolt port, which is the other port that it listens on. `http_log` is
-    the server's log, or None for a server without HTTP.
-    """
-    page = None
-    if http_log is not None:
-        log = http_log.read_text(encoding="utf-8", errors="replace")
-        announced = re.search(r"Remote interface available at (http://127\.0\.0\.1:(\d+)/)\s", log)
-        if announced is None:
-            return None, None
-        page = announced
+def _listening(pid: int) -> set[int]:
+    """Return the ports that a process listens on; none if it has just ended."""
     try:
-        ports = {
-            connection.laddr.port
-            for connection in psutil.Process(pid).net_connections("tcp")
-            if connection.status == psutil.CONN_LISTEN
-        }
+        connections = psutil.Process(pid).net_connections("tcp")
     except psutil.Error:
-        return None, None  # the process has just ended; the caller checks that next
-    if page is not None:
-        ports.discard(int(page[2]))
-    if len(ports) != 1:
-        return None, None
-    return f"bolt://127.0.0.1:{ports.pop()}", f"{page[1]}browser/" if page is not None else None
+        return set()
+    return {connection.laddr.port for connection in connections if connection.status == psutil.CONN_LISTEN}
 
 
 def _log_tail(log_file: Path, lines: int = 15) -> str:

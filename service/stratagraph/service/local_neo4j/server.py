@@ -14,9 +14,10 @@ from typing import Final
 
 import psutil
 
-from stratagraph.service.local_neo4j.conf import JVM_FLAGS, line_with_data, megabytes, write_conf
+from stratagraph.service.local_neo4j.conf import JVM_FLAGS, conf_file, line_with_data, megabytes, write_conf
 from stratagraph.service.local_neo4j.files import browser_jars, entry_point, locked, server_jars
 from stratagraph.service.local_neo4j.java import choose_version, find_javas, keep_line
+from stratagraph.service.local_neo4j.ports import Ports, choose_ports
 from stratagraph.service.local_neo4j.ready import await_ready
 from stratagraph.service.local_neo4j.state import (
     RunState,
@@ -26,6 +27,7 @@ from stratagraph.service.local_neo4j.state import (
     state_file,
     write_state,
 )
+from stratagraph.store.model.errors import MirrorUnavailable
 
 STOPS_WITHIN_S: Final = 30
 
@@ -66,7 +68,8 @@ class LocalNeo4j:
 
         Without `version`, the release line is that of the home's data; for a home without data, the newest that
         a Java here can run. A running server is returned as it is, or restarted where `version` names another
-        version or `browser` is true and it runs without Neo4j Browser. `heap` and `page_cache` are sizes such as
+        version or `browser` is true and it runs without Neo4j Browser. It listens on the ports of its last run,
+        unless another program has taken them. `heap` and `page_cache` are sizes such as
         512m or 1g; a transaction may use at most half the heap and 30 s. The first start of a version downloads
         about 120 MB. `on_step` receives a sentence for each step.
 
@@ -94,20 +97,30 @@ class LocalNeo4j:
                 classpath.append(browser_jars(self.cache, java, on_step) / "*")
             self._stop()  # also ends a server whose starting process was killed
             on_step(f"Starting Neo4j {version} on Java {java.major}.")
-            conf = write_conf(self.home, version, browser=browser, heap=heap, page_cache=page_cache)
-            command = [
-                str(java.executable),
-                f"-Xms{heap}",
-                f"-Xmx{heap}",
-                *JVM_FLAGS,
-                "-cp",
-                os.pathsep.join(map(str, classpath)),
-                entry_point(jars),
-                home_flag(self.home),
-                f"--config-dir={conf}",
-                "--console-mode",
-            ]
-            return self._launch(version, browser, command)
+
+            def launch(ports: Ports) -> LocalServer:
+                conf = write_conf(self.home, version, ports=ports, browser=browser, heap=heap, page_cache=page_cache)
+                command = [
+                    str(java.executable),
+                    f"-Xms{heap}",
+                    f"-Xmx{heap}",
+                    *JVM_FLAGS,
+                    "-cp",
+                    os.pathsep.join(map(str, classpath)),
+                    entry_point(jars),
+                    home_flag(self.home),
+                    f"--config-dir={conf}",
+                    "--console-mode",
+                ]
+                return self._launch(version, ports, browser, command)
+
+            ports = choose_ports(conf_file(self.home), on_step)
+            try:
+                return launch(ports)
+            except MirrorUnavailable:
+                if ports.are_free():
+                    raise
+            return launch(choose_ports(conf_file(self.home), on_step))  # another program was quicker than the server
 
     def stop(self) -> bool:
         """Stop the server, with SIGKILL after 30 s. Return whether one was running."""
@@ -126,7 +139,7 @@ class LocalNeo4j:
     def _lock(self, while_waiting: str, on_step: Callable[[str], None]) -> AbstractContextManager[None]:
         return locked(self.home / "run" / "start.lock", while_waiting, on_step)
 
-    def _launch(self, version: str, browser: bool, command: list[str]) -> LocalServer:
+    def _launch(self, version: str, ports: Ports, browser: bool, command: list[str]) -> LocalServer:
         log_file = self.home / "logs" / "console.log"
         log_file.parent.mkdir(parents=True, exist_ok=True)
         if log_file.exists():
@@ -151,7 +164,7 @@ class LocalNeo4j:
             write_state(
                 self.home, state
             )  # before it is ready, so that the next start can end it if this process is killed
-            bolt, page = await_ready(process, log_file, version, browser=browser)
+            bolt, page = await_ready(process, log_file, version, ports, browser=browser)
         except BaseException:
             process.kill()
             process.wait()

@@ -22,7 +22,8 @@ from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch, run
 
 PAGE = 2_000  # rows of the log in one page
-WINDOW_SNAPSHOTS = 20  # snapshots that a window spans at most, so that pages stay cheap after an outage
+WINDOW_SNAPSHOTS = 20  # snapshots that a window spans at first, so that pages stay cheap after an outage
+WIDEST_WINDOW = 1_000 * WINDOW_SNAPSHOTS  # snapshots that a window spans if there are few changes for each
 SNAPSHOT_RETRY_S = 0.005
 
 
@@ -61,6 +62,7 @@ class Feed:
         self.consumer = consumer
         self.cursors = cursors
         self._rereads = rereads
+        self._span = WINDOW_SNAPSHOTS
 
     async def take_snapshot(self) -> bool:
         """Store a snapshot if the log has a change that the last one does not see; return whether the last is fresh.
@@ -89,6 +91,15 @@ class Feed:
                 select(table.c.shard, table.c.snapshot).where(table.c.consumer == self.consumer)
             )
             return {row.shard: row.snapshot for row in rows}
+
+    async def exact_positions(self) -> dict[int, tuple[int, int]]:
+        """Return, keyed by cursor, its snapshot and the last number that it has read of the window after it, or 0."""
+        table = tables.sync_cursor
+        async with self._database.background(Role.FEED) as connection:
+            rows = await connection.execute(
+                select(table.c.shard, table.c.snapshot, table.c.window_seq).where(table.c.consumer == self.consumer)
+            )
+            return {row.shard: (row.snapshot, row.window_seq) for row in rows}
 
     async def register(self) -> bool:
         """Create the missing cursors of this consumer at the newest snapshot; return whether any was created.
@@ -171,10 +182,10 @@ class Feed:
             return await self._page(connection, lease, limit or PAGE)
 
     async def _page(self, connection: AsyncConnection, lease: Lease, limit: int) -> LogPage | None:
-        later = lease.window_snapshot
+        later, spanned = lease.window_snapshot, 0
         if later is None:
-            rows = await fetch(connection, "find_window_end", earlier=lease.snapshot, snapshots=WINDOW_SNAPSHOTS)
-            later = rows[0]["snapshot"]
+            rows = await fetch(connection, "find_window_end", earlier=lease.snapshot, snapshots=self._span)
+            later, spanned = rows[0]["snapshot"], rows[0]["span"]
             if later is None:
                 return None
         snapshots = {
@@ -191,6 +202,7 @@ class Feed:
             after=lease.window_seq,
             page=limit,
         )
+        self._adapt_span(spanned, len(rows), limit)
         return LogPage(
             changes=[LoggedChange(**{**row, "kind": Kind(row["kind"])}) for row in rows],
             window_snapshot=later,
@@ -198,6 +210,18 @@ class Feed:
             earlier_nonce=snapshots[lease.snapshot]["nonce"],
             last=len(rows) < limit,
         )
+
+    def _adapt_span(self, spanned: int, rows: int, limit: int) -> None:
+        """Let the next window span more snapshots after one with few changes, and fewer after one of several pages.
+
+        Otherwise a consumer that is a day behind would write a transaction for every 20 of a million snapshots.
+        """
+        if rows == limit:
+            self._span = max(WINDOW_SNAPSHOTS, self._span // 2)
+        elif spanned == self._span and rows < limit // 4:
+            self._span = min(WIDEST_WINDOW, 2 * self._span)
+        elif spanned < WINDOW_SNAPSHOTS:
+            self._span = WINDOW_SNAPSHOTS
 
     async def advance(self, lease: Lease, page: LogPage, *, connection: AsyncConnection | None = None) -> Lease | None:
         """Move the cursors past `page`, which has been applied; return the lease at its new position, extended.

@@ -33,7 +33,8 @@ oldest AS (
   SELECT oldest.snapshot, waiting.changes,
     CASE WHEN waiting.changes = 0 THEN 0
       ELSE coalesce(
-        extract(epoch FROM clock_timestamp() - (SELECT min(at) FROM sync_snapshot WHERE id > oldest.snapshot)), 0)
+        extract(epoch FROM clock_timestamp()
+          - (SELECT at FROM sync_snapshot WHERE id > oldest.snapshot ORDER BY id LIMIT 1)), 0)
     END::float8 AS seconds
   FROM oldest, waiting
 )
@@ -43,8 +44,9 @@ oldest AS (
 SELECT id, snap::text AS snap, nonce FROM sync_snapshot WHERE id IN (:earlier, :later)
 
 -- find_window_end --
--- Find the snapshot that ends the next window, at most :snapshots after the given one; null if there is none.
-SELECT max(id) AS snapshot FROM (SELECT id FROM sync_snapshot WHERE id > :earlier ORDER BY id LIMIT :snapshots) next
+-- Find the snapshot that ends the next window, at most :snapshots after the given one, and how many it spans; null if
+-- there is none.
+SELECT max(id) AS snapshot, count(*) AS span FROM (SELECT id FROM sync_snapshot WHERE id > :earlier ORDER BY id LIMIT :snapshots) next
 
 -- incarnation --
 -- Fragment: system identifier, timeline and oid of this database.
@@ -54,6 +56,11 @@ SELECT max(id) AS snapshot FROM (SELECT id FROM sync_snapshot WHERE id > :earlie
 -- insert_snapshot --
 -- Store a snapshot.
 INSERT INTO sync_snapshot (snap) VALUES (CAST(:snap AS pg_snapshot))
+
+-- hold_snapshots --
+-- Wait until no other transaction deletes snapshots or moves cursors back to one, and keep others from it.
+-- This is a statement of its own, so that the next statement sees what that transaction did.
+SELECT pg_advisory_xact_lock(7003)
 
 -- join_workers --
 -- Store the heartbeat of a worker, delete workers whose heartbeat has expired, and count the live ones.
@@ -158,7 +165,7 @@ WHERE held.locktype = 'advisory' AND held.classid::bigint = :space AND held.obji
 SELECT coalesce(
   (SELECT newest.xid - mod(newest.xid - s.xmin::text::bigint, 4294967296)
    FROM sync_snapshot s, (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid) newest
-   WHERE s.at >= :after ORDER BY s.id LIMIT 1),
+   WHERE s.at >= :after ORDER BY s.at LIMIT 1),
   pg_current_xact_id()::text::bigint) AS horizon
 
 -- read_window --
@@ -218,10 +225,12 @@ WHERE c.consumer = :consumer
 
 -- trim_snapshots --
 -- Delete the oldest snapshots that every consumer has passed, but never the newest one.
--- Those of the last hour stay: by them, readers of the past find out whether a recent instant is settled.
+-- Those of the last day stay: a mirror that is a copy as old as one of them is rewound to it, and the log keeps all that
+-- it does not see. By those of the last seconds, readers of the past find out whether a recent instant is settled.
 DELETE FROM sync_snapshot WHERE id IN (
   SELECT id FROM sync_snapshot
-  WHERE id < coalesce((SELECT min(snapshot) FROM sync_cursor), (SELECT max(id) FROM sync_snapshot)) AND at < clock_timestamp() - interval '1 hour'
+  WHERE id < coalesce((SELECT min(snapshot) FROM sync_cursor), (SELECT max(id) FROM sync_snapshot))
+    AND at < clock_timestamp() - interval '1 day'
   ORDER BY id LIMIT :limit
 )
 

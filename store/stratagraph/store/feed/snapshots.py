@@ -117,8 +117,14 @@ async def incarnation(connection: AsyncConnection) -> str:
     return found
 
 
+async def hold_snapshots(connection: AsyncConnection) -> None:
+    """Wait until no other transaction deletes snapshots or moves cursors back to one, and keep others from it."""
+    await run(connection, "hold_snapshots")
+
+
 async def trim_snapshots(connection: AsyncConnection, *, limit: int) -> None:
-    """Delete at most `limit` snapshots, the oldest first, that all cursors have passed and that are older than 1 h."""
+    """Delete at most `limit` snapshots, the oldest first, that are over a day old and that all cursors have passed."""
+    await hold_snapshots(connection)
     await run(connection, "trim_snapshots", limit=limit)
 
 

@@ -2,20 +2,23 @@
 
 A generation covers the whole mirror or one tenant. While one is `building`, the mirror must not answer: it is new, was
 emptied, is an old copy, or belongs to another database. While one is `refreshing`, the mirror agrees with Postgres,
-answers, and is rewritten.
+answers, and is rewritten. While one is `rewinding`, the mirror is an old copy that receives the changes since, and must
+not answer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.leases import LEASE_S
-from stratagraph.store.feed.snapshots import incarnation
+from stratagraph.store.feed.snapshots import hold_snapshots, incarnation
+from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch, run
 
@@ -56,6 +59,14 @@ class StartPosition:
     snapshot: int
     nonce: UUID
     incarnation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewound:
+    """A mirror that was an old copy and is up to date again: `changes` were applied in `seconds`."""
+
+    changes: int
+    seconds: float
 
 
 class Generations:
@@ -108,6 +119,36 @@ class Generations:
         newest = (await fetch(connection, "restart_cursors", consumer=self.mirror))[0]
         return StartPosition(snapshot=newest["id"], nonce=newest["nonce"], incarnation=await incarnation(connection))
 
+    async def rewind(self, number: int, to: Mapping[int, int], *, most: int) -> int | None:
+        """Move cursors back to the snapshots that a copy of the mirror has, and return how many changes follow them.
+
+        `to` has a snapshot for each cursor that is to move, and `number` is the generation of the copy's rows. From
+        then on the mirror must not answer until `end_rewind` finds that all changes are applied. Returns None, and
+        changes nothing, if a snapshot is no longer stored, so that the log may lack changes after it, if there are
+        `most` changes or more, or if the generation is not complete or not the newest.
+        """
+        async with self._database.background(Role.FEED) as connection:
+            await hold_snapshots(connection)
+            stored = await connection.execute(
+                select(tables.sync_snapshot.c.id).where(tables.sync_snapshot.c.id.in_(set(to.values())))
+            )
+            if set(stored.scalars()) != set(to.values()):
+                return None
+            cursors = {"cursors": list(to), "snapshots": list(to.values())}
+            await run(connection, "rewind_cursors", consumer=self.mirror, **cursors)
+            changes = int((await fetch(connection, "count_unread", consumer=self.mirror, most=most))[0]["changes"])
+            begun = {"mirror": self.mirror, "generation": number, "changes": changes}
+            if changes >= most or not await fetch(connection, "begin_rewind", **begun):
+                await connection.rollback()
+                return None
+            return changes
+
+    async def end_rewind(self) -> Rewound | None:
+        """Let a rewound mirror answer again if all changes are applied; return what was applied, None if it is not."""
+        async with self._database.background(Role.FEED) as connection:
+            rows = await fetch(connection, "end_rewind", mirror=self.mirror)
+        return Rewound(changes=rows[0]["changes"], seconds=rows[0]["seconds"]) if rows else None
+
     async def unfinished(self) -> list[Generation]:
         """Return the generations that have begun and are not complete, oldest first.
 
@@ -143,7 +184,7 @@ class Generations:
     async def newest(self) -> dict[str, object] | None:
         """Return the newest generation of the whole mirror, None if there is none.
 
-        The keys are generation, state, reason, done, total, started_at and completed_at.
+        The keys are generation, state, reason, done, total, started_at, completed_at, rewound_at and rewound_changes.
         """
         async with self._database.background(Role.FEED) as connection:
             rows = await fetch(connection, "newest_generation", mirror=self.mirror)

@@ -19,6 +19,16 @@ SELECT :mirror,
   :state, :incarnation, :tenant, :reason, :total
 RETURNING generation
 
+-- begin_rewind --
+-- Keep the mirror from answering until it has all changes that the newest snapshot sees.
+UPDATE mirror_generation g SET state = 'rewinding', rewound_at = clock_timestamp(),
+  rewound_until = (SELECT max(id) FROM sync_snapshot), rewound_changes = :changes
+WHERE mirror = :mirror AND generation = :generation AND tenant IS NULL AND state IN ('active', 'rewinding')
+  AND NOT EXISTS (
+    SELECT FROM mirror_generation n
+    WHERE n.mirror = g.mirror AND n.generation > g.generation AND n.state IN ('building', 'refreshing'))
+RETURNING generation
+
 -- complete_generation --
 -- Mark a generation as active and retire the older ones of the same extent.
 WITH done AS (
@@ -39,6 +49,14 @@ RETURNING d.id
 -- drop_dead_letters --
 -- Delete the dead letters with the given ids, or all of a consumer.
 DELETE FROM sync_dead_letter WHERE consumer = :consumer AND (:everything OR id = ANY(CAST(:ids AS uuid[]))) RETURNING id
+
+-- end_rewind --
+-- Let a rewound mirror answer once every cursor has passed the snapshot that was the newest when it was rewound.
+UPDATE mirror_generation SET state = 'active'
+WHERE mirror = :mirror AND state = 'rewinding'
+  AND rewound_until <= (SELECT min(snapshot) FROM sync_cursor WHERE consumer = :mirror)
+RETURNING generation, rewound_changes AS changes,
+  extract(epoch FROM clock_timestamp() - rewound_at)::float8 AS seconds
 
 -- estimate_rows --
 -- Estimate how many records and relations there are, from the planner's statistics.
@@ -110,8 +128,18 @@ WITH {feed_lag}, newest AS (
   WHERE mirror = :consumer AND (tenant IS NULL OR tenant = :tenant) AND (tenant IS NULL OR state = 'building')
   ORDER BY generation DESC LIMIT 1
 )
-SELECT lag.snapshot, lag.changes, lag.seconds, newest.generation, newest.state IN ('active', 'refreshing') AS whole
+SELECT lag.snapshot, lag.changes, lag.seconds, newest.generation,
+  newest.state IN ('active', 'refreshing')
+    AND NOT EXISTS (SELECT FROM mirror_generation WHERE mirror = :consumer AND state = 'rewinding') AS whole
 FROM lag, newest
+
+-- count_unread --
+-- Count the changes that a consumer's cursors have not read, up to :most. Each cursor reads the shard of its number.
+SELECT count(*) AS changes FROM (
+  SELECT 1 FROM sync_cursor c JOIN sync_snapshot s ON s.id = c.snapshot
+  JOIN sync_log l ON l.shard = c.shard
+    AND (l.xid >= pg_snapshot_xmax(s.snap) OR l.xid = ANY (ARRAY(SELECT pg_snapshot_xip(s.snap))))
+  WHERE c.consumer = :consumer LIMIT :most) unread
 
 -- mirror_nodes --
 -- Fetch what the mirror shows of the given records.
@@ -129,7 +157,8 @@ JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS asked(tenant, i
 
 -- newest_generation --
 -- Fetch the newest generation of the whole mirror.
-SELECT generation, state, reason, done, total, started_at, completed_at FROM mirror_generation
+SELECT generation, state, reason, done, total, started_at, completed_at, rewound_at, rewound_changes
+FROM mirror_generation
 WHERE mirror = :mirror AND tenant IS NULL ORDER BY generation DESC LIMIT 1
 
 -- next_mirrored_tenant --
@@ -179,7 +208,7 @@ SELECT
    WHERE mirror = :mirror)::float8 AS maintained_s,
   (SELECT count(*) FROM sync_worker WHERE consumer = :mirror AND alive_until >= clock_timestamp()) AS live_workers,
   (SELECT state FROM mirror_generation WHERE mirror = :mirror AND tenant IS NULL
-   ORDER BY generation DESC LIMIT 1) = 'building' AS is_building
+   ORDER BY generation DESC LIMIT 1) IN ('building', 'rewinding') AS is_building
 
 -- record_maintenance --
 -- Record that the leader has completed a pass of maintenance, or a page of a rebuild.
@@ -211,6 +240,15 @@ RETURNING newest.id, newest.nonce
 -- Make dead letters due at once.
 UPDATE sync_dead_letter SET next_try = clock_timestamp()
 WHERE consumer = :consumer AND (:everything OR id = ANY(CAST(:ids AS uuid[]))) RETURNING id
+
+-- rewind_cursors --
+-- Move cursors back to the given snapshots, to read what each does not see again, and end their leases.
+UPDATE sync_cursor c
+SET snapshot = back.snapshot, window_snapshot = NULL, window_seq = 0, owner = NULL, epoch = c.epoch + 1,
+  lease_until = '-infinity'
+FROM unnest(CAST(:cursors AS smallint[]), CAST(:snapshots AS bigint[])) AS back(shard, snapshot)
+WHERE c.consumer = :consumer AND c.shard = back.shard AND c.snapshot >= back.snapshot
+RETURNING c.shard
 
 -- rows_of_generation --
 -- Fetch how many rows were written under a generation.

@@ -1,7 +1,7 @@
 """The daily partitions of the change log.
 
-They are created a week ahead and dropped once every consumer has read them, each under a short lock timeout, so that no
-writer waits long for the lock.
+They are created a week ahead and dropped once every consumer has read them and every stored snapshot sees them, each
+under a short lock timeout, so that no writer waits long for the lock.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Dropped:
 
 
 async def drop_days(database: Database, today: date) -> Dropped:
-    """Drop the partitions of days before yesterday that every consumer has read.
+    """Drop the partitions of days before yesterday that every consumer has read and every stored snapshot sees.
 
     Also deletes the cursors of consumers that have not read for longer than KEPT and can read all rows again, and old
     rows of the default partition. A partition whose lock is not granted in time is logged and skipped. A row that a

@@ -3,7 +3,7 @@
 SELECT count(*) AS rows FROM (SELECT FROM sync_log_default LIMIT 1000) found
 
 -- delete_default_rows --
--- Delete the rows of the default partition that belong to past days and that every consumer has read.
+-- Delete the rows of the default partition that belong to past days and that every stored snapshot sees.
 DELETE FROM sync_log_default
 WHERE day < :day AND xid < ({feed_horizon})
 RETURNING seq
@@ -17,16 +17,14 @@ WHERE c.rereads AND EXISTS (
 RETURNING c.consumer
 
 -- feed_horizon --
--- Fragment: the transaction id below which every consumer has read the log. Without any, that of the newest snapshot.
-SELECT coalesce(
-  (SELECT min(pg_snapshot_xmin(s.snap)) FROM sync_cursor c JOIN sync_snapshot s ON s.id = c.snapshot),
-  (SELECT pg_snapshot_xmin(snap) FROM sync_snapshot ORDER BY id DESC LIMIT 1),
-  '0'::xid8)
+-- Fragment: the transaction id below which every stored snapshot, and with it every consumer, has seen the log.
+-- So the log keeps all that any stored snapshot does not see, and a cursor can be moved back to each of them.
+coalesce((SELECT pg_snapshot_xmin(snap) FROM sync_snapshot ORDER BY id LIMIT 1), '0'::xid8)
 
 -- list_log_days --
 -- List the partitions of the change log.
 SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'sync_log'::regclass ORDER BY 1
 
 -- read_horizon --
--- Read the transaction id below which every consumer has read the log. It never decreases.
+-- Read the transaction id below which every stored snapshot has seen the log. It never decreases.
 SELECT ({feed_horizon})::text AS horizon

@@ -9,6 +9,7 @@ from sqlalchemy import (
     Column,
     Date,
     Identity,
+    Index,
     Integer,
     PrimaryKeyConstraint,
     SmallInteger,
@@ -47,6 +48,7 @@ sync_snapshot = Table(
     Column("snap", PgSnapshot, nullable=False),
     Column("at", Instant, nullable=False, server_default=func.clock_timestamp()),
     Column("nonce", Uuid, nullable=False, server_default=func.gen_random_uuid()),
+    Index("sync_snapshot_at_ix", "at"),
 )
 
 sync_cursor = Table(
@@ -124,7 +126,14 @@ mirror_generation = Table(
     Column("reason", Text, nullable=False, server_default=text("''")),
     Column("done", BigInteger, nullable=False, server_default=text("0"), comment="rows written"),
     Column("total", BigInteger, comment="estimated number of rows when it began"),
-    CheckConstraint("state IN ('building', 'refreshing', 'active', 'retired')", name="state"),
+    Column("rewound_at", Instant, comment="when an old copy of the mirror was last found and rewound"),
+    Column(
+        "rewound_until",
+        BigInteger,
+        comment="the snapshot whose changes must all be applied before the mirror answers again",
+    ),
+    Column("rewound_changes", BigInteger, comment="changes in the log that the copy lacked"),
+    CheckConstraint("state IN ('building', 'refreshing', 'rewinding', 'active', 'retired')", name="state"),
 )
 
 mirror_leader = Table(
