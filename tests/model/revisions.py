@@ -192,7 +192,8 @@ def _contest(state: State, request: Contest, trust: Trust, names: Names) -> UUID
     require_current(in_doubt, request)
     by = request.contesting_id
     if by is None:
-        by = state.add(names.event, EVENT, parties[0].where, {}, half_life_s=parties[0].half_life_s).id
+        event = state.add(names.event, EVENT, parties[0].where, {}, half_life_s=parties[0].half_life_s)
+        event.against, by = request.record_id, event.id
     for item in in_doubt:
         state.move(item, CONTESTED)
     state.disputes.add((request.record_id, by))
