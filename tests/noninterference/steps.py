@@ -153,7 +153,9 @@ def _captures(rng: random.Random, kind: str | None = None) -> Step:
     step = _capture(rng, words)
     while kind not in (None, step["kind"]):
         step = _capture(rng, words)
-    return {"raised": raised and step["kind"] != "outcome", "key": "k" if rng.random() < 0.1 else None, **step}
+    raised = raised and step["kind"] != "outcome"  # which tells whether its thread has an episode there
+    key = "k" if rng.random() < 0.1 and not raised else None  # which tells whether its capture was erased there
+    return {"raised": raised, "key": key, **step}
 
 
 def _capture(rng: random.Random, words: list[str]) -> Step:

@@ -29,6 +29,7 @@ PATIENT_S = 30.0  # a deadline that a busy machine keeps
 @pytest.fixture
 async def bench(database: Database, clean_neo4j: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
     memory = story_memory(database)
+    monkeypatch.setattr("stratagraph.graph_sync.reader.READ_TIMEOUT_S", PATIENT_S)
     async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
         engines = Engines(
             mirror=Neo4jEngine(mirror, plans_up_to=Sensitivity.LOW),

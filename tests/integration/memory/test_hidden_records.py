@@ -7,6 +7,8 @@ from uuid import UUID
 
 import pytest
 from fix_memory import Memory, trust_of
+from noninterference.steps import RAISED
+from noninterference.stores import story_memory
 
 from stratagraph.memory import linking, propagation
 from stratagraph.memory.capture.failures import keep_failed
@@ -249,3 +251,18 @@ async def test_hidden_records_do_not_keep_visible_ones_from_being_linked(
     assert done.set_aside == 0
     relations = await memory.lookup.relations(LOW, seen_ids)
     assert [{edge.target for edge in relations[id_]} for id_ in seen_ids] == [{kept.primary.id}] * 2
+
+
+async def test_a_writer_does_not_learn_what_a_policy_rule_lifts_out_of_its_sight(memory: Memory) -> None:
+    store = story_memory(memory.database)
+    hidden = {"scope": "project:a", "sensitivity": Sensitivity.HYPER}
+    known = await store.observe("Ann", "likes", "tea", trust=store.trust, **hidden)
+    lifted: dict[str, Any] = {"trust": LOW, "tags": (RAISED,), "scope": "project:a"}
+    for more in ({"value": "gin"}, {"value": "tea"}, {"value": "rum", "revision_policy": "fork"}):
+        done = await store.observe("Ann", "likes", more.pop("value"), **more, **lifted)
+        assert (done.primary.id, done.primary.redacted) == (done.candidate, True)
+        assert (done.created, done.edges, done.mentions, done.changes) == ((), (), (), ())
+    records = (await store.lookup.records(store.trust, types=[MemoryType.SEMANTIC], first=10)).records
+    assert len(records) == 3  # tea was known
+    assert {record.sensitivity for record in records} == {Sensitivity.HYPER}
+    assert (await seen(store, known.primary.id, store.trust)).state is RecordState.CONTESTED

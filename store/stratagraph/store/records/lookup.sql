@@ -65,7 +65,7 @@ WHERE tenant = :tenant AND term_key = ANY(CAST(:keys AS bytea[])) AND kind = 1 A
   AND sensitivity = :sensitivity AND entity <> :entity
 
 -- find_records_with_terms --
--- Find current records, other than entities, that have all of the given terms: of each scope and sensitivity the newest.
+-- Find current records, other than entities, that have all of the given terms, by scope and sensitivity, newest first.
 -- Records that refer to :besides are left out, but not facts: they may name it as subject and as object.
 WITH found AS MATERIALIZED (
   SELECT id, scope, sensitivity, type, state FROM record WHERE terms @> CAST(:terms AS integer[]) AND tenant = :tenant

@@ -30,8 +30,7 @@ WHERE r.tenant = :tenant AND r.id = ANY(CAST(:ids AS uuid[]))
 ORDER BY r.created_at, r.id
 
 -- count_facts_naming --
--- Count, up to :most, the facts, current or not, that name one of the given entities and that the caller may read in
--- full.
+-- Count, up to :most, the facts that name one of the given entities and that the caller may read in full.
 SELECT count(*) AS facts FROM (
   SELECT FROM (
     SELECT id FROM fact WHERE tenant = :tenant AND subject_entity = ANY(CAST(:entities AS uuid[]))
