@@ -103,7 +103,7 @@ def hub_story(rng: random.Random) -> tuple[Sight, list[Step]]:
         for name in NAMES
     ]
     steps = [name | {"who": "caller"} for name in names]
-    for number in range(40):
+    for number in range(24):
         kind = rng.choice(["observe", "observe", "observe", "event", "plan"])
         step = _captures(rng, kind) | {"raised": False, "key": None}
         if kind == "observe":

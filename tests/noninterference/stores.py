@@ -293,7 +293,9 @@ class Store:
         kind = step["kind"]
         is_hidden = step["who"] == "hidden"
         pool = self.hidden if is_hidden else self.seen
-        if named and is_hidden and number % 2:
+        # Of an act that names a hidden record as well, the caller must not see the words.
+        names_both = named and is_hidden and number % 2 == 1 and kind in ("contest", "merge", "merge_entities")
+        if names_both:
             pool = self.seen
         type_ = "ENTITY" if kind in ("rename", "retract_entity", "merge_entities", "unmerge") else "SEMANTIC"
         if kind in ("delete", "penalize", "reinforce", "pin", "erase") and step["by"] % 3:
@@ -310,7 +312,7 @@ class Store:
             if kind == "contest":
                 given |= (
                     {"contestingId": str(second)}
-                    if step["by"] % 4
+                    if step["by"] % 4 or names_both
                     else {"evidence": [{"kind": "event", "ref": mark or "x"}]}
                 )
         match kind:

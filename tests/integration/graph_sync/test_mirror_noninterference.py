@@ -53,7 +53,7 @@ async def check_hubs(bench: Bench, seed: int, *, asked: int) -> None:
 
 
 async def test_hidden_records_around_hubs_change_no_answer_of_the_mirror(bench: Bench) -> None:
-    await check_hubs(bench, 2, asked=6)
+    await check_hubs(bench, 2, asked=4)
 
 
 @pytest.mark.soak
