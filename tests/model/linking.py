@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from uuid import UUID
 
 from model.entities import find
 from model.facts import OBJECTS_ARE_LITERALS, SINGLE_VALUED, pass_trims
 from model.names import Mention, fold_name
-from model.records import ACTIVE, CONTESTED, FACT, SUPERSEDED, Fact, Item
+from model.records import ACTIVE, CONTESTED, FACT, SUPERSEDED, Fact, Item, Slot
 from model.slots import apart, key_of, slot_of
 from model.state import State
 from model.support import settle
@@ -27,6 +28,7 @@ def link_names(state: State) -> None:
         said = state.items[entity].content
         names = {fold_name(said["canonical_name"]), *(fold_name(one["value"]) for one in said.get("aliases") or ())}
         moved: list[Item] = []
+        settled = settled_slots(state)
         for item in state.current(FACT):
             assert item.fact is not None
             if not _mention(item, "").sees(*state.items[entity].where):
@@ -37,7 +39,7 @@ def link_names(state: State) -> None:
                 moved.append(item)
                 if fact.predicate in SINGLE_VALUED:
                     state.single.add(slot_of(item.where, fact))
-        settle_collisions(state, moved)
+        settle_collisions(state, moved, settled)
         settle(state)
 
 
@@ -57,8 +59,17 @@ def _mention(item: Item, name: str, type_: str | None = None) -> Mention:
     return Mention(name=name, scope=item.scope, sensitivity=item.sensitivity, type=type_, known_only=True)
 
 
-def settle_collisions(state: State, moved: list[Item]) -> None:
-    """Collapse equal facts into the oldest, and let those that contradict each other in one slot be in dispute."""
+def settled_slots(state: State) -> dict[UUID, Slot]:
+    """Return the slots of the facts in single-valued slots, by fact."""
+    slots = {item.id: slot_of(item.where, item.fact) for item in state.items.values() if item.fact is not None}
+    return {id_: slot for id_, slot in slots.items() if slot in state.single}
+
+
+def settle_collisions(state: State, moved: list[Item], settled: Mapping[UUID, Slot]) -> None:
+    """Collapse equal facts into the oldest, and let those that contradict each other in one slot be in dispute.
+
+    Two facts that were in one single-valued slot before, by `settled`, contradict each other as they did then.
+    """
     for item in moved:
         assert item.fact is not None
         _collapse(state, item)
@@ -67,7 +78,9 @@ def settle_collisions(state: State, moved: list[Item]) -> None:
         if not item.is_current or slot_of(item.where, item.fact) not in state.single:
             continue
         for other in state.current(FACT):
-            if other.id != item.id and contradict(item, other):
+            was_in = settled.get(item.id)
+            is_new = was_in is None or was_in != settled.get(other.id)
+            if other.id != item.id and is_new and contradict(item, other):
                 _dispute(state, *sorted((item, other), key=lambda one: one.age))
 
 

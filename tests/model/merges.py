@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from model.entities import lesson_of, mention_of
-from model.linking import settle_collisions
+from model.linking import settle_collisions, settled_slots
 from model.names import NO_TYPE, fold_name
 from model.records import ENTITY, FACT, SUPERSEDED, Fact, Item, Refused, shows
 from model.slots import slot_of
@@ -83,6 +83,7 @@ def _names(item: Item, entity: UUID) -> bool:
 
 def _absorb(state: State, survivor: Item, loser: Item) -> None:
     changed = []
+    settled = settled_slots(state)
     for item in state.items.values():
         if item.fact is None or not _names(item, loser.id):
             continue
@@ -99,7 +100,7 @@ def _absorb(state: State, survivor: Item, loser: Item) -> None:
     state.ever_derived |= state.derived
     state.disputes = moved(state.disputes, [loser.id], survivor.id)
     state.named = {(a, predicate, survivor.id if b == loser.id else b) for a, predicate, b in state.named}
-    settle_collisions(state, changed)
+    settle_collisions(state, changed, settled)
 
 
 def _renamed(fact: Fact, old: UUID, new: UUID) -> Fact:

@@ -98,6 +98,7 @@ class Item:
     audit: list[str] = field(default_factory=lambda: ["create"])
     fact: Fact | None = None
     policy: str | None = None  # the revision policy that its payload names
+    against: UUID | None = None  # the record that it was captured to contest
     effective: Interval = field(default_factory=Interval)
     evidence_at: datetime | None = None  # the time of its latest evidence
 

@@ -34,7 +34,10 @@ def prune(state: State, ids: Collection[UUID]) -> None:
 
 
 def erased_with(state: State, seed: UUID) -> set[UUID]:
-    """Return the records other than entities that are erased with one: its members, and what rests on it alone."""
+    """Return the records other than entities that are erased with one.
+
+    They are its members, what rests on it alone, and what was captured to contest it.
+    """
     ids = {seed}
     while True:
         before = len(ids)
@@ -43,6 +46,7 @@ def erased_with(state: State, seed: UUID) -> set[UUID]:
             if {member for member, one in state.members.items() if one == episode and member in state.items} <= ids:
                 ids.add(episode)
         ids |= _unsupported(state, ids)
+        ids |= {item.id for item in state.items.values() if item.against in ids}
         if len(ids) == before:
             return ids
 

@@ -192,7 +192,8 @@ def _contest(state: State, request: Contest, trust: Trust, names: Names) -> UUID
     require_current(in_doubt, request)
     by = request.contesting_id
     if by is None:
-        by = state.add(names.event, EVENT, parties[0].where, {}, half_life_s=parties[0].half_life_s).id
+        event = state.add(names.event, EVENT, parties[0].where, {}, half_life_s=parties[0].half_life_s)
+        event.against, by = request.record_id, event.id
     for item in in_doubt:
         state.move(item, CONTESTED)
     state.disputes.add((request.record_id, by))
@@ -258,11 +259,13 @@ def _retract(state: State, request: Retract, trust: Trust, names: Names) -> UUID
 
 def _refuse_named(state: State, trust: Trust, item: Item, error: type[StratagraphError]) -> None:
     """Refuse to remove an entity that a current fact names, or that one which the caller may not see may name."""
-    sees_all = trust.ceiling is Sensitivity.HYPER and (trust.scopes is None or item.scope != "")
-    if item.type == ENTITY and not sees_all:
-        raise Refused(Forbidden)
-    if item.type == ENTITY and any(("entity", item.id) in _ends(fact) for fact in state.current(FACT)):
+    if item.type != ENTITY:
+        return
+    named = [fact for fact in state.current(FACT) if ("entity", item.id) in _ends(fact)]
+    if any(shows(trust, fact) == "full" for fact in named):
         raise Refused(error)
+    if trust.ceiling is not Sensitivity.HYPER or (trust.scopes is not None and item.scope == ""):
+        raise Refused(Forbidden)
 
 
 def _ends(item: Item) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pytest
 from noninterference.answers import difference, ids_in, renamed, texts
@@ -20,25 +20,43 @@ async def check_story(bench: Bench, seed: int, *, most: int, asked: int) -> Stor
     Returns the store with hidden records.
     """
     sight, steps = story(random.Random(seed), most)
-    full, differs = await compare(bench, f"story-{seed}", sight, steps, asked)
+    return await check_steps(bench, f"story-{seed}", sight, steps, asked=asked)
+
+
+async def check_steps(
+    bench: Bench,
+    tenant: str,
+    sight: Sight,
+    steps: list[Step],
+    *,
+    asked: int,
+    only: Collection[str] | None = None,
+) -> Store:
+    """Tell a story twice, and compare the answers, as `check_story` does; with `only`, those of these operations."""
+    full, differs = await compare(bench, tenant, sight, steps, asked, only)
     if differs is not None:
-        steps, differs = await shortened(bench, f"story-{seed}", sight, steps, asked, differs)
+        steps, differs = await shortened(bench, tenant, sight, steps, asked, differs)
         needed = [f"{number}: {step}" for number, step in enumerate(steps) if step is not NOTHING]
         pytest.fail("\n".join([differs, str(sight), *needed]))
     return full
 
 
 async def compare(
-    bench: Bench, tenant: str, sight: Sight, steps: Sequence[Step], asked: int
+    bench: Bench,
+    tenant: str,
+    sight: Sight,
+    steps: Sequence[Step],
+    asked: int,
+    only: Collection[str] | None = None,
 ) -> tuple[Store, str | None]:
     """Return the store with hidden records, and how the answers differ first, None if they are equal."""
     full = Store(bench, f"{tenant}-with", sight)
     await full.run(steps, with_hidden=True)
     probes = [made.id for made in full.hidden[:3]]
-    await full.ask_everything(probes, len(steps) + 1, most=asked)
+    await full.ask_everything(probes, len(steps) + 1, most=asked, only=only)
     bare = Store(bench, f"{tenant}-without", sight, aimed=full.aimed)
     await bare.run(steps, with_hidden=False)
-    await bare.ask_everything(probes, len(steps) + 1, most=asked)
+    await bare.ask_everything(probes, len(steps) + 1, most=asked, only=only)
     differs = difference(renamed(shown(full)), renamed(shown(bare)))
     # An id in one store only shifts the ranks of later ones; without renaming, it can be seen which one that is.
     return full, differs and f"{differs}\nwithout renaming: {difference(shown(full), shown(bare))}"

@@ -23,6 +23,8 @@ from stratagraph.graphql.schema import build_schema
 
 Json = dict[str, Any]
 EXEMPT = {"health"}  # of the service, not of the memories
+# Questions that follow relations, so that the mirror may answer them.
+GRAPH = ("retrieveGraph", "explainPath", "impact", "relatedEntities", "expand")
 
 
 @cache

@@ -17,6 +17,7 @@ Json = dict[str, Any]
 Step = dict[str, Any]
 
 HIDDEN, REDACTED = "vexillum", "palimpsest"
+RAISED = "raised"  # a tag that a rule of the policy raises above what the caller and the colleague see
 LEVELS = tuple(level.name for level in Sensitivity)
 NAMES = ("Alice Stone", "Bob Reed", "Acme Corp", "Quarry")
 WORDS = ("granite", "marble", "slate", "basalt", "chalk")
@@ -69,27 +70,95 @@ def everything(tenant: str) -> Trust:
 def story(rng: random.Random, most: int) -> tuple[Sight, list[Step]]:
     """Return what the caller may see, and steps of it, of a colleague and of those who work in hidden places.
 
-    Two of three steps capture. `place` is the position of the step's scope and level among those of its author, and
-    `aims` whether a revision by the caller names a hidden record.
+    Half of the steps capture one thing. `place` is the position of the step's scope and level among those of its
+    author, and `aims` whether a step of the caller names a hidden record.
     """
     steps = [_captures(rng) | {"who": who} for who in ("caller", "hidden", "colleague")]
     for _ in range(rng.randint(most // 2, most)):
-        step = _revisions(rng) if rng.random() < 0.35 else _captures(rng)
+        step = rng.choices([_captures, _revisions, _other], weights=[5, 4, 2])[0](rng)
         steps.append(step | {"who": rng.choice(_WHO)})
-    for _ in range(rng.randint(0, 2)):
-        steps.insert(rng.randint(4, len(steps)), {"kind": rng.choice(["jobs", "fail"]), "who": "hidden"})
+    for _ in range(rng.randint(0, 4)):
+        kind = rng.choice(["jobs", "fail", "fail_in_part", "prune"])
+        steps.insert(rng.randint(4, len(steps)), {"kind": kind, "who": "hidden"})
     return rng.choice(SIGHTS), [{"place": rng.randint(0, 40), "aims": rng.random() < 0.2, **step} for step in steps]
 
 
+def whole_story(rng: random.Random) -> tuple[Sight, list[Step]]:
+    """Return a story in which the caller calls every mutation, among hidden steps."""
+    steps = [_captures(rng) | {"who": who} for who in ("caller", "hidden", "colleague", "caller", "hidden")]
+    for kind in rng.sample(sorted(FIELDS), len(FIELDS)):
+        make = _captures if kind in CAPTURES else _revisions if kind in REVISIONS else _other
+        step = make(rng, kind)
+        steps += [make(rng, rng.choice([None, kind])) | {"who": "hidden"}, step | {"who": "caller"}]
+        if kind in ("retry", "drop"):
+            steps.insert(-1, {"kind": "fail_in_part", "who": "hidden"})
+    return rng.choice(SIGHTS), [{"place": rng.randint(0, 40), "aims": rng.random() < 0.2, **step} for step in steps]
+
+
+def hub_story(rng: random.Random) -> tuple[Sight, list[Step]]:
+    """Return a story about two people of whom many facts are known, most of them hidden."""
+    sight = rng.choice(SIGHTS)
+    names: list[Step] = [
+        {"kind": "entity", "name": name, "alias": None, "mail": 9, "place": 0, "raised": False, "key": None}
+        for name in NAMES
+    ]
+    steps = [name | {"who": "caller"} for name in names]
+    for number in range(24):
+        kind = rng.choice(["observe", "observe", "observe", "event", "plan"])
+        step = _captures(rng, kind) | {"raised": False, "key": None}
+        if kind == "observe":
+            subject = NAMES[number % 2]
+            step |= {"subject": subject, "predicate": "knows", "value": rng.choice([*NAMES, number]), "policy": None}
+        steps.append(step | {"who": rng.choice(["caller", "hidden", "hidden", "colleague"])})
+    return sight, [{"place": rng.randint(0, 40), "aims": False, **step} for step in steps]
+
+
 _WHO = ("caller", "caller", "colleague", "hidden", "hidden", "hidden")
-_REVISIONS = (
-    *("supersede", "supersede", "rename", "contest", "contest", "resolve", "resolve", "retract", "retract_entity"),
-    *("merge", "merge_entities", "delete", "penalize", "reinforce", "pin", "erase"),
-)
+CAPTURES = ("observe", "turn", "event", "tool", "outcome", "working", "entity", "skill", "plan")
+REVISIONS = {
+    "supersede": "supersede",
+    "rename": "supersede",
+    "fork": "fork",
+    "contest": "contest",
+    "resolve": "resolveContest",
+    "retract": "retract",
+    "retract_entity": "retract",
+    "merge": "merge",
+    "merge_entities": "merge",
+    "unmerge": "unmerge",
+    "delete": "deleteRecord",
+    "penalize": "penalize",
+    "reinforce": "reinforce",
+    "pin": "pin",
+    "erase": "erase",
+}
+# The field of Mutation that a kind of step calls.
+FIELDS = {
+    **dict.fromkeys(CAPTURES, "captureMemory"),
+    **REVISIONS,
+    "batch": "captureMemories",
+    "retry": "retryCapture",
+    "drop": "dropCapture",
+    "predicate": "setPredicate",
+    "erase_entity": "erase",
+    "erase_scope": "erase",
+    "erase_tenant": "erase",
+}
+_OFTEN = ("supersede", "contest", "resolve", "merge_entities", "merge_entities", "unmerge", "unmerge")
 
 
-def _captures(rng: random.Random) -> Step:
+def _captures(rng: random.Random, kind: str | None = None) -> Step:
     words = rng.choices((*NAMES, *WORDS), k=rng.randint(1, 4))
+    raised = rng.random() < 0.1  # by a rule of the policy, so that its own writer may not see it
+    step = _capture(rng, words)
+    while kind not in (None, step["kind"]):
+        step = _capture(rng, words)
+    raised = raised and step["kind"] != "outcome"  # which tells whether its thread has an episode there
+    key = "k" if rng.random() < 0.1 and not raised else None  # which tells whether its capture was erased there
+    return {"raised": raised, "key": key, **step}
+
+
+def _capture(rng: random.Random, words: list[str]) -> Step:
     evidence = rng.choice([None, None, None, ("seen", rng.randint(0, 40)), ("hidden", rng.randint(0, 40))])
     return rng.choice(
         [
@@ -124,11 +193,23 @@ def _captures(rng: random.Random) -> Step:
     )
 
 
-def _revisions(rng: random.Random) -> Step:
+def _revisions(rng: random.Random, kind: str | None = None) -> Step:
     return {
-        "kind": rng.choice(_REVISIONS),
+        "kind": kind or rng.choice([*REVISIONS, *_OFTEN]),
         "on": rng.randint(0, 40),
         "by": rng.randint(0, 40),
         "value": rng.choice(["Oslo", "Paris", NAMES[0]]),
         "winner": rng.random() < 0.5,
     }
+
+
+def _other(rng: random.Random, kind: str | None = None) -> Step:
+    kind = kind or rng.choice(
+        ["batch", "retry", "drop", "predicate", "import", "erase_entity", "erase_scope", "erase_tenant"]
+    )
+    step = {"kind": kind, "on": rng.randint(0, 40), "words": rng.choices((*NAMES, *WORDS), k=2)}
+    if kind == "batch":
+        step["items"] = [{"place": rng.randint(0, 40), **_captures(rng)} for _ in range(rng.randint(1, 3))]
+    if kind == "predicate":
+        step |= {"predicate": rng.choice(["lives_in", "knows"]), "single": rng.random() < 0.5}
+    return step

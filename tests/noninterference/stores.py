@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -13,47 +13,32 @@ from uuid import UUID
 
 import pytest
 from fix_api import services_of
-from fix_jobs import resources_of
-from fix_memory import NOON, Memory
+from fix_memory import NOON, Memory, memory_of
 from noninterference.answers import ids_in, plain
 from noninterference.captures import capture_of
+from noninterference.jobs import fail, import_conversation, prune, run_jobs, turn
 from noninterference.questions import document, questions
-from noninterference.steps import HIDDEN, REDACTED, Sight, Step, everything
+from noninterference.steps import CAPTURES, FIELDS, HIDDEN, RAISED, REDACTED, REVISIONS, Sight, Step, everything
 
-from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
 from stratagraph.graph_sync.worker import SyncWorker
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Services
-from stratagraph.memory.capture.failures import keep_failed
-from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.capture.policy import Policy, Rule
+from stratagraph.memory.capture.retries import FailedCaptures
+from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.linking import link_due
-from stratagraph.memory.reevaluating import reevaluate_due
 from stratagraph.store.keys.directory import Directory
-from stratagraph.store.model.enums import Sensitivity, SourceKind
+from stratagraph.store.keys.sealing.master import LocalMasterKey
+from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.trust import Trust
-from stratagraph.store.search.word_counts import WordCounter
+from stratagraph.store.postgres.database import Database
 
 Json = dict[str, Any]
 STEP = timedelta(seconds=20)
 AT_ONCE = 5  # each takes a connection of the pool
 UNKNOWN = UUID("01980d6e-6c1f-7c11-8d5e-2f9a3b4c5d6e")
-_REVISIONS = {
-    "supersede": "supersede",
-    "rename": "supersede",
-    "contest": "contest",
-    "resolve": "resolveContest",
-    "retract": "retract",
-    "retract_entity": "retract",
-    "merge": "merge",
-    "merge_entities": "merge",
-    "delete": "deleteRecord",
-    "penalize": "penalize",
-    "reinforce": "reinforce",
-    "pin": "pin",
-    "erase": "erase",
-}
 
 
 class OneKeyDirectory(Directory):
@@ -129,32 +114,42 @@ class Store:
     seen: list[Made] = field(default_factory=list)
     hidden: list[Made] = field(default_factory=list)
     hidden_ids: set[UUID] = field(default_factory=set)
+    merged: dict[str, list[UUID]] = field(default_factory=lambda: defaultdict(list))  # entities, by who merged them
     answers: dict[str, Any] = field(default_factory=dict)
     engines: Counter[str] = field(default_factory=Counter)  # that answered queries
+    fallbacks: Counter[str | None] = field(default_factory=Counter)  # why SQL answered instead of the mirror
     outcomes: list[tuple[str, str, str]] = field(default_factory=list)
 
     async def run(self, steps: Sequence[Step], *, with_hidden: bool, named: bool = False) -> None:
         """Take all steps, or all but the hidden ones. With `named`, hidden steps name records that the caller sees."""
         for number, step in enumerate(steps):
             self.bench.ids.begin(number)
+            kind = step["kind"]
             if step["who"] == "nobody":
                 continue
-            if step["kind"] == "jobs":
+            if kind == "jobs":
                 await self._work()
+            elif kind == "prune":
+                await prune(self.bench.memory)
+            elif kind == "fail_in_part":
+                await self._fail(number, step, in_part=True, with_hidden=with_hidden)
             elif step["who"] != "hidden":
                 answer = await self._take(number, step, named=False)
-                self.answers[f"{number} {step['who']} {step['kind']}"] = answer
+                self.answers[f"{number} {step['who']} {kind}"] = answer
             elif with_hidden:
-                if step["kind"] == "fail":
-                    await self._fail()
-                else:
+                if kind == "fail":
+                    await self._fail(number, step, in_part=False, with_hidden=True)
+                elif self._stays_hidden(kind):
                     await self._take(number, step, named=named)
         self.bench.ids.begin(len(steps))
         await self._work()
 
-    async def ask_everything(self, probes: Sequence[UUID], number: int, *, most: int) -> None:
+    async def ask_everything(
+        self, probes: Sequence[UUID], number: int, *, most: int, only: Collection[str] | None = None
+    ) -> None:
         """Ask what the caller can ask, also about `probes`, which it may not see: `most` questions of each operation.
 
+        With `only`, the operations of these names are asked, about the present, each of which the mirror may answer.
         They are asked AT_ONCE at a time, since none changes what another one answers.
         """
         self.bench.ids.begin(number)
@@ -163,7 +158,7 @@ class Store:
         ids = list(dict.fromkeys(made.id for made in self.seen)) or [UNKNOWN]
         asked = [
             (name, arguments)
-            for name, every in questions(self.sight, ids, [UNKNOWN, *probes], now).items()
+            for name, every in _limited(questions(self.sight, ids, [UNKNOWN, *probes], now), only).items()
             for arguments in random.Random(number).sample(every, min(most, len(every)))
         ]
         places = asyncio.Semaphore(AT_ONCE)
@@ -181,42 +176,75 @@ class Store:
             pages.append(await self.bench.ask(caller, "Query", name, arguments))
             if isinstance(pages[-1], dict) and "freshness" in pages[-1]:
                 self.engines[pages[-1]["freshness"]["engine"]] += 1
+                self.fallbacks[pages[-1]["freshness"]["fallback"]] += 1
             page = pages[-1].get("pageInfo") if isinstance(pages[-1], dict) else None
             if not page or not page["hasNextPage"]:
                 break
             arguments = {**arguments, "after": page["endCursor"]}
         return pages
 
+    def _stays_hidden(self, kind: str) -> bool:
+        """Return whether a hidden step of this kind concerns hidden records only.
+
+        Retries and predicates concern what the caller sees; an import has no sensitivity, only a scope of its own.
+        """
+        return kind not in ("retry", "drop", "predicate") and (kind != "import" or self.sight.scopes is not None)
+
     async def _take(self, number: int, step: Step, *, named: bool) -> Any:
-        who = step["who"]
-        places = self.sight.hidden_places() if who == "hidden" else self.sight.seen_places()
-        if who == "caller":
-            places = [("project:a", level) for _, level in places[: self.sight.ceiling + 1]]
-        scope, level = places[step["place"] % len(places)]
-        trust = {
-            "caller": self.sight.caller,
-            "colleague": self.sight.colleague,
-            "hidden": everything,
-        }[who](self.tenant)
-        mark = ""
-        if who == "hidden":
-            mark = HIDDEN
-        elif Sensitivity[level] > self.sight.ceiling:
-            mark = REDACTED
-        if step["kind"] in _REVISIONS:
+        who, kind = step["who"], step["kind"]
+        trust = self._trust(who)
+        if kind == "import":
+            scope, mark = ("project:b", HIDDEN) if who == "hidden" else ("project:a", "")
+            return await import_conversation(self.bench.memory, trust, step, scope=scope, mark=mark)
+        if kind in REVISIONS:
             # A colleague may revise what the caller sees, who may then read the words of the revision.
-            name, given = self._revision(number, step, mark if who == "hidden" else "", named=named)
+            given = {"input": self._revision(number, step, HIDDEN if who == "hidden" else "", named=named)}
+        elif kind == "batch":
+            given = {"input": {"items": [self._capture(item | {"who": who}) for item in step["items"]]}}
+        elif kind in CAPTURES:
+            given = {"input": self._capture(step)}
         else:
-            name, given = "captureMemory", self._capture(step, mark) | {"scope": scope, "sensitivity": level}
-            given["summary"] = f"{given['summary']} {mark}" if given.get("summary") else None
-        answer = await self.bench.ask(trust, "Mutation", name, {"input": given})
-        self.outcomes.append((who, step["kind"], answer["__typename"] + " " + answer.get("message", "")[:90]))
+            given = await self._other(step, trust)
+        answer = await self.bench.ask(trust, "Mutation", FIELDS[kind], given)
+        self.outcomes.append((who, kind, answer["__typename"] + " " + answer.get("message", "")[:90]))
+        if kind == "merge_entities" and "record" in answer:
+            self.merged[who] += [UUID(id_) for id_ in given["input"]["recordIds"] if id_ != answer["record"]["id"]]
         self._note(who, answer)
         return answer
 
+    def _trust(self, who: str) -> Trust:
+        return {"caller": self.sight.caller, "colleague": self.sight.colleague, "hidden": everything}[who](self.tenant)
+
+    def _places(self, who: str) -> list[tuple[str, str]]:
+        if who == "caller":
+            return [("project:a", level) for _, level in self.sight.seen_places()[: self.sight.ceiling + 1]]
+        return self.sight.hidden_places() if who == "hidden" else self.sight.seen_places()
+
+    async def _other(self, step: Step, trust: Trust) -> Json:
+        """Return the arguments of a mutation that neither captures nor revises."""
+        match step["kind"]:
+            case "retry" | "drop":
+                page = await self.bench.ask(trust, "Query", "failedCaptures", {"first": 100})
+                listed = [UUID(one["candidateId"]) for one in page["nodes"]]
+                id_ = listed[step["on"] % len(listed)] if listed else UNKNOWN
+                return {"id": str(self._aimed(step["on"]) if step["aims"] and step["who"] == "caller" else id_)}
+            case "predicate":
+                return {"input": {"name": step["predicate"], "singleValued": step["single"]}}
+            case "erase_entity":
+                pool = self.hidden if step["who"] == "hidden" else self.seen
+                return {"input": {"entityId": str(_pick(pool, step["on"], "ENTITY")), "rationale": "asked for"}}
+            case "erase_scope":
+                return {"input": {"scope": "project:b", "rationale": "asked for"}}
+            case "erase_tenant":
+                tenant = "another" if step["who"] == "hidden" else self.tenant
+                return {"input": {"tenant": tenant, "rationale": "asked for"}}
+        raise AssertionError(step)
+
     def _note(self, who: str, answer: Any) -> None:
         """Remember the records that the step created; a revision also lists those that it changed."""
-        records = answer.get("createdRecords") or answer.get("records") or ()
+        records = answer.get("createdRecords") or answer.get("records") or []
+        for one in (*(answer.get("results") or ()), *(answer.get("captures") or ())):
+            records = [*records, *(one.get("createdRecords") or ()), *([one["record"]] if one.get("record") else ())]
         made = [Made(UUID(one["id"]), one["type"]) for one in records if self._is_of_step(UUID(one["id"]))]
         (self.hidden if who == "hidden" else self.seen).extend(made)
         if who == "hidden":
@@ -225,10 +253,24 @@ class Store:
     def _is_of_step(self, id_: UUID) -> bool:
         return id_.int >> 32 & 0x3FFFFFFF == self.bench.ids.step
 
-    def _capture(self, step: Step, mark: str) -> Json:
+    def _capture(self, step: Step) -> Json:
         """Return the input of a capture; what it refers to is its evidence or, for an event, a reference."""
+        who = step["who"]
+        places = self._places(who)
+        scope, level = places[step["place"] % len(places)]
+        mark = ""
+        if who == "hidden":
+            mark = HIDDEN
+        elif Sensitivity[level] > self.sight.ceiling:
+            mark = REDACTED
         named = str(self._evidence(step)) if step.get("evidence") or step.get("refers") else None
-        return capture_of(step, mark, named)
+        given = capture_of(step, mark, named) | {"scope": scope, "sensitivity": level}
+        given["summary"] = f"{given['summary']} {mark}" if given.get("summary") else None
+        if step["raised"]:
+            given["tags"] = [RAISED]
+        if step["key"] is not None:
+            given["idempotencyKey"] = step["key"]
+        return given
 
     def _evidence(self, step: Step) -> UUID:
         """Return the id of a record that a capture names: one that the caller sees or, for the caller, a hidden one.
@@ -247,18 +289,22 @@ class Store:
             self.aimed[number] = self.hidden[position % len(self.hidden)].id if self.hidden else UNKNOWN
         return self.aimed[number]
 
-    def _revision(self, number: int, step: Step, mark: str, *, named: bool) -> tuple[str, Json]:
+    def _revision(self, number: int, step: Step, mark: str, *, named: bool) -> Json:
         kind = step["kind"]
         is_hidden = step["who"] == "hidden"
         pool = self.hidden if is_hidden else self.seen
-        if named and is_hidden and number % 2:
+        # Of an act that names a hidden record as well, the caller must not see the words.
+        names_both = named and is_hidden and number % 2 == 1 and kind in ("contest", "merge", "merge_entities")
+        if names_both:
             pool = self.seen
-        type_ = {"rename": "ENTITY", "retract_entity": "ENTITY", "merge_entities": "ENTITY"}.get(kind, "SEMANTIC")
+        type_ = "ENTITY" if kind in ("rename", "retract_entity", "merge_entities", "unmerge") else "SEMANTIC"
         if kind in ("delete", "penalize", "reinforce", "pin", "erase") and step["by"] % 3:
             type_ = ""
         first = _pick(pool, step["on"], type_)
         if step["who"] == "caller" and step["aims"]:
             first = self._aimed(step["on"])
+        elif kind == "unmerge" and self.merged[step["who"]]:
+            first = self.merged[step["who"]][-1 - step["on"] % len(self.merged[step["who"]])]
         given: Json = {"recordId": str(first), "rationale": f"because {mark}".strip()}
         if kind in ("contest", "merge", "merge_entities"):
             second = _pick(self.hidden if named and is_hidden else pool, step["by"], type_)
@@ -266,7 +312,7 @@ class Store:
             if kind == "contest":
                 given |= (
                     {"contestingId": str(second)}
-                    if step["by"] % 4
+                    if step["by"] % 4 or names_both
                     else {"evidence": [{"kind": "event", "ref": mark or "x"}]}
                 )
         match kind:
@@ -276,6 +322,10 @@ class Store:
                     "payload": {**fact, "validity": {"mode": "global"}},
                     "evidence": [{"kind": "event", "ref": "x"}],
                 }
+            case "fork":
+                fact = {"subject": "Alice Stone", "predicate": "lives_in", "object": f"{step['value']} {mark}".strip()}
+                conditions = {"env": ["dev", "test", "prod"][step["by"] % 3]}
+                given |= {"payload": fact, "conditions": conditions, "evidence": [{"kind": "event", "ref": "x"}]}
             case "rename":
                 given["payload"] = {"summary": f"renamed {mark}", "aliases": [{"value": "Ally"}]}
             case "resolve":
@@ -284,44 +334,46 @@ class Store:
                 given["amount"] = 0.2
             case "pin":
                 given["pinned"] = bool(step["on"] % 2)
-        return _REVISIONS[kind], given
+        return given
 
-    async def _fail(self) -> None:
-        """Keep a failed capture of a batch of two: one that the caller could read and a hidden one."""
-        memory = self.bench.memory
-        who = everything(self.tenant)
-        requests = [
-            CaptureRequest(
-                source="test",
-                source_kind=SourceKind.AGENT_TURN,
-                content={"role": "user", "text": HIDDEN},
-                scope=scope,
-                sensitivity=Sensitivity[level],
-            )
-            for scope, level in self.sight.hidden_places()[:2]
-        ]
-        caller = await memory.directory.resolve(who)
-        drafts = memory.capture._drafts(caller, requests, batch=True, now=memory.clock.now())
-        await memory.directory.scopes(caller.tenant, {draft.scope for draft in drafts}, create=True)
-        self.hidden_ids |= {draft.candidate for draft in drafts}
-        await keep_failed(memory.database, memory.directory, caller, drafts, OSError(), at=memory.clock.now())
+    async def _fail(self, number: int, step: Step, *, in_part: bool, with_hidden: bool) -> None:
+        """Keep a failed request of two captures: two hidden ones or, with `in_part`, one that the caller sees."""
+        hidden, seen = self.sight.hidden_places(), self._places("caller")
+        places = [(hidden[number % len(hidden)], HIDDEN)]
+        places += [(seen[step["place"] % len(seen)], f"basalt {number}") if in_part else (hidden[0], HIDDEN)]
+        if number % 2:
+            places.reverse()
+        kept = [one for one in places if with_hidden or one[1] != HIDDEN]
+        requests = [turn(said, scope, Sensitivity[level]) for (scope, level), said in kept]
+        failed = await fail(self.bench.memory, everything(self.tenant), requests)
+        self.hidden_ids |= {id_ for id_, (_, said) in zip(failed, kept, strict=True) if said == HIDDEN}
 
     async def _work(self) -> None:
         """Run the background jobs that change what is remembered."""
-        memory = self.bench.memory
-        resources = resources_of(memory)
-        now = memory.clock.now()
-        await CloseEpisodes(resources).run_once(now)
-        await link_due(memory.database, memory.directory, now=now, batch=100)
-        await reevaluate_due(memory.database, memory.directory, now=now, batch=100)
-        await WordCounter(memory.database).count_changes()
+        await run_jobs(self.bench.memory)
         if self.bench.mirror is not None:
             await self.bench.mirror.run_once()
+
+
+def _limited(every: dict[str, list[Json]], only: Collection[str] | None) -> dict[str, list[Json]]:
+    """Return the questions about the present of the operations in `only`, or all of them for None."""
+    if only is None:
+        return every
+    return {name: [one for one in every[name] if "asOf" not in one.get("input", one)] for name in only}
 
 
 def _pick(pool: Sequence[Made], position: int, type_: str) -> UUID:
     fitting = [made.id for made in pool if type_ in ("", made.type)]
     return fitting[position % len(fitting)] if fitting else UNKNOWN
+
+
+def story_memory(database: Database) -> Memory:
+    """Return the services on which stories are told, with a policy that raises captures with the tag RAISED."""
+    memory = memory_of(database, OneKeyDirectory(database, Vault(database, LocalMasterKey(bytes(32)))))
+    rule = Rule.model_validate({"when": {"tag": [RAISED]}, "set": {"sensitivity": "hyper"}})
+    memory.capture = Capture(database, memory.directory, memory.clock, Policy((rule,)))
+    memory.failed_captures = FailedCaptures(database, memory.directory, memory.clock, memory.capture)
+    return memory
 
 
 def inject_ids(monkeypatch: pytest.MonkeyPatch, memory: Memory) -> Ids:

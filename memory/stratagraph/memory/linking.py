@@ -7,31 +7,33 @@ it now. See docs/specification.md, Entities.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import orjson
+import structlog
 
 from stratagraph.memory.capture.found_names import guessed_names
 from stratagraph.memory.capture.interpret import SCANNED_CHARACTERS
 from stratagraph.memory.capture.literals import is_sentence, is_value
 from stratagraph.memory.reevaluating import everything_of
 from stratagraph.memory.retrying import StaleRead
-from stratagraph.memory.revise.rekeyed_facts import rekey_facts
+from stratagraph.memory.revise.rekeyed_facts import MAX_REKEYED, rekey_facts
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.jobs.isolation import process_or_set_aside
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.canonical import normalised_name
 from stratagraph.store.model.enums import MemoryType, RecordState
+from stratagraph.store.model.errors import LimitExceeded, error_kind
 from stratagraph.store.model.fact_predicates import LITERAL
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED
 from stratagraph.store.model.words import query_terms
-from stratagraph.store.postgres.database import Connection, Database, Role, elevated
+from stratagraph.store.postgres.database import Connection, Database, Role, elevated, savepoint
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.entities import Mention, hold_entities, read_names
 from stratagraph.store.records.fact_keys import FactIdentity, Slot
@@ -52,7 +54,8 @@ JOB = "link-names"
 ACTOR = "linking"
 RATIONALE = "an entity of this name is known now"
 MAX_NAMES = 32  # names of one entity that are looked for
-MAX_RECORDS = 1_000  # records read for one name, the newest
+MAX_RECORDS = 1_000  # records of one scope and sensitivity read for one name, the newest
+_log = structlog.get_logger(__name__)
 _CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
 
 
@@ -100,9 +103,7 @@ async def _link(
     async def process(part: Sequence[UUID]) -> None:
         async with elevated(connection, caller.bounds):
             for entity in part:
-                work = UnitOfWork(connection, directory, caller, now, RATIONALE)
-                await _link_records(work, entity)
-                await append_changes(connection, caller.tenant, work.changes)
+                await _link_records(UnitOfWork(connection, directory, caller, now, RATIONALE), entity)
             await delete_link_requests(connection, caller.tenant, part)
 
     _, failures = await process_or_set_aside(connection, JOB, entities, process, key=lambda id_: (number, id_), at=now)
@@ -118,8 +119,22 @@ async def _link_records(work: UnitOfWork, id_: UUID) -> None:
     if entity is None or entity.type is not MemoryType.ENTITY or entity.state not in _CURRENT:
         return
     names = _names_of(entity)
-    records = await reader.records(await _find_records(work, entity, names))
     folded = {normalised_name(name) for name in names}
+    for ids in await _find_records(work, entity, names):
+        part = UnitOfWork(work.connection, work.directory, work.caller, work.at, work.rationale)
+        try:
+            async with savepoint(work.connection):
+                await _link_part(part, ids, folded)
+                await append_changes(work.connection, work.caller.tenant, part.changes)
+        except LimitExceeded as error:
+            _log.warning(
+                "records stay without a link", entity=str(entity.id), records=len(ids), error=error_kind(error)
+            )
+
+
+async def _link_part(work: UnitOfWork, ids: Sequence[UUID], folded: Collection[str]) -> None:
+    """Link records of one scope and sensitivity that hold one of the names, which are normalised."""
+    records = await Reader(work.connection, work.directory, work.caller, work.at).records(ids)
     facts = await fetch_keyed_facts(
         work.connection,
         work.caller.tenant,
@@ -143,26 +158,31 @@ def _names_of(entity: MemoryRecord) -> list[str]:
     return list(dict.fromkeys(name for name in listed if name.strip()))[:MAX_NAMES]
 
 
-async def _find_records(work: UnitOfWork, entity: MemoryRecord, names: Sequence[str]) -> list[UUID]:
-    """Return the records that have all words of one of the names and may link to the entity, but do not yet."""
+async def _find_records(work: UnitOfWork, entity: MemoryRecord, names: Sequence[str]) -> list[list[UUID]]:
+    """Return the records that have all words of one of the names and may link to the entity, but do not yet.
+
+    Each list has at most MAX_REKEYED records, all of one scope and sensitivity. Lists are linked apart from each other:
+    what those who may read one find linked depends neither on the number of other records nor on an error in them.
+    """
     scopes = await work.directory.scopes(work.caller.tenant, {entity.scope}, create=False)
-    found: dict[UUID, None] = {}
+    found: dict[tuple[int, int], dict[UUID, None]] = defaultdict(dict)
     for name in names:
         terms = query_terms(work.caller.tenant.index_key, name)
         if not terms:  # only words that are not searched, such as "The"
             continue
-        found |= dict.fromkeys(
-            await find_records_with_terms(
-                work.connection,
-                work.caller.tenant,
-                terms,
-                scope=None if entity.scope == UNSCOPED else scopes[entity.scope],
-                least_sensitivity=int(entity.sensitivity),
-                besides=entity.id,
-                limit=MAX_RECORDS,
-            )
+        records = await find_records_with_terms(
+            work.connection,
+            work.caller.tenant,
+            terms,
+            scope=None if entity.scope == UNSCOPED else scopes[entity.scope],
+            least_sensitivity=int(entity.sensitivity),
+            besides=entity.id,
+            most=MAX_RECORDS,
         )
-    return list(found)
+        for place, ids in records.items():
+            found[place] |= dict.fromkeys(ids)
+    lists = [list(found[place]) for place in sorted(found)]
+    return [ids[start : start + MAX_REKEYED] for ids in lists for start in range(0, len(ids), MAX_REKEYED)]
 
 
 def _unlinked_names(record: MemoryRecord, fact: KeyedFact | None) -> list[_Unlinked]:

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import AsyncIterator
 
 import pytest
-from fix_memory import memory_of
-from noninterference.comparing import check_story
-from noninterference.stores import Bench, OneKeyDirectory, inject_ids
+from noninterference.comparing import check_steps, check_story
+from noninterference.questions import GRAPH
+from noninterference.steps import hub_story
+from noninterference.stores import Bench, inject_ids, story_memory
 
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirror_feed
 from stratagraph.memory.engines.mirror import Neo4jEngine
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.retrieve.service import Retrieve
-from stratagraph.store.keys.sealing.master import LocalMasterKey
-from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.mirror.freshness import MirrorFreshness
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.postgres.database import Database
 
 pytestmark = pytest.mark.neo4j
 
+LEAST_SHARE = 0.8  # of the graph questions, answered by Neo4j
 PATIENT_S = 30.0  # a deadline that a busy machine keeps
 
 
 @pytest.fixture
 async def bench(database: Database, clean_neo4j: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
-    memory = memory_of(database, OneKeyDirectory(database, Vault(database, LocalMasterKey(bytes(32)))))
+    memory = story_memory(database)
+    monkeypatch.setattr("stratagraph.graph_sync.reader.READ_TIMEOUT_S", PATIENT_S)
     async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
         engines = Engines(
             mirror=Neo4jEngine(mirror, plans_up_to=Sensitivity.LOW),
@@ -42,9 +44,24 @@ async def bench(database: Database, clean_neo4j: str, monkeypatch: pytest.Monkey
         await worker.release()
 
 
-async def test_hidden_records_change_no_answer_of_the_mirror(bench: Bench) -> None:
-    store = await check_story(bench, 3, most=16, asked=3)
-    assert store.engines["NEO4J"]  # where it was as new as the snapshot that was read
+async def check_hubs(bench: Bench, seed: int, *, asked: int) -> None:
+    """Tell a story of hubs; nearly all graph questions must have been answered by Neo4j."""
+    sight, steps = hub_story(random.Random(seed))
+    store = await check_steps(bench, f"hubs-{seed}", sight, steps, asked=asked, only=GRAPH)
+    assert len(store.hidden) >= len(store.seen) / 4
+    assert store.engines["NEO4J"] >= LEAST_SHARE * store.engines.total() > 0, store.fallbacks
+
+
+async def test_hidden_records_around_hubs_change_no_answer_of_the_mirror(bench: Bench) -> None:
+    await check_hubs(bench, 2, asked=4)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1_000, 1_010))
+async def test_hidden_records_around_hubs_change_no_answer_of_the_mirror_in_many_stories(
+    bench: Bench, seed: int
+) -> None:
+    await check_hubs(bench, seed, asked=100)
 
 
 @pytest.mark.soak

@@ -7,16 +7,16 @@ every query are compared, with ids and instants replaced by their rank. Exempt a
 
 from __future__ import annotations
 
+import random
+
 import pytest
-from fix_memory import NOON, memory_of
-from noninterference.comparing import check_secrecy, check_story
+from fix_memory import NOON
+from noninterference.comparing import check_secrecy, check_steps, check_story
 from noninterference.questions import EXEMPT, fields_of, questions
-from noninterference.steps import SIGHTS
-from noninterference.stores import UNKNOWN, Bench, OneKeyDirectory, inject_ids
+from noninterference.steps import FIELDS, SIGHTS, whole_story
+from noninterference.stores import UNKNOWN, Bench, inject_ids, story_memory
 
 from stratagraph.memory.engines.service import Engines
-from stratagraph.store.keys.sealing.master import LocalMasterKey
-from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.postgres.database import Database
 
 QUESTIONS = 3  # of each operation, chosen at random
@@ -24,7 +24,7 @@ QUESTIONS = 3  # of each operation, chosen at random
 
 @pytest.fixture
 def bench(database: Database, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    memory = memory_of(database, OneKeyDirectory(database, Vault(database, LocalMasterKey(bytes(32)))))
+    memory = story_memory(database)
     return Bench(memory, Engines(), inject_ids(monkeypatch, memory))
 
 
@@ -33,9 +33,25 @@ def test_every_query_is_asked() -> None:
     assert asked.keys() | EXEMPT == fields_of("Query").keys()
 
 
+def test_every_mutation_is_told() -> None:
+    assert set(FIELDS.values()) == fields_of("Mutation").keys()
+    _, steps = whole_story(random.Random(1))
+    assert {step["kind"] for step in steps if step["who"] == "caller"} >= FIELDS.keys()
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_hidden_records_change_no_answer(bench: Bench, seed: int) -> None:
     await check_story(bench, seed, most=20, asked=QUESTIONS)
+
+
+async def test_hidden_records_change_the_answer_to_no_mutation(bench: Bench) -> None:
+    await check_steps(bench, "whole", *whole_story(random.Random(1)), asked=0)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1_000, 1_020))
+async def test_hidden_records_change_the_answer_to_no_mutation_in_many_stories(bench: Bench, seed: int) -> None:
+    await check_steps(bench, f"whole-{seed}", *whole_story(random.Random(seed)), asked=3)
 
 
 @pytest.mark.soak

@@ -13,6 +13,7 @@ from sqlalchemy import text
 
 from stratagraph.memory.event_times import MAX_AHEAD
 from stratagraph.memory.revise.request import Contest, Supersede
+from stratagraph.store.keys import directory
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION, rfc3339
 from stratagraph.store.model.enums import MemoryType, SourceKind
@@ -237,8 +238,7 @@ async def test_a_new_skill_rests_on_the_evidence_of_its_revision(memory: Memory)
 
 
 def bounded(memory: Memory, limit: int) -> Memory:
-    directory = Directory(memory.database, memory.directory.vault, max_free_predicates=limit)
-    made = memory_of(memory.database, directory)
+    made = memory_of(memory.database, Directory(memory.database, memory.directory.vault, max_free_predicates=limit))
     made.clock.at = memory.clock.at
     return made
 
@@ -262,6 +262,26 @@ async def test_a_credential_uses_a_bounded_number_of_predicates_of_its_own(memor
     await refer(again, target, "p2")
     with pytest.raises(LimitExceeded):
         await refer(again, target, "p4")
+
+
+async def test_at_the_limit_of_the_tenant_no_predicate_shows_that_others_use_it(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(directory, "MAX_PREDICATES", len(INVERSES.keys() | LINEAGE) + 3)
+    target = (await memory.turn("first")).primary.id
+    for name in ("p0", "p1"):
+        await refer(memory, target, name)
+    other = trust_of(actor="other")
+    await refer(memory, target, "p0", trust=other)  # within the limit, whoever uses it
+    await refer(memory, target, "p2")
+    messages = set()
+    for name in ("p1", "p2", "p3"):
+        with pytest.raises(LimitExceeded, match="this tenant would have more than") as refused:
+            await refer(memory, target, name, trust=other)
+        messages.add(refused.value.message)
+    assert len(messages) == 1
+    await refer(memory, target, "p0", trust=other)
+    await refer(memory, target, "caused_by", trust=other)  # of the registry, and new to the tenant
 
 
 async def test_predicates_claimed_at_once_stay_within_the_limit(memory: Memory) -> None:

@@ -7,11 +7,15 @@ from uuid import UUID
 
 import pytest
 from fix_memory import Memory, trust_of
+from noninterference.steps import RAISED
+from noninterference.stores import story_memory
 
-from stratagraph.memory import propagation
+from stratagraph.memory import linking, propagation
 from stratagraph.memory.capture.failures import keep_failed
 from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.linking import link_due
 from stratagraph.memory.revise import contest as contesting
+from stratagraph.memory.revise import merge_entities, rekeyed_facts
 from stratagraph.memory.revise.request import Contest, Delete, Merge, ResolveContest, Retract
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, LimitExceeded
@@ -171,3 +175,94 @@ async def test_a_failed_batch_shows_only_the_captures_that_the_caller_could_read
     assert [(one.capture.batch, one.capture.position) for one in page.captures] == [
         (ids[0], position) for position in range(4)
     ]
+
+
+async def two_entities(memory: Memory, **more: Any) -> tuple[UUID, UUID]:
+    """Capture two entities in the scope of LOW; return their ids."""
+    ids = []
+    for name in ("Acme", "Acme Corp"):
+        kept = await memory.remember(
+            SourceKind.OBSERVATION, {"canonical_name": name}, proposed_type=MemoryType.ENTITY, trust=LOW, **more
+        )
+        ids.append(kept.primary.id)
+    return ids[0], ids[1]
+
+
+@pytest.mark.parametrize(("limit", "number"), [("MAX_REKEYED", 3), ("MAX_RIVALS", 3), ("MAX_PARTIES", 3)])
+async def test_the_limits_of_a_merge_of_entities_count_what_the_caller_may_read(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, limit: str, number: int
+) -> None:
+    """A hidden slot that exceeds them takes several values from then on; nothing of it is lost."""
+    ids = await two_entities(memory)
+    for position in range(number + 1):
+        years = [f"{2010 + position + after}-01-01T00:00:00Z" for after in (0, 1)]
+        at = {"mode": "timeboxed", "start": years[0], "end": years[1]}
+        for name in ("Acme", "Acme Corp"):
+            value = f"{name} {position}"
+            await memory.observe(name, "seat", value, validity=at, revision_policy="replace", **HIDDEN)
+    for module in (rekeyed_facts, merge_entities):
+        if hasattr(module, limit):
+            monkeypatch.setattr(module, limit, number)
+    merge = Merge(record_id=ids[0], others=(ids[1],), rationale="one firm")
+    done = await memory.revision.revise(LOW, merge)
+    facts = [
+        record
+        for record in (await memory.lookup.records(memory.trust, first=100)).records
+        if record.type is MemoryType.SEMANTIC
+    ]
+    state = RecordState.ACTIVE if limit != "MAX_REKEYED" else RecordState.CONTESTED
+    assert [record.state for record in facts] == [state] * 2 * (number + 1)
+    relations = await memory.lookup.relations(memory.trust, [record.id for record in facts])
+    subjects = {edge.target for edges in relations.values() for edge in edges if edge.predicate == "subject_entity"}
+    assert subjects == {done.record.id}
+
+
+@pytest.mark.parametrize("limit", ["MAX_REKEYED", "MAX_RIVALS", "MAX_PARTIES"])
+async def test_the_limits_of_a_merge_of_entities_hold_for_what_the_caller_may_read(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    ids = await two_entities(memory)
+    for name in ("Acme", "Acme Corp"):
+        await memory.observe(name, "seat", f"{name} 1", trust=LOW, revision_policy="replace")
+    for module in (rekeyed_facts, merge_entities):
+        if hasattr(module, limit):
+            monkeypatch.setattr(module, limit, 0)
+    with pytest.raises(LimitExceeded):
+        await memory.revision.revise(LOW, Merge(record_id=ids[0], others=(ids[1],), rationale="one firm"))
+
+
+async def test_hidden_records_do_not_keep_visible_ones_from_being_linked(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by their number nor by a limit that they exceed."""
+    monkeypatch.setattr(linking, "MAX_RECORDS", 2)
+    monkeypatch.setattr(rekeyed_facts, "MAX_PARTIES", 1)
+    seen_ids = [(await memory.turn("we met Zeta Corp", scope="project:a", trust=LOW)).primary.id for _ in range(2)]
+    for number in range(3):
+        await memory.turn(f"{number}: Zeta Corp again", **HIDDEN)
+    for name in ("Zeta", "Zeta Corp"):  # literals as subjects, as long as both are ambiguous
+        for number in range(2):
+            identifiers = [{"namespace": "email", "value": f"{name}{number}@x.example"}]
+            content = {"canonical_name": name, "identifiers": identifiers}
+            await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY, **HIDDEN)
+    content = {"canonical_name": "Zeta Corp", "aliases": [{"value": "Zeta"}]}
+    kept = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY, trust=LOW)
+    done = await link_due(memory.database, memory.directory, now=memory.clock.now(), batch=100)
+    assert done.set_aside == 0
+    relations = await memory.lookup.relations(LOW, seen_ids)
+    assert [{edge.target for edge in relations[id_]} for id_ in seen_ids] == [{kept.primary.id}] * 2
+
+
+async def test_a_writer_does_not_learn_what_a_policy_rule_lifts_out_of_its_sight(memory: Memory) -> None:
+    store = story_memory(memory.database)
+    hidden = {"scope": "project:a", "sensitivity": Sensitivity.HYPER}
+    known = await store.observe("Ann", "likes", "tea", trust=store.trust, **hidden)
+    lifted: dict[str, Any] = {"trust": LOW, "tags": (RAISED,), "scope": "project:a"}
+    for more in ({"value": "gin"}, {"value": "tea"}, {"value": "rum", "revision_policy": "fork"}):
+        done = await store.observe("Ann", "likes", more.pop("value"), **more, **lifted)
+        assert (done.primary.id, done.primary.redacted) == (done.candidate, True)
+        assert (done.created, done.edges, done.mentions, done.changes) == ((), (), (), ())
+    records = (await store.lookup.records(store.trust, types=[MemoryType.SEMANTIC], first=10)).records
+    assert len(records) == 3  # tea was known
+    assert {record.sensitivity for record in records} == {Sensitivity.HYPER}
+    assert (await seen(store, known.primary.id, store.trust)).state is RecordState.CONTESTED

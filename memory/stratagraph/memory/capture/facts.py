@@ -200,15 +200,18 @@ async def settle_fact(
     if newer is not None:
         _become_history(writes, draft, newer)
         return
-    if conflicts and policy == "fork":
+    # A policy rule may have raised the fact to where its writer may not see what it contradicts. It is then written
+    # whatever that is, because an error would tell of it.
+    is_readable = writes.caller.may_read(slot.scope, slot.sensitivity)
+    if conflicts and policy == "fork" and is_readable:
         raise _no_fork(conflicts[0], path)
     leaving: set[UUID] = set()
-    if conflicts and policy == "contest":
+    if conflicts and policy in ("contest", "fork"):
         await _contest(writes, draft, conflicts, path)
         leaving = {fact.id for fact in conflicts}
     elif conflicts:
         await _replace(writes, draft, conflicts, stored.disputed.get(draft.position, {}))
-    if not is_single:
+    if not is_single and (is_readable or not await _has_two_values(writes, slot, leaving)):
         await _require_one_value(writes, slot, path, leaving=leaving)
         await make_single_valued(writes.connection, writes.caller.tenant, slot)
         stored.single_valued[slot] = True
@@ -226,6 +229,14 @@ def _no_fork(other: Fact, path: tuple[str, ...]) -> ConditionsOverlap:
         f" needs {needed} or a separate time",
         path=[*path, "validity"],
     )
+
+
+async def _has_two_values(writes: WriteSet, slot: Slot, leaving: Collection[UUID]) -> bool:
+    """Return whether two active facts contradict each other in a slot, or it has too many to tell."""
+    try:
+        return await overlapping_facts(writes.connection, writes.caller.tenant, slot, leaving=leaving) is not None
+    except LimitExceeded:
+        return True
 
 
 async def _require_one_value(

@@ -42,6 +42,7 @@ from stratagraph.store.records.failed_captures import (
     fetch_failed_batch,
     list_failed_captures,
     open_inputs,
+    split_batch,
     visible_failed_captures,
 )
 from stratagraph.store.records.reading import Reader
@@ -129,8 +130,9 @@ class FailedCaptures:
     async def retry(self, trust: Trust, id_: UUID) -> list[StoredCapture]:
         """Retry the batch of a failed capture now, with the rights of its own caller; return what was stored.
 
-        Raises RecordNotFound if it is not visible to the caller, Forbidden if the caller may not write a capture of its
-        batch that is not its own, the error that refused the captures, or StoreUnavailable if they failed inside again.
+        Captures of the batch that are not visible to the caller are left for the next retry in the background. Raises
+        RecordNotFound if the capture is not visible to the caller, Forbidden if the caller may not write a visible one
+        of its batch, the error that refused the captures, or StoreUnavailable if they failed inside again.
         """
         key = await self._batch_for(trust, id_)
         done = await self.retry_batch(key)
@@ -150,8 +152,8 @@ class FailedCaptures:
     async def drop(self, trust: Trust, id_: UUID) -> list[UUID]:
         """Delete the batch of a failed capture with its input; return the ids of the deleted captures.
 
-        Raises RecordNotFound if it is not visible to the caller, Forbidden if the caller may not write a capture of its
-        batch that is not its own.
+        Captures of the batch that are not visible to the caller are kept. Raises RecordNotFound if the capture is not
+        visible to the caller, Forbidden if the caller may not write a visible one of its batch.
         """
         key = await self._batch_for(trust, id_)
         async with self._database.background(Role.ERASE) as connection:
@@ -238,7 +240,11 @@ class FailedCaptures:
         return Retry(outcome=outcome, error=error, next_try_at=next_try_at)
 
     async def _batch_for(self, trust: Trust, id_: UUID) -> BatchKey:
-        """Return the batch of a failed capture, whose captures are all the caller's own or ones that it may write."""
+        """Return the batch of a failed capture, of which the caller may see and write every capture.
+
+        Captures of the same request that the caller may not see are made a batch of their own first: neither what is
+        done with the others nor the answer to it depends on them.
+        """
         trust.require(Access.WRITE)
         caller = await self._directory.resolve(trust)
         async with self._database.writing(caller.bounds) as connection:
@@ -246,15 +252,19 @@ class FailedCaptures:
         visible = [capture for capture, is_visible in batch if is_visible]
         if id_ not in {capture.id for capture in visible}:
             raise _not_found(id_)
-        scopes = await self._directory.scope_names({one.scope for one, _ in batch if one.scope is not None})
-        if not all(_may_write(trust, one, scopes) for one, _ in batch):
-            # One message for all causes, so that nobody learns of captures that are hidden from them.
+        scopes = await self._directory.scope_names({one.scope for one in visible if one.scope is not None})
+        if not all(_may_write(trust, one, scopes) for one in visible):
             raise Forbidden(
-                "id: this credential may not retry or drop the whole request that this capture was part of; use one"
+                "id: this credential may not write every capture of the request that this one was part of; use one"
                 " with more scopes or a higher ceiling, or that of the request's own actor",
                 path=["id"],
             )
-        return visible[0].tenant, visible[0].batch
+        key = visible[0].tenant, visible[0].batch
+        hidden = [capture.id for capture, is_visible in batch if not is_visible]
+        if hidden:
+            async with self._database.background(Role.JOBS) as connection:
+                key = await split_batch(connection, key, [capture.id for capture in visible], hidden)
+        return key
 
     async def _with_scopes(self, captures: Sequence[FailedCapture]) -> list[ListedCapture]:
         names = await self._directory.scope_names({one.scope for one in captures if one.scope is not None})

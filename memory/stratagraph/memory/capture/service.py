@@ -28,7 +28,7 @@ from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
-from stratagraph.store.model.enums import Access
+from stratagraph.store.model.enums import Access, RecordState
 from stratagraph.store.model.errors import (
     ConditionsOverlap,
     IdempotencyMismatch,
@@ -257,6 +257,7 @@ class Capture:
             )
             replays: dict[int, Committed] = {}
             fresh: list[Draft] = []
+            at = self._clock.now()
             for draft, key in zip(drafts, keys, strict=True):
                 known = key.replay(used, path=[f"#{draft.position}", "idempotencyKey"])
                 if known is None:
@@ -279,7 +280,7 @@ class Capture:
                     changes += done.changes
                 written = await read_final_state(connection, self._directory, caller, groups, now=self._clock.now())
                 rows = [_candidate_row(draft, keys[draft.position], written[draft.position]) for draft in fresh]
-                actor, at = caller.trust.actor, self._clock.now()
+                actor = caller.trust.actor
                 if retrying:
                     await commit_failed_captures(connection, caller.tenant, rows)
                     await insert_used_keys(connection, caller.tenant, rows, actor=actor, at=at)
@@ -292,7 +293,7 @@ class Capture:
                 Reader(connection, self._directory, caller, self._clock.now()), caller.tenant, replays
             )
         answers = {
-            draft.position: _answer(caller, draft, written[draft.position], sequence, names) for draft in fresh
+            draft.position: _answer(caller, draft, written[draft.position], sequence, names, at) for draft in fresh
         } | replayed
         return [answers[draft.position] for draft in drafts]
 
@@ -344,13 +345,14 @@ def _candidate_row(draft: Draft, key: RequestKey, written: Written) -> dict[str,
     }
 
 
-def _answer(caller: Caller, draft: Draft, written: Written, sequence: str, names: Names) -> Captured:
+def _answer(caller: Caller, draft: Draft, written: Written, sequence: str, names: Names, at: datetime) -> Captured:
     """Return the answer as visible to the caller.
 
-    A policy rule may have raised the record above the caller's ceiling; the caller then gets it redacted.
+    A policy rule may have raised the record above the caller's ceiling; the caller then gets it redacted, or a
+    stand-in where it may not see it at all.
     """
     trust = caller.trust
-    primary = as_visible(trust, written.primary) or written.primary.as_redacted()
+    primary = as_visible(trust, written.primary) or _stand_in(caller, draft, at)
     created = [as_visible(trust, record) for record in written.created]
     return Captured(
         primary=primary,
@@ -360,4 +362,27 @@ def _answer(caller: Caller, draft: Draft, written: Written, sequence: str, names
         sequence=sequence,
         mentions=() if primary.redacted else names.results(draft),
         changes=visible_changes(trust, written.changed, written.effects),
+    )
+
+
+def _stand_in(caller: Caller, draft: Draft, at: datetime) -> MemoryRecord:
+    """Return a redacted record in place of one that the writer may not see, with the id of the stored trace.
+
+    The record may be new or have existed, and its writer must not learn which.
+    """
+    return MemoryRecord(
+        id=draft.candidate,
+        tenant=caller.tenant.name,
+        type=draft.type,
+        scope=draft.scope,
+        sensitivity=draft.sensitivity,
+        state=RecordState.ACTIVE,
+        confidence=draft.confidence,
+        salience=1.0,
+        tags=tuple(draft.request.tags),
+        created_at=at,
+        occurred_at=at,
+        updated_at=at,
+        version=0,
+        redacted=True,
     )

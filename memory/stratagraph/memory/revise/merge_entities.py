@@ -25,7 +25,12 @@ from stratagraph.store.records.fact_keys import FactIdentity
 from stratagraph.store.records.inserting import NewRelation
 from stratagraph.store.records.link_requests import insert_link_requests
 from stratagraph.store.records.merges import EntityMerge, MergedRecord, insert_merge, move_terms, row_versions
-from stratagraph.store.records.rekeying import KeyedFact, count_facts_about, find_facts_naming
+from stratagraph.store.records.rekeying import (
+    KeyedFact,
+    count_facts_about,
+    count_facts_naming,
+    find_facts_naming,
+)
 
 _PATH = ["recordIds"]
 
@@ -55,8 +60,8 @@ async def merge_entities(
     counts = await count_facts_about(connection, work.caller, ids)
     survivor = max(records, key=lambda record: counts.get(record.id, 0))
     losers = [record for record in records if record.id != survivor.id]
-    named = await find_facts_naming(connection, tenant, [loser.id for loser in losers], most=MAX_REKEYED + 1)
-    if len(named) > MAX_REKEYED:
+    named = await count_facts_naming(connection, work.caller, [loser.id for loser in losers], most=MAX_REKEYED + 1)
+    if named > MAX_REKEYED:
         raise LimitExceeded(
             f"recordIds: more than {MAX_REKEYED} facts name the entities to be merged away; merge fewer entities at"
             " once, or erase facts that are no longer needed",
@@ -81,7 +86,7 @@ async def merge_entities(
 async def _absorb(work: UnitOfWork, survivor: MemoryRecord, loser: MemoryRecord, payload: dict[str, Any]) -> None:
     """Merge the locked entity `loser` into the locked entity `survivor`, whose payload becomes `payload`."""
     connection, tenant = work.connection, work.caller.tenant
-    named = await find_facts_naming(connection, tenant, [loser.id], most=MAX_REKEYED + 1)
+    named = await find_facts_naming(connection, tenant, [loser.id])
     rekeyed = await rekey_facts(work, named, _renamed(loser.id, survivor.id), path=_PATH)
     before = await row_versions(connection, tenant, [survivor.id, loser.id])
     moved = rekeyed.relations

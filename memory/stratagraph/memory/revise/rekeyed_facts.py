@@ -84,12 +84,14 @@ async def rekey_facts(
     are locked.
 
     Raises LimitExceeded, naming `path`, beyond MAX_REKEYED facts, MAX_RIVALS stored facts in their slots, or, if
-    `bounded`, MAX_PARTIES facts that contradict each other.
+    `bounded`, MAX_PARTIES facts that contradict each other. These limits count only what the caller may read. A slot
+    that it may not read and that would exceed the last two takes several values from then on, without a dispute.
     """
     done = Rekeyed()
     connection, tenant = work.connection, work.caller.tenant
-    _require_at_most(len(ids), MAX_REKEYED, "facts name the entity", path)
     before = await fetch_keyed_facts(connection, tenant, ids)
+    readable = sum(_is_readable(work, fact.slot) for fact in before.values())
+    _require_at_most(readable, MAX_REKEYED, "facts name the entity", path)
     keys = {id_: NewKeys.of(tenant, fact, identity_of(fact)) for id_, fact in before.items()}
     flags = await _lock_slots(work, before, keys, inherits=inherits)
     single = {keys[id_].slot: flags[keys[id_].slot] for id_ in before}
@@ -97,9 +99,7 @@ async def rekey_facts(
         for id_, fact in before.items():
             single[keys[id_].slot] |= flags[fact.slot]
     wanted = [keys[id_].fact_key for id_, fact in before.items() if fact.is_current]
-    rivals = await find_rivals(connection, tenant, single, wanted, most=MAX_RIVALS + 1)
-    _require_at_most(len(rivals), MAX_RIVALS, "stored facts share their subjects and predicates", path)
-    concerned = {*before, *rivals}
+    concerned = {*before, *await _rivals(work, single, wanted, path)}
     derived = await derived_records(connection, work.caller, sorted({*concerned, *also}))
     rows = await lock_records(connection, tenant, {*concerned, *also, *derived})
     work.after(*(row.updated_at for row in rows.values()))
@@ -113,16 +113,43 @@ async def rekey_facts(
         if fact.is_current
     ]
     staying = await _collapse(work, placed, done)
-    for pairs in await _disputes(work, staying, single, flags):
-        if bounded:
-            parties = {fact.id for pair in pairs for fact in pair}
+    for slot, pairs in (await _disputes(work, staying, single, flags)).items():
+        parties = {fact.id for pair in pairs for fact in pair}
+        if bounded and _is_readable(work, slot):
             _require_at_most(len(parties), MAX_PARTIES, "facts of one subject contradict each other", path)
+        elif bounded and len(parties) > MAX_PARTIES:
+            single[slot] = False
+            continue
         await _dispute(work, pairs, done)
     done.slots = [slot for slot, is_single in single.items() if is_single and not flags[slot]]
     await set_single_valued(connection, tenant, done.slots, single_valued=True)
+    opened = [slot for slot, is_single in single.items() if flags[slot] and not is_single]
+    await set_single_valued(connection, tenant, opened, single_valued=False)
     written = {id_: keys[id_] for id_ in done.facts}
     await write_fact_keys(connection, tenant, written, single)
     return done
+
+
+async def _rivals(work: UnitOfWork, single: dict[Slot, bool], wanted: Collection[bytes], path: list[str]) -> list[UUID]:
+    """Return the stored facts with which facts that get new keys may collide.
+
+    Slots that the caller may not read become multi-valued in `single` if they have more than MAX_RIVALS such facts.
+    """
+    connection, tenant = work.connection, work.caller.tenant
+    readable = {slot: is_single for slot, is_single in single.items() if _is_readable(work, slot)}
+    rivals = await find_rivals(connection, tenant, readable, wanted, most=MAX_RIVALS + 1)
+    _require_at_most(len(rivals), MAX_RIVALS, "stored facts share their subjects and predicates", path)
+    hidden = {slot: is_single for slot, is_single in single.items() if slot not in readable}
+    others = await find_rivals(connection, tenant, hidden, wanted, most=MAX_RIVALS + 1)
+    if len(others) > MAX_RIVALS:
+        hidden = dict.fromkeys(hidden, False)
+        single |= hidden
+        others = await find_rivals(connection, tenant, hidden, wanted, most=None)
+    return rivals + others
+
+
+def _is_readable(work: UnitOfWork, slot: Slot) -> bool:
+    return work.caller.may_read(slot.scope, slot.sensitivity)
 
 
 async def _lock_slots(
@@ -186,8 +213,8 @@ async def _disputes(
     placed: Iterable[_Placed],
     single: Mapping[Slot, bool],
     flags: Mapping[Slot, bool],
-) -> list[list[tuple[KeyedFact, KeyedFact]]]:
-    """Return the disputes that arise: for each, the pairs of facts that contradict each other, the older one first."""
+) -> dict[Slot, list[tuple[KeyedFact, KeyedFact]]]:
+    """Return the disputes that arise, by slot: the pairs of facts that contradict each other, the older one first."""
     slots: dict[Slot, list[_Placed]] = {}
     for one in placed:
         if single[one.slot]:
@@ -202,7 +229,7 @@ async def _disputes(
     disputes: dict[Slot, list[tuple[KeyedFact, KeyedFact]]] = {}
     for one, other in pairs:
         disputes.setdefault(one.slot, []).append((one.fact, other.fact))
-    return list(disputes.values())
+    return disputes
 
 
 def _were_settled(one: _Placed, other: _Placed, flags: Mapping[Slot, bool]) -> bool:

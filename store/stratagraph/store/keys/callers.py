@@ -51,6 +51,10 @@ class Caller:
         """
         return replace(self, trust=replace(self.trust, ceiling=Sensitivity.HYPER, scopes=None), scopes=None)
 
+    def may_read(self, scope: int, sensitivity: int) -> bool:
+        """Return whether the caller may read records of this scope, by its number, and sensitivity in full."""
+        return sensitivity <= self.ceiling and (self.scopes is None or scope in self.scopes)
+
     def parameters(self) -> dict[str, Any]:
         """Return the bind parameters that every statement over records takes.
 

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 
-from sqlalchemy import select, text
+from sqlalchemy import func, select, text, union
 from sqlalchemy.dialects.postgresql import insert
 
 from stratagraph.store.keys.callers import Caller, Tenant
@@ -189,11 +189,7 @@ class Directory:
             async with self._interning(tenant) as connection:
                 table = tables.predicate
                 if len(cache) + len(missing) > MAX_PREDICATES:
-                    raise LimitExceeded(
-                        f"relations: this tenant would have more than {MAX_PREDICATES} different predicates;"
-                        f" use those of the registry ({', '.join(sorted(INVERSES))}) or fewer of your own",
-                        path=["relations"],
-                    )
+                    raise _too_many_predicates(["relations"])
                 await connection.execute(
                     insert(table)
                     .values([{"tenant": tenant.id, "name": name} for name in missing])
@@ -208,8 +204,9 @@ class Directory:
     async def claim_predicates(self, caller: Caller, names: Iterable[str], *, path: list[str]) -> None:
         """Count the predicates in `names` that are not in the registry as used by the caller's actor.
 
-        Raises LimitExceeded, naming `path`, if the actor would have used more than `max_free_predicates`. Predicates
-        that other actors use count too, so that the limit does not depend on what the caller may not see.
+        Raises LimitExceeded, naming `path`, if the actor would have used more than `max_free_predicates`, or if the
+        tenant has MAX_PREDICATES. Predicates that other actors use count as new to this one under both limits: which
+        ones they use does not show, only that all of them together have reached the tenant's limit.
         """
         tenant, actor = caller.tenant.id, caller.trust.actor
         known = self._free_predicates.setdefault((tenant, actor), set())
@@ -217,10 +214,9 @@ class Directory:
             return
         table = tables.free_predicate
         async with self._interning(caller.tenant) as connection:
-            # One transaction at a time counts for an actor, so that two at once cannot exceed the limit.
+            # One transaction at a time counts for a tenant, so that two at once cannot exceed a limit.
             await connection.execute(
-                text("SELECT pg_advisory_xact_lock(hashtextextended(:actor, :tenant))"),
-                {"actor": f"free predicates of {actor}", "tenant": tenant},
+                text("SELECT pg_advisory_xact_lock(hashtextextended('free predicates', :tenant))"), {"tenant": tenant}
             )
             used = select(table.c.name).where(table.c.tenant == tenant, table.c.actor == actor)
             known.update((await connection.execute(used)).scalars())
@@ -232,6 +228,8 @@ class Directory:
                     f" registry ({', '.join(sorted(INVERSES.keys() - LINEAGE))})",
                     path=path,
                 )
+            if new and await _count_predicates(connection, tenant) + len(new) > MAX_PREDICATES:
+                raise _too_many_predicates(path)
             if new:
                 rows = [{"tenant": tenant, "actor": actor, "name": name} for name in new]
                 await connection.execute(insert(table).values(rows))
@@ -273,3 +271,24 @@ class Directory:
             reserved.extend(range(end - chunk, end))
         taken, self._docs[tenant.id] = reserved[:count], reserved[count:]
         return taken
+
+
+async def _count_predicates(connection: Connection, tenant: int) -> int:
+    """Return the number of predicates of the registry and of those that the tenant has besides or has claimed."""
+    registry = INVERSES.keys() | LINEAGE
+    names = union(
+        *(
+            select(table.c.name).where(table.c.tenant == tenant, table.c.name.not_in(registry))
+            for table in (tables.predicate, tables.free_predicate)
+        )
+    )
+    found = await connection.execute(select(func.count()).select_from(names.subquery()))
+    return len(registry) + found.scalar_one()
+
+
+def _too_many_predicates(path: list[str]) -> LimitExceeded:
+    return LimitExceeded(
+        f"{'.'.join(path)}: this tenant would have more than {MAX_PREDICATES} different predicates; use those of the"
+        f" registry ({', '.join(sorted(INVERSES.keys() - LINEAGE))}), or those that this credential has used",
+        path=path,
+    )

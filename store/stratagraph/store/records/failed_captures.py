@@ -279,6 +279,15 @@ async def batch_of(connection: AsyncConnection, caller: Caller, id_: UUID) -> li
     return [(_failed(row), row["is_visible"]) for row in rows]
 
 
+async def split_batch(
+    connection: AsyncConnection, key: BatchKey, ids: Sequence[UUID], others: Sequence[UUID]
+) -> BatchKey:
+    """Make two batches of one, of the captures `ids` and of `others`, both in their order; return that of `ids`."""
+    tenant, batch = key
+    await run(connection, "split_batch", tenant=tenant, batch=batch, ids=list(ids), first=ids[0], rest=others[0])
+    return tenant, ids[0]
+
+
 def _failed(row: Mapping[Any, Any]) -> FailedCapture:
     values = {name: row[name] for name in FailedCapture.__slots__}
     return FailedCapture(**{**values, "sensitivity": Sensitivity(row["sensitivity"])})

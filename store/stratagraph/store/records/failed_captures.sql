@@ -68,3 +68,8 @@ CROSS JOIN LATERAL (
 WHERE c.tenant = :tenant AND c.state = 'failed' AND {is_visible_failed_capture}
   AND (CAST(:after AS uuid) IS NULL OR c.id > :after)
 ORDER BY c.id LIMIT :limit
+
+-- split_batch --
+-- Make two batches of one: the failed captures of :ids, and the others. Each is named after its first capture.
+UPDATE candidate SET batch = CASE WHEN id = ANY(CAST(:ids AS uuid[])) THEN CAST(:first AS uuid) ELSE CAST(:rest AS uuid) END
+WHERE tenant = :tenant AND batch = :batch AND state = 'failed'

@@ -13,8 +13,6 @@ from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch, run
 
-SCANNED = 20_000  # records read from the index of terms for one name
-
 
 async def insert_link_requests(
     connection: AsyncConnection, tenant: Tenant, entities: Collection[UUID], *, at: datetime
@@ -57,12 +55,13 @@ async def find_records_with_terms(
     scope: int | None,
     least_sensitivity: int,
     besides: UUID,
-    limit: int,
-) -> list[UUID]:
-    """Return at most `limit` current records, other than entities, that have all of the terms; newest first.
+    most: int,
+) -> dict[tuple[int, int], list[UUID]]:
+    """Return current records, other than entities, that have all of the terms, keyed by (scope, sensitivity).
 
-    They are in `scope`, or in any scope for None, and have at least `least_sensitivity`. Records that refer to
-    `besides` are left out, except facts. Of a common word only SCANNED records are read.
+    Of each scope and sensitivity the newest `most` are returned, so that they do not depend on records that their
+    readers may not see. They are in `scope`, or in any scope for None, and have at least `least_sensitivity`. Records
+    that refer to `besides` are left out, except facts.
     """
     rows = await fetch(
         connection,
@@ -72,7 +71,6 @@ async def find_records_with_terms(
         scope=scope,
         least_sensitivity=least_sensitivity,
         besides=besides,
-        scanned=SCANNED,
-        limit=limit,
+        most=most,
     )
-    return [row["id"] for row in rows]
+    return {(row["scope"], row["sensitivity"]): row["ids"] for row in rows}

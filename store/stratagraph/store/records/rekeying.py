@@ -81,12 +81,22 @@ class FactContent:
     occurred_at: datetime
 
 
-async def find_facts_naming(
-    connection: AsyncConnection, tenant: Tenant, entities: Collection[UUID], *, most: int
-) -> list[UUID]:
-    """Return the ids of at most `most` facts, current or not, that name one of the entities."""
-    rows = await fetch(connection, "find_facts_naming", tenant=tenant.id, entities=list(entities), most=most)
+async def find_facts_naming(connection: AsyncConnection, tenant: Tenant, entities: Collection[UUID]) -> list[UUID]:
+    """Return the ids of all facts, current or not, that name one of the entities."""
+    rows = await fetch(connection, "find_facts_naming", tenant=tenant.id, entities=list(entities))
     return [row["id"] for row in rows]
+
+
+async def count_facts_naming(
+    connection: AsyncConnection, caller: Caller, entities: Collection[UUID], *, most: int
+) -> int:
+    """Return the number of facts, current or not, that name one of the entities and that the caller may read in full.
+
+    Counts to `most` only.
+    """
+    rows = await fetch(connection, "count_facts_naming", **caller.parameters(), entities=list(entities), most=most)
+    found: int = rows[0]["facts"]
+    return found
 
 
 async def is_named(connection: AsyncConnection, caller: Caller, entity: UUID) -> bool:
@@ -128,9 +138,14 @@ async def fetch_fact_contents(
 
 
 async def find_rivals(
-    connection: AsyncConnection, tenant: Tenant, slots: Mapping[Slot, bool], keys: Collection[bytes], *, most: int
+    connection: AsyncConnection,
+    tenant: Tenant,
+    slots: Mapping[Slot, bool],
+    keys: Collection[bytes],
+    *,
+    most: int | None,
 ) -> list[UUID]:
-    """Return the ids of at most `most` current facts in locked slots with which facts that get new keys may collide.
+    """Return the ids of current facts in locked slots with which facts that get new keys may collide, at most `most`.
 
     `slots` maps each slot to whether it is single-valued; of such a slot all current facts are returned, of another one
     those with a key in `keys`.

@@ -29,14 +29,24 @@ JOIN salience s ON s.tenant = r.tenant AND s.id = r.id
 WHERE r.tenant = :tenant AND r.id = ANY(CAST(:ids AS uuid[]))
 ORDER BY r.created_at, r.id
 
+-- count_facts_naming --
+-- Count, up to :most, the facts that name one of the given entities and that the caller may read in full.
+SELECT count(*) AS facts FROM (
+  SELECT FROM (
+    SELECT id FROM fact WHERE tenant = :tenant AND subject_entity = ANY(CAST(:entities AS uuid[]))
+    UNION
+    SELECT id FROM fact WHERE tenant = :tenant AND object_entity = ANY(CAST(:entities AS uuid[]))
+  ) named
+  JOIN record r ON r.tenant = :tenant AND r.id = named.id
+    AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
+  LIMIT :most
+) counted
+
 -- find_facts_naming --
 -- Find the facts, current or not, that name one of the given entities as subject or object.
-SELECT id FROM (
-  SELECT id FROM fact WHERE tenant = :tenant AND subject_entity = ANY(CAST(:entities AS uuid[]))
-  UNION
-  SELECT id FROM fact WHERE tenant = :tenant AND object_entity = ANY(CAST(:entities AS uuid[]))
-) named
-LIMIT :most
+SELECT id FROM fact WHERE tenant = :tenant AND subject_entity = ANY(CAST(:entities AS uuid[]))
+UNION
+SELECT id FROM fact WHERE tenant = :tenant AND object_entity = ANY(CAST(:entities AS uuid[]))
 
 -- find_rivals --
 -- Find the current facts with which facts that get new keys may collide.
