@@ -22,7 +22,9 @@ DOCUMENTS = {
         f" {{ ... on PathExplanation {{ paths {{ weight nodes {RECORD} }} }} }} }}"
     ),
     "impact": f"{{ impact(id: $id) {{ ... on Impact {{ record {RECORD} nodes {{ record {RECORD} }} }} }} }}",
-    "relatedEntities": f"{{ relatedEntities(id: $id) {{ ... on RelatedEntities {{ entities {{ entity {RECORD} }} }} }} }}",
+    "relatedEntities": (
+        f"{{ relatedEntities(id: $id) {{ ... on RelatedEntities {{ entities {{ entity {RECORD} }} }} }} }}"
+    ),
     "expand": (
         f"{{ expand(id: $id) {{ ... on Expansion {{ neighbours {{ record {RECORD} }} relations {{ predicate }} }} }} }}"
     ),
