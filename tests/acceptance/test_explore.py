@@ -91,6 +91,7 @@ async def test_every_graph_question_takes_the_sequence_of_a_receipt(client: Clie
           relatedEntities(id: $id, atLeastSequence: $after) { ... on RelatedEntities { entities { entity { name } } } }
           expand(id: $id, atLeastSequence: $after) { ... on Expansion { neighbours { record { id } } } }
           plansContaining(ops: ["build"], atLeastSequence: $after) { ... on PlanMatches { plans { record { id } } } }
+          planGraph(id: "release", atLeastSequence: $after) { planId }
         }""",
         id=ids["acme"],
         fact=fact,
@@ -101,6 +102,7 @@ async def test_every_graph_question_takes_the_sequence_of_a_receipt(client: Clie
     assert "Carol" in {one["entity"]["name"] for one in found["relatedEntities"]["entities"]}
     assert fact in {one["record"]["id"] for one in found["expand"]["neighbours"]}
     assert len(found["plansContaining"]["plans"]) == 1
+    assert found["planGraph"] == {"planId": "release"}
 
 
 async def test_the_explore_commands_print_text_and_json(client: Client, service: Service) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 
 import strawberry
 
-from stratagraph.graphql.arguments import RecordId, record_uuid
+from stratagraph.graphql.arguments import AtLeastSequence, RecordId, record_uuid
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.types.explore import (
     ExpandResult,
@@ -30,10 +30,6 @@ DEFAULT_PATH_HOPS = 4
 DEFAULT_IMPACT_HOPS = 2
 DEFAULT_FIRST = 25
 DEFAULT_MATCHES = 20
-
-AtLeastSequence = Annotated[
-    str | None, strawberry.argument(description="`sequence` of a receipt; the answer reflects at least that write.")
-]
 
 
 def _maximum(what: str, default: int) -> str:

@@ -107,8 +107,10 @@ async def write_fact(followed: Followed, who: str, where: str) -> Written:
     memory = followed.memory
     done = await memory.observe(who, "works_at", where)
     at = time.monotonic()
-    ends = [(await memory.lookup.entities(memory.trust, name, scope=None, first=1))[0].id for name in (who, where)]
-    return Written(done.primary.id, *ends, done.sequence, at)
+    subject, employer = [
+        (await memory.lookup.entities(memory.trust, name, scope=None, first=1))[0].id for name in (who, where)
+    ]
+    return Written(done.primary.id, subject, employer, done.sequence, at)
 
 
 async def ask(
@@ -133,7 +135,11 @@ async def ask(
         task_descriptor="Acme", root_limit=1, node_limit=1_000, edge_limit=5_000, at_least_sequence=at_least
     )
     found = await followed.retrieve(engines).retrieve(trust, request)
-    by = AnsweredBy(engine=found.engine, fallback=found.fallback, mirror_lag_seconds=found.mirror_lag_seconds)
+    by = AnsweredBy(
+        engine="neo4j" if found.engine == "neo4j" else "sql",
+        fallback=found.fallback,
+        mirror_lag_seconds=found.mirror_lag_seconds,
+    )
     shown = {frozenset((edge.source, edge.target)) for edge in found.edges}
     return frozenset((written.fact, written.employer)) in shown or written.employer not in found.roots, by
 
