@@ -57,7 +57,7 @@ class Whole(MirrorFreshness):
     """The freshness of a mirror that is written once, with nothing written afterwards."""
 
     async def of(self, tenant: int) -> Freshness:
-        return Freshness(whole=True, generation=GENERATION, snapshot=SNAPSHOT, changes=0, seconds=0.0)
+        return Freshness(whole=True, generation=GENERATION, snapshot=SNAPSHOT, seconds=0.0)
 
 
 @dataclass

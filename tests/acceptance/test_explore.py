@@ -42,28 +42,67 @@ async def test_every_query_of_the_page_returns_the_answer_shown(client: Client) 
         assert answer == json.loads(shown), json.dumps(answer, indent=2, ensure_ascii=False)
 
 
-async def test_an_unknown_record_is_null_and_an_argument_out_of_bounds_is_named(client: Client) -> None:
+ERROR = "__typename ... on MemoryError { code retryable path }"
+
+
+async def test_an_unknown_record_is_not_found_and_an_argument_out_of_bounds_is_named(client: Client) -> None:
     ids = await capture_story(client)
     documents = {
-        "query($id: ID!, $to: ID!) { explainPath(from: $id, to: $to) { reached } }": "explainPath",
-        "query($id: ID!) { impact(id: $id) { total } }": "impact",
-        "query($id: ID!) { relatedEntities(id: $id) { hasMore } }": "relatedEntities",
-        "query($id: ID!) { expand(id: $id) { hasMore } }": "expand",
+        f"query($id: ID!, $to: ID!) {{ explainPath(from: $id, to: $to) {{ {ERROR} }} }}": "explainPath",
+        f"query($id: ID!) {{ impact(id: $id) {{ {ERROR} }} }}": "impact",
+        f"query($id: ID!) {{ relatedEntities(id: $id) {{ {ERROR} }} }}": "relatedEntities",
+        f"query($id: ID!) {{ expand(id: $id) {{ {ERROR} }} }}": "expand",
     }
     for document, name in documents.items():
         more = {"to": ids["acme"]} if "$to" in document else {}
-        assert await client.data(document, id=UNKNOWN_ID, **more) == {name: None}
-    for document, path in (
-        ("query($id: ID!) { explainPath(from: $id, to: $id) { reached } }", "to"),
-        ('query($id: ID!) { explainPath(from: $id, to: "x") { reached } }', "to"),
-        ("query($id: ID!) { impact(id: $id, hops: 7) { total } }", "hops"),
-        ('query($id: ID!) { expand(id: $id, loadedIds: ["x"]) { hasMore } }', "loadedIds"),
-        ("query($id: ID!) { relatedEntities(id: $id, first: 101) { hasMore } }", "first"),
+        assert await client.data(document, id=UNKNOWN_ID, **more) == {
+            name: {"__typename": "NotFound", "code": "NOT_FOUND", "retryable": False, "path": None}
+        }
+    for question, path in (
+        ("explainPath(from: $id, to: $id)", "to"),
+        ('explainPath(from: $id, to: "x")', "to"),
+        ("impact(id: $id, hops: 7)", "hops"),
+        ('expand(id: $id, loadedIds: ["x"])', "loadedIds"),
+        ("relatedEntities(id: $id, first: 101)", "first"),
+        ('relatedEntities(id: $id, atLeastSequence: "7")', "atLeastSequence"),
+        ("plansContaining(ops: [])", "ops"),
     ):
-        answer: dict[str, Any] = await client(document, id=ids["acme"])
-        assert answer["errors"][0]["extensions"] == {"code": "INVALID_INPUT", "retryable": False, "path": [path]}
-    refused = await client("{ plansContaining(ops: []) { hasMore } }")
-    assert refused["errors"][0]["extensions"]["path"] == ["ops"]
+        variables = {"id": ids["acme"]} if "$id" in question else {}
+        head = "query($id: ID!)" if variables else "query"
+        answer: dict[str, Any] = await client.data(f"{head} {{ found: {question} {{ {ERROR} }} }}", **variables)
+        assert answer["found"] == {
+            "__typename": "InvalidInput",
+            "code": "INVALID_INPUT",
+            "retryable": False,
+            "path": [path],
+        }
+
+
+async def test_every_graph_question_takes_the_sequence_of_a_receipt(client: Client) -> None:
+    ids = await capture_story(client)
+    capture = CAPTURE.replace("primaryRecord { id }", "primaryRecord { id } receipt { sequence }")
+    content = {"subject": "Carol", "predicate": "works_at", "object": "Acme"}
+    made = await client.data(capture, input={"source": "test", "sourceKind": "OBSERVATION", "content": content})
+    fact, sequence = made["captureMemory"]["primaryRecord"]["id"], made["captureMemory"]["receipt"]["sequence"]
+    found = await client.data(
+        """query($id: ID!, $fact: ID!, $after: String!) {
+          explainPath(from: $id, to: $fact, atLeastSequence: $after) { ... on PathExplanation { paths { weight } } }
+          impact(id: $id, hops: 1, atLeastSequence: $after) { ... on Impact { nodes { record { id } } } }
+          relatedEntities(id: $id, atLeastSequence: $after) { ... on RelatedEntities { entities { entity { name } } } }
+          expand(id: $id, atLeastSequence: $after) { ... on Expansion { neighbours { record { id } } } }
+          plansContaining(ops: ["build"], atLeastSequence: $after) { ... on PlanMatches { plans { record { id } } } }
+          planGraph(id: "release", atLeastSequence: $after) { planId }
+        }""",
+        id=ids["acme"],
+        fact=fact,
+        after=sequence,
+    )
+    assert found["explainPath"]["paths"]
+    assert fact in {node["record"]["id"] for node in found["impact"]["nodes"]}
+    assert "Carol" in {one["entity"]["name"] for one in found["relatedEntities"]["entities"]}
+    assert fact in {one["record"]["id"] for one in found["expand"]["neighbours"]}
+    assert len(found["plansContaining"]["plans"]) == 1
+    assert found["planGraph"] == {"planId": "release"}
 
 
 async def test_the_explore_commands_print_text_and_json(client: Client, service: Service) -> None:

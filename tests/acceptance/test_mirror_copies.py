@@ -81,8 +81,8 @@ class OwnMirror(MirroredMemory):
         """Wait until the mirror may answer and has every change."""
 
         async def is_equal() -> bool:
-            found = await MirrorFreshness(self.memory.database, CONSUMER).of((await self.tenant()).id)
-            return found is not None and found.whole and found.changes == 0
+            found = await MirrorFreshness(self.memory.database, CONSUMER).now((await self.tenant()).id)
+            return found is not None and found.whole and found.seconds == 0
 
         await until(is_equal, within_s=WITHIN_S)
 

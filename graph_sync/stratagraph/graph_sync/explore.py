@@ -20,9 +20,10 @@ from stratagraph.store.mirror.freshness import Freshness
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import MirrorUnavailable
 from stratagraph.store.model.predicates import DERIVATIONS
-from stratagraph.store.traversal.links import Link
+from stratagraph.store.traversal.links import Link, Links, TooManyRelations
 from stratagraph.store.traversal.plan_steps import STEPS_APART
 
+MOST_READ = 20_000  # relationships that one statement reads; Neo4j has no index of one node's by weight
 _DERIVATIONS = ", ".join(f"'{relationship_type(predicate)}'" for predicate in sorted(DERIVATIONS))
 
 
@@ -30,11 +31,13 @@ class Neo4jExplorer:
     """An `Explorer` that reads the mirror, for one question. It returns ids; the caller reads the records in Postgres.
 
     `least` is the position that the mirror has reached according to Postgres. Each method raises MirrorUnavailable if
-    the mirror is behind it, cannot be reached, or all reads together take longer than `deadline_s` seconds.
+    the mirror is behind it, cannot be reached, or all reads together take longer than `deadline_s` seconds, and
+    TooManyRelations if it would have to read more than MOST_READ relationships.
     `plans_up_to` is the highest sensitivity of plans whose steps are in the mirror.
     """
 
     name = "neo4j"
+    is_truth = False
 
     def __init__(self, mirror: Mirror, *, least: Freshness, plans_up_to: Sensitivity, deadline_s: float) -> None:
         self._mirror = mirror
@@ -52,21 +55,26 @@ class Neo4jExplorer:
         most: int,
         dependents: bool,
         besides: Collection[UUID],
-    ) -> list[Link]:
+    ) -> Links:
         parameters = {
             **_visibility(caller),
             "frontier": [str(id_) for id_ in frontier],
             "at": microseconds(at),
             "most": most,
             "besides": [str(id_) for id_ in besides],
+            "most_read": MOST_READ,
         }
         row = await self._read(_links(all_scopes=caller.scopes is None, dependents=dependents), parameters)
+        if row["relations"] > MOST_READ:
+            raise TooManyRelations
         columns = (row[name] for name in ("id", "near", "far", "weight", "outgoing"))
         with _converting():
-            return [
-                Link(UUID(id_), UUID(near), UUID(far), weight, outgoing)
-                for id_, near, far, weight, outgoing in zip(*columns, strict=True)
-            ]
+            return Links(
+                [
+                    Link(UUID(id_), UUID(near), UUID(far), weight, outgoing)
+                    for id_, near, far, weight, outgoing in zip(*columns, strict=True)
+                ]
+            )
 
     async def plans(self, caller: Caller, ops: Sequence[str], *, at: datetime, most: int) -> list[UUID]:
         parameters = {**_visibility(caller), "ops": list(ops), "most": most}

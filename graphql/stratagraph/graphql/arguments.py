@@ -17,6 +17,9 @@ After = Annotated[
 AsOfInstant = Annotated[
     datetime | None, strawberry.argument(description="A past instant to show the record as of; null for now.")
 ]
+AtLeastSequence = Annotated[
+    str | None, strawberry.argument(description="`sequence` of a receipt; the answer reflects at least that write.")
+]
 
 
 def record_uuid(id_: str, name: str = "id") -> UUID:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import strawberry
 
-from stratagraph.graphql.arguments import RecordId, record_uuid
+from stratagraph.graphql.arguments import AtLeastSequence, RecordId, record_uuid
 from stratagraph.graphql.context import Info
-from stratagraph.graphql.types.explore import Expansion, Impact, PathExplanation, PlanMatches, RelatedEntities
+from stratagraph.graphql.types.explore import (
+    ExpandResult,
+    Expansion,
+    ExplainPathResult,
+    Impact,
+    ImpactResult,
+    PathExplanation,
+    PlanMatches,
+    PlansContainingResult,
+    RelatedEntities,
+    RelatedEntitiesResult,
+)
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_HOPS, MAX_LOADED, MAX_OP, MAX_OPS, MAX_PATHS
+from stratagraph.store.model.errors import RecordNotFound
+
+T = TypeVar("T")
 
 DEFAULT_PATHS = 3
 DEFAULT_PATH_HOPS = 4
@@ -22,12 +36,18 @@ def _maximum(what: str, default: int) -> str:
     return f"Maximum number of {what} to return, from 1 to {MAX_FIRST}; the default is {default}."
 
 
+def _existing(id_: strawberry.ID, found: T | None) -> T:
+    if found is None:
+        raise RecordNotFound(record_uuid(id_))
+    return found
+
+
 @strawberry.type(description="Queries about the graph.")
 class GraphQueries:
     @strawberry.field(
         description="Return the best paths between two records, through records that the caller may read in full: the"
-        " shortest first, and the heaviest first among paths of one length. Null where one of the two records is not"
-        " visible to the caller."
+        " shortest first, and the heaviest first among paths of one length. NotFound where the caller may not read both"
+        " records in full."
     )
     async def explain_path(
         self,
@@ -51,7 +71,8 @@ class GraphQueries:
                 f" {DEFAULT_PATH_HOPS}."
             ),
         ] = DEFAULT_PATH_HOPS,
-    ) -> PathExplanation | None:
+        at_least_sequence: AtLeastSequence = None,
+    ) -> ExplainPathResult:
         context = info.context
         found = await context.services.explore.paths(
             context.trust,
@@ -59,13 +80,19 @@ class GraphQueries:
             record_uuid(goal, "to"),
             k=DEFAULT_PATHS if k is None else k,
             max_hops=DEFAULT_PATH_HOPS if max_hops is None else max_hops,
+            at_least_sequence=at_least_sequence,
         )
-        return PathExplanation.of(found) if found is not None else None
+        if found is None:
+            raise RecordNotFound(
+                record_uuid(goal, "to"),
+                f"At least one of the records {start} and {goal} does not exist or is not visible to the caller.",
+            )
+        return PathExplanation.of(found)
 
     @strawberry.field(
         description="Return the records that refer to a record or are derived from it, directly or through others:"
-        " counts by distance and type, and the most important records. Null where the record is not visible to the"
-        " caller."
+        " counts by distance and type, and the most important records. NotFound where the caller may not read the"
+        " record in full."
     )
     async def impact(
         self,
@@ -81,15 +108,17 @@ class GraphQueries:
         first: Annotated[
             int | None, strawberry.argument(description=_maximum("records", DEFAULT_FIRST))
         ] = DEFAULT_FIRST,
-    ) -> Impact | None:
+        at_least_sequence: AtLeastSequence = None,
+    ) -> ImpactResult:
         context = info.context
         found = await context.services.explore.impact(
             context.trust,
             record_uuid(id),
             hops=DEFAULT_IMPACT_HOPS if hops is None else hops,
             first=DEFAULT_FIRST if first is None else first,
+            at_least_sequence=at_least_sequence,
         )
-        return Impact.of(found) if found is not None else None
+        return Impact.of(_existing(id, found))
 
     @strawberry.field(
         description="Return plans that have steps with the given operations in the given order, newest first. Each step"
@@ -105,15 +134,21 @@ class GraphQueries:
         first: Annotated[
             int | None, strawberry.argument(description=_maximum("plans", DEFAULT_MATCHES))
         ] = DEFAULT_MATCHES,
-    ) -> PlanMatches:
+        at_least_sequence: AtLeastSequence = None,
+    ) -> PlansContainingResult:
         context = info.context
         return PlanMatches.of(
-            await context.services.explore.plans(context.trust, ops, first=DEFAULT_MATCHES if first is None else first)
+            await context.services.explore.plans(
+                context.trust,
+                ops,
+                first=DEFAULT_MATCHES if first is None else first,
+                at_least_sequence=at_least_sequence,
+            )
         )
 
     @strawberry.field(
-        description="Return the entities that are linked to the same records as an entity, the heaviest first. Null"
-        " where the record is not visible to the caller."
+        description="Return the entities that are linked to the same records as an entity, the heaviest first. NotFound"
+        " where the caller may not read the record in full."
     )
     async def related_entities(
         self,
@@ -122,16 +157,20 @@ class GraphQueries:
         first: Annotated[
             int | None, strawberry.argument(description=_maximum("entities", DEFAULT_MATCHES))
         ] = DEFAULT_MATCHES,
-    ) -> RelatedEntities | None:
+        at_least_sequence: AtLeastSequence = None,
+    ) -> RelatedEntitiesResult:
         context = info.context
         found = await context.services.explore.related(
-            context.trust, record_uuid(id), first=DEFAULT_MATCHES if first is None else first
+            context.trust,
+            record_uuid(id),
+            first=DEFAULT_MATCHES if first is None else first,
+            at_least_sequence=at_least_sequence,
         )
-        return RelatedEntities.of(found) if found is not None else None
+        return RelatedEntities.of(_existing(id, found))
 
     @strawberry.field(
         description="Return the best neighbours of a record that a front end has not loaded yet, and the relations that"
-        " connect them. Null where the record is not visible to the caller."
+        " connect them. NotFound where the caller may not read the record in full."
     )
     async def expand(
         self,
@@ -144,12 +183,14 @@ class GraphQueries:
         first: Annotated[
             int | None, strawberry.argument(description=_maximum("neighbours", DEFAULT_FIRST))
         ] = DEFAULT_FIRST,
-    ) -> Expansion | None:
+        at_least_sequence: AtLeastSequence = None,
+    ) -> ExpandResult:
         context = info.context
         found = await context.services.explore.expand(
             context.trust,
             record_uuid(id),
             loaded=[record_uuid(loaded, "loadedIds") for loaded in loaded_ids or ()],
             first=DEFAULT_FIRST if first is None else first,
+            at_least_sequence=at_least_sequence,
         )
-        return Expansion.of(found) if found is not None else None
+        return Expansion.of(_existing(id, found))

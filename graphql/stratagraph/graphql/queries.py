@@ -7,7 +7,7 @@ from typing import Annotated
 
 import strawberry
 
-from stratagraph.graphql.arguments import After, AsOfInstant, RecordId, record_uuid
+from stratagraph.graphql.arguments import After, AsOfInstant, AtLeastSequence, RecordId, record_uuid
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.graph_queries import GraphQueries
 from stratagraph.graphql.limits.costs import EVENT
@@ -156,9 +156,10 @@ class RecordQueries:
         version: Annotated[
             str | None, strawberry.argument(description="Version label of the plan; null for the newest version.")
         ] = None,
+        at_least_sequence: AtLeastSequence = None,
     ) -> PlanGraph | None:
         context = info.context
-        found = await context.services.lookup.plan(context.trust, id, version)
+        found = await context.services.lookup.plan(context.trust, id, version, at_least_sequence=at_least_sequence)
         return PlanGraph.of(found) if found is not None else None
 
     @strawberry.field(

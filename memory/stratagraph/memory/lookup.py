@@ -11,6 +11,7 @@ from uuid import UUID
 from stratagraph.memory.cursors import decode_id, decode_version, encode_id, encode_version
 from stratagraph.memory.plan_layout import PlanLayout, lay_out_plan
 from stratagraph.store.audit.events import fetch_audit
+from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.feed.settling import past_instant, settle
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
@@ -67,6 +68,7 @@ class Lookup:
         self._database = database
         self._directory = directory
         self._clock = clock
+        self._sequences = Sequences()
 
     async def record(self, trust: Trust, id_: UUID, *, as_of: datetime | None = None) -> MemoryRecord | None:
         """Return the record `id_`, or None if it does not exist or is not visible to the caller.
@@ -177,16 +179,21 @@ class Lookup:
         records = [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
         return [record for record in records if scope is None or record.scope == scope]
 
-    async def plan(self, trust: Trust, id_: str, version: str | None) -> PlanLayout | None:
+    async def plan(
+        self, trust: Trust, id_: str, version: str | None, *, at_least_sequence: str | None = None
+    ) -> PlanLayout | None:
         """Return the layout of the plan whose `plan_id` or record id is `id_`, or None if there is none.
 
         `version` is the version label in its payload; None for the newest version. A plan that the caller may not read
-        in full is skipped. Raises InvalidInput for an id that cannot be stored.
+        in full is skipped. Postgres answers, so every committed write is seen; `at_least_sequence` is checked only.
+        Raises InvalidInput for an id that cannot be stored, or a sequence that is not one of this database.
         """
         trust.require(Access.READ)
         check_json(id_, path=["id"])
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
+            if at_least_sequence is not None:
+                await self._sequences.parse(connection, caller.tenant, at_least_sequence, path=["atLeastSequence"])
             reader = Reader(connection, self._directory, caller, self._clock.now())
             found: Sequence[MemoryRecord] = await reader.by_handle(
                 [handle_key(caller.tenant, MemoryType.PLAN_GRAPH, id_)]

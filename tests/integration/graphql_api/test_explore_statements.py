@@ -17,10 +17,17 @@ from stratagraph.store.records.inserting import NewRelation
 
 RECORD = "{ id name text payload relations { predicate } auditLog { action } }"
 DOCUMENTS = {
-    "explainPath": f"{{ explainPath(from: $id, to: $to, k: 9, maxHops: 2) {{ paths {{ weight nodes {RECORD} }} }} }}",
-    "impact": f"{{ impact(id: $id) {{ record {RECORD} nodes {{ record {RECORD} }} }} }}",
-    "relatedEntities": f"{{ relatedEntities(id: $id) {{ entities {{ entity {RECORD} }} }} }}",
-    "expand": f"{{ expand(id: $id) {{ neighbours {{ record {RECORD} }} relations {{ predicate }} }} }}",
+    "explainPath": (
+        "{ explainPath(from: $id, to: $to, k: 9, maxHops: 2)"
+        f" {{ ... on PathExplanation {{ paths {{ weight nodes {RECORD} }} }} }} }}"
+    ),
+    "impact": f"{{ impact(id: $id) {{ ... on Impact {{ record {RECORD} nodes {{ record {RECORD} }} }} }} }}",
+    "relatedEntities": (
+        f"{{ relatedEntities(id: $id) {{ ... on RelatedEntities {{ entities {{ entity {RECORD} }} }} }} }}"
+    ),
+    "expand": (
+        f"{{ expand(id: $id) {{ ... on Expansion {{ neighbours {{ record {RECORD} }} relations {{ predicate }} }} }} }}"
+    ),
 }
 
 
@@ -54,7 +61,7 @@ async def test_the_number_of_statements_does_not_grow_with_the_answer(memory: Me
         )
         assert result.errors is None
         assert result.data is not None
-        assert result.data[name] is not None
+        assert result.data[name]
         return memory.database.statements - before
 
     few = await statements(*await write_connected_pair(memory, 2))

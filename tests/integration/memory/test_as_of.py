@@ -357,7 +357,7 @@ class CompleteMirror(MirrorFreshness):
     """The freshness of a mirror that is complete and could be queried."""
 
     async def of(self, tenant: int) -> Freshness:
-        return Freshness(whole=True, generation=1, snapshot=1, changes=0, seconds=0.0)
+        return Freshness(whole=True, generation=1, snapshot=1, seconds=0.0)
 
 
 async def test_the_mirror_is_not_queried_about_the_past(memory: Memory) -> None:

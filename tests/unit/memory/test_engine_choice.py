@@ -10,8 +10,8 @@ from stratagraph.memory.engines.breaker import REST_S, Breaker
 from stratagraph.memory.engines.choice import AnsweredBy, Preference, choose
 from stratagraph.store.mirror.freshness import Freshness
 
-FRESH = Freshness(whole=True, generation=1, snapshot=1, changes=0, seconds=0.0)
-BEHIND = replace(FRESH, changes=9, seconds=60.0)
+FRESH = Freshness(whole=True, generation=1, snapshot=1, seconds=0.0)
+BEHIND = replace(FRESH, seconds=60.0)
 BUILDING = replace(FRESH, whole=False)
 
 

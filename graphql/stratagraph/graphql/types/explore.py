@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 import strawberry
 
 from stratagraph.graphql.types.enums import Engine, MemoryType
+from stratagraph.graphql.types.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from stratagraph.graphql.types.freshness import Freshness
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
@@ -194,3 +195,30 @@ _CONVERTERS: dict[type, Callable[[Any], object]] = {
     answers.RelatedEntity: RelatedEntity.of,
     answers.NeighbourRecord: Neighbour.of,
 }
+
+ExplainPathResult = Annotated[
+    PathExplanation | InvalidInput | NotFound | Forbidden | Unavailable,
+    strawberry.union(
+        "ExplainPathResult", description="The paths between two records, or the error that refused the question."
+    ),
+]
+ImpactResult = Annotated[
+    Impact | InvalidInput | NotFound | Forbidden | Unavailable,
+    strawberry.union("ImpactResult", description="What rests on a record, or the error that refused the question."),
+]
+RelatedEntitiesResult = Annotated[
+    RelatedEntities | InvalidInput | NotFound | Forbidden | Unavailable,
+    strawberry.union(
+        "RelatedEntitiesResult", description="The entities related to a record, or the error that refused the question."
+    ),
+]
+ExpandResult = Annotated[
+    Expansion | InvalidInput | NotFound | Forbidden | Unavailable,
+    strawberry.union("ExpandResult", description="The expansion of a record, or the error that refused the question."),
+]
+PlansContainingResult = Annotated[
+    PlanMatches | InvalidInput | Forbidden | Unavailable,
+    strawberry.union(
+        "PlansContainingResult", description="Plans with some steps, or the error that refused the question."
+    ),
+]

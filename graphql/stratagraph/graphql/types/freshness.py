@@ -14,5 +14,6 @@ class Freshness:
         description="Why the Neo4j mirror was not used; null where the preferred engine answered."
     )
     mirror_lag_seconds: float | None = strawberry.field(
-        description="How far the mirror was behind the database, in seconds; null without a mirror."
+        description="How far the mirror was behind the database at most, in seconds: it had every change committed"
+        " earlier than that. Null without a mirror, and where that is not known."
     )

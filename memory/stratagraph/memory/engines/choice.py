@@ -20,8 +20,9 @@ class AnsweredBy:
     """The engine that answered a question.
 
     `fallback` is why SQL answered although the mirror is preferred; None if the mirror answered, is not preferred or
-    not configured, or if no relation was followed. `mirror_lag_seconds` is the age of the oldest change that the mirror
-    lacks; None if there is no mirror or the age is not known.
+    not configured, or if no relation was followed. `mirror_lag_seconds` is at least the age of every change that the
+    mirror lacked when it was asked, so an answer of the mirror has all changes that are older; None if there is no
+    mirror, or if the age is not known.
     """
 
     engine: EngineName
@@ -43,7 +44,7 @@ def choose(
     `mirrored` says whether there is a mirror, `failure` why it is not asked at the moment, `past` whether the question
     is about a past instant, and `expands` whether it follows any relation at all.
     """
-    lag_seconds = freshness.seconds if freshness is not None else None
+    lag_seconds = freshness.seconds if freshness is not None and not freshness.refused else None
     fallback = None
     if preference == "neo4j":
         if past:
@@ -61,6 +62,8 @@ def _against(freshness: Freshness | None, failure: str | None) -> str | None:
         return "nothing is known of the mirror yet"
     if not freshness.whole:
         return "the mirror is being filled"
+    if freshness.refused:
+        return "the mirror lacks changes that Neo4j refused"
     if failure is not None:
         return f"the mirror failed a moment ago: {failure}"
     return None

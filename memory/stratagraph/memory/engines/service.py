@@ -20,6 +20,7 @@ from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
 from stratagraph.store.model.errors import MirrorUnavailable
+from stratagraph.store.traversal.links import TooManyRelations
 
 DEADLINE_S = 2.0  # seconds for all reads of one question in the mirror
 SEQUENCE_WITHIN_S = 0.2  # seconds that a question waits for the mirror to reach the sequence it asks for
@@ -83,10 +84,12 @@ class Engines:
         """Return the answer of the mirror where it is preferred and can answer, otherwise that of SQL.
 
         `at_least` is a transaction id that the answer must reflect. For `past` and `expands` see `choose`.
-        `in_mirror` raises MirrorUnavailable where the mirror fails, which opens the breaker, and MirrorBehind where
-        Postgres does not confirm what it found. Each answer states the AnsweredBy that it is called with.
+        `in_mirror` raises MirrorUnavailable where the mirror fails, which opens the breaker, MirrorBehind where
+        Postgres does not confirm what it found, and TooManyRelations where the mirror would have to read too much. Each
+        answer states the AnsweredBy that it is called with.
         """
-        freshness = await self._freshness_for(caller)
+        reads_mirror = self._preference == "neo4j" and expands and not past
+        freshness = await self._freshness_for(caller, cached=not reads_mirror)
         self._try_again(caller, freshness)
         by = choose(
             self._preference,
@@ -101,8 +104,12 @@ class Engines:
         if at_least is not None and not await self._has_reached(at_least):
             fallback = "the mirror has not reached the asked sequence yet"
         else:
+            if at_least is not None:  # so that a mirror that is put back to an old copy now is not asked
+                freshness = await self._freshness_for(caller, cached=False) or freshness
             try:
                 return await in_mirror(self._mirror, freshness, by)
+            except TooManyRelations:
+                fallback = "a record has more relations than Neo4j reads in bounded time"
             except MirrorBehind:
                 fallback = "the mirror is behind"
             except MirrorUnavailable as error:
@@ -121,10 +128,10 @@ class Engines:
                 f"the mirror took longer than {self.deadline_s:g} s, so PostgreSQL was read"
             ) from None
 
-    async def _freshness_for(self, caller: Caller) -> Freshness | None:
+    async def _freshness_for(self, caller: Caller, *, cached: bool) -> Freshness | None:
         if self._mirror is None or self._freshness is None:
             return None
-        return await self._freshness.of_if_available(caller.tenant.id)
+        return await self._freshness.if_available(caller.tenant.id, cached=cached)
 
     async def _has_reached(self, transaction: str) -> bool:
         if self._feed is None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from stratagraph.memory.explore.answers import Expansion, NeighbourRecord, Related, RelatedEntity
-from stratagraph.memory.explore.session import FAN_OUT, QuerySession, at_their_limit, fan_out
+from stratagraph.memory.explore.session import FAN_OUT, QuerySession, fan_out
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.traversal.links import DEGREE_CAP, Link
@@ -28,12 +28,12 @@ async def find_related(session: QuerySession, id_: UUID, *, first: int) -> Relat
     if root is None:
         return None
     links, heads = await session.confirmed(await session.links([id_], most=MEMORIES))
-    hubs = at_their_limit(links, MEMORIES)
+    hubs = session.hubs(links, MEMORIES)
     memories = _heaviest(link for link in links if heads[link.far].type is not MemoryType.ENTITY)
     order = sorted(memories, key=lambda memory: (-memories[memory], memory.int))
     most = fan_out(len(order))
     links, heads = await session.confirmed(await session.links(order, most=most, besides=[id_]))
-    hubs += at_their_limit(links, most)
+    hubs += session.hubs(links, most)
     shared: dict[UUID, dict[UUID, float]] = defaultdict(dict)  # by entity and memory, the product of both weights
     for link in links:
         if heads[link.far].type is MemoryType.ENTITY:
@@ -98,7 +98,7 @@ async def find_neighbours(
         ),
         relations=tuple(relations.values()),
         between=tuple(between),
-        has_more=len(order) > first or bool(at_their_limit(links, NEIGHBOURS)),
+        has_more=len(order) > first or bool(session.hubs(links, NEIGHBOURS)),
         answered_by=session.answered_by,
     )
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from uuid import UUID
 
 from stratagraph.memory.explore.answers import AffectedRecord, Impact, ImpactCount
-from stratagraph.memory.explore.session import EXPANDED, LEVEL_LINKS, QuerySession, at_their_limit
+from stratagraph.memory.explore.session import EXPANDED, LEVEL_LINKS, QuerySession
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.traversal.links import Link
 
-FROM_ONE = 1_000  # links followed from a single record, so that its first level is counted well
+FROM_ONE = 500  # links followed from a single record, so that its first level is counted well
 _SALIENCE_FLOOR = 0.3  # share of the importance that no loss of salience takes
 
 
@@ -32,7 +32,7 @@ async def find_impact(session: QuerySession, id_: UUID, *, hops: int, first: int
     for hop in range(1, hops + 1):
         most = max(1, min(FROM_ONE, LEVEL_LINKS // len(frontier)))
         links, heads = await session.confirmed(await session.links(frontier, most=most, dependents=True))
-        hubs += at_their_limit(links, most)
+        hubs += session.hubs(links, most)
         level = _next_level(hop, links, heads, strength)
         strength.update((one.record.id, one.strength) for one in level)
         found += level

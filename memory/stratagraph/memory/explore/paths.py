@@ -14,7 +14,7 @@ from uuid import UUID
 
 from stratagraph.memory.explore.answers import Path, Paths
 from stratagraph.memory.explore.routes import Route, adjacency_of, best_routes
-from stratagraph.memory.explore.session import EXPANDED, QuerySession, at_their_limit, fan_out, joins
+from stratagraph.memory.explore.session import EXPANDED, QuerySession, fan_out, joins
 from stratagraph.memory.qualifiers import qualifiers
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.traversal.links import Link
@@ -97,6 +97,7 @@ class _Search:
     reached: set[str] = field(default_factory=set)
     hubs: list[UUID] = field(default_factory=list)
     at_limit: dict[UUID, _Side] = field(default_factory=dict)
+    cut: set[UUID] = field(default_factory=set)  # those among them of which the engine did not read all links
 
     async def best(self, k: int, max_hops: int) -> list[Route]:
         sides = [_Side(end, [end], {end: 0}) for end in (self.start, self.goal)]
@@ -119,7 +120,8 @@ class _Search:
     async def _expand(self, side: _Side, other: _Side) -> None:
         most = fan_out(len(side.frontier))
         level = await self.session.links(side.frontier, most=most)
-        for near in at_their_limit(level, most):
+        self.cut |= self.session.cut
+        for near in self.session.hubs(level, most):
             self.at_limit.setdefault(near, side)
         side.depth += 1
         frontier = []
@@ -177,7 +179,7 @@ class _Search:
             and all(link.far in heads and link.id in relations and joins(relations[link.id], link) for link in chain)
         ]
         degrees = await self.session.degrees(confirmed)
-        self.hubs = sorted(near for near in confirmed if degrees[near] >= fan_out(EXPANDED))
+        self.hubs = sorted(near for near in confirmed if near in self.cut or degrees[near] >= fan_out(EXPANDED))
         if self.hubs:
             self.reached.add("hubs")
 

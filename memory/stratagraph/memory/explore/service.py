@@ -24,6 +24,7 @@ from stratagraph.memory.explore.request import (
     check_ops,
 )
 from stratagraph.memory.explore.session import QuerySession
+from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.mirror.freshness import Freshness
 from stratagraph.store.model.clock import Clock
@@ -41,6 +42,8 @@ class Explore:
 
     Every question needs read access, and raises InvalidInput naming the argument that is out of bounds, Forbidden, or
     StoreUnavailable. A record that the caller may not read in full is answered like one that does not exist.
+    `at_least_sequence` is the sequence of a receipt: the answer reflects that write, from SQL if the mirror has not
+    reached it within a fraction of a second.
     """
 
     def __init__(self, database: Database, directory: Directory, clock: Clock, engines: Engines) -> None:
@@ -48,8 +51,18 @@ class Explore:
         self._directory = directory
         self._clock = clock
         self._engines = engines
+        self._sequences = Sequences()
 
-    async def paths(self, trust: Trust, start: UUID, goal: UUID, *, k: int = 3, max_hops: int = 4) -> Paths | None:
+    async def paths(
+        self,
+        trust: Trust,
+        start: UUID,
+        goal: UUID,
+        *,
+        k: int = 3,
+        max_hops: int = 4,
+        at_least_sequence: str | None = None,
+    ) -> Paths | None:
         """Return up to `k` best paths between two records; None if an end does not exist or the caller may not read it.
 
         Paths with fewer hops are better, of these those with the greater product of weights.
@@ -57,33 +70,49 @@ class Explore:
         check_ends(start, goal)
         check_between("k", k, 1, MAX_PATHS)
         check_between("maxHops", max_hops, 1, MAX_HOPS)
-        return await self._ask(trust, lambda session: find_paths(session, start, goal, k=k, max_hops=max_hops))
+        return await self._ask(
+            trust, at_least_sequence, lambda session: find_paths(session, start, goal, k=k, max_hops=max_hops)
+        )
 
-    async def impact(self, trust: Trust, id_: UUID, *, hops: int = 2, first: int = 25) -> Impact | None:
+    async def impact(
+        self, trust: Trust, id_: UUID, *, hops: int = 2, first: int = 25, at_least_sequence: str | None = None
+    ) -> Impact | None:
         """Return the records that refer to a record or rest on it, within `hops`; None if it does not exist.
 
         All are counted; the answer has at most `first` of them.
         """
         check_between("hops", hops, 1, MAX_HOPS)
         check_first(first)
-        return await self._ask(trust, lambda session: find_impact(session, id_, hops=hops, first=first))
+        return await self._ask(
+            trust, at_least_sequence, lambda session: find_impact(session, id_, hops=hops, first=first)
+        )
 
-    async def plans(self, trust: Trust, ops: Sequence[str], *, first: int = 20) -> Plans:
+    async def plans(
+        self, trust: Trust, ops: Sequence[str], *, first: int = 20, at_least_sequence: str | None = None
+    ) -> Plans:
         """Return the newest `first` plans that have a step of each operation in `ops`, in this order.
 
         Each step must be reachable from the one before, directly or over other steps.
         """
         check_ops(ops)
         check_first(first)
-        return await self._ask(trust, lambda session: find_plans(session, ops, first=first))
+        return await self._ask(trust, at_least_sequence, lambda session: find_plans(session, ops, first=first))
 
-    async def related(self, trust: Trust, id_: UUID, *, first: int = 20) -> Related | None:
+    async def related(
+        self, trust: Trust, id_: UUID, *, first: int = 20, at_least_sequence: str | None = None
+    ) -> Related | None:
         """Return the entities that share memories with a record, heaviest first; None if the record does not exist."""
         check_first(first)
-        return await self._ask(trust, lambda session: find_related(session, id_, first=first))
+        return await self._ask(trust, at_least_sequence, lambda session: find_related(session, id_, first=first))
 
     async def expand(
-        self, trust: Trust, id_: UUID, *, loaded: Sequence[UUID] = (), first: int = 25
+        self,
+        trust: Trust,
+        id_: UUID,
+        *,
+        loaded: Sequence[UUID] = (),
+        first: int = 25,
+        at_least_sequence: str | None = None,
     ) -> Expansion | None:
         """Return the best `first` neighbours of a record that are not in `loaded`; None if the record does not exist.
 
@@ -91,14 +120,23 @@ class Explore:
         """
         check_loaded(loaded)
         check_first(first)
-        return await self._ask(trust, lambda session: find_neighbours(session, id_, loaded, first=first))
+        return await self._ask(
+            trust, at_least_sequence, lambda session: find_neighbours(session, id_, loaded, first=first)
+        )
 
-    async def _ask(self, trust: Trust, question: Callable[[QuerySession], Awaitable[T]]) -> T:
+    async def _ask(
+        self, trust: Trust, at_least_sequence: str | None, question: Callable[[QuerySession], Awaitable[T]]
+    ) -> T:
         """Answer on one snapshot of Postgres, whichever engines are asked."""
         trust.require(Access.READ)
         caller = await self._directory.resolve(trust)
         now = self._clock.now()
         async with self._database.reading(caller.bounds) as connection:
+            at_least = None
+            if at_least_sequence is not None:
+                at_least = await self._sequences.parse(
+                    connection, caller.tenant, at_least_sequence, path=["atLeastSequence"]
+                )
             reader = Reader(connection, self._directory, caller, now)
 
             async def in_mirror(mirror: MirrorEngine, freshness: Freshness, by: AnsweredBy) -> T:
@@ -108,4 +146,4 @@ class Explore:
             async def in_sql(by: AnsweredBy) -> T:
                 return await question(QuerySession(SqlExplorer(connection), caller, reader, by))
 
-            return await self._engines.ask(caller, in_mirror=in_mirror, in_sql=in_sql)
+            return await self._engines.ask(caller, in_mirror=in_mirror, in_sql=in_sql, at_least=at_least)

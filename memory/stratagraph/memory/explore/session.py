@@ -13,7 +13,7 @@ from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.traversal.links import Explorer, Link, degrees, relations_between
 
-LEVEL_LINKS = 5_000  # links followed in one statement and direction
+LEVEL_LINKS = 2_500  # links followed in one statement and direction
 FAN_OUT = 100  # links followed per record and direction, where few records are expanded at once
 LEAST_FAN_OUT = 10  # the same where many are
 EXPANDED = 200  # records expanded per level; of more, the best
@@ -31,20 +31,37 @@ class QuerySession:
     caller: Caller
     reader: Reader
     answered_by: AnsweredBy
+    cut: set[UUID] = field(default_factory=set)
     _heads: dict[UUID, MemoryRecord | None] = field(default_factory=dict)
     _relations: dict[UUID, Relation | None] = field(default_factory=dict)
 
     async def links(
         self, frontier: Sequence[UUID], *, most: int, dependents: bool = False, besides: Collection[UUID] = ()
     ) -> list[Link]:
-        """Return the links of `frontier` as the engine has them, heaviest first; see `Explorer.links`."""
+        """Return the links of `frontier` as the engine has them, heaviest first; see `Explorer.links`.
+
+        The records of which the engine has not read all links are added to `cut`.
+        """
         if not frontier:
             return []
-        found = await self.engine.links(
+        links = await self.engine.links(
             self.caller, frontier, at=self.reader.now, most=most, dependents=dependents, besides=besides
         )
-        found.sort(key=lambda link: (-link.weight, link.far.int, link.id.int, link.near.int))
-        return found
+        self.cut |= links.cut
+        return sorted(links.found, key=lambda link: (-link.weight, link.far.int, link.id.int, link.near.int))
+
+    def hubs(self, links: Iterable[Link], most: int) -> list[UUID]:
+        """Return the records that have more links than were followed, as far as `links` and `cut` tell.
+
+        `links` are those that were followed, at most `most` per record and direction; each `cut` record is told once.
+        """
+        seen: dict[tuple[UUID, bool], int] = {}
+        for link in links:
+            key = (link.near, link.outgoing)
+            seen[key] = seen.get(key, 0) + 1
+        hubs = self.cut.union(near for (near, _), count in seen.items() if count >= most)
+        self.cut = set()
+        return sorted(hubs)
 
     async def in_full(self, ids: Sequence[UUID]) -> dict[UUID, MemoryRecord]:
         """Return the records of `ids` that the caller may read in full, current or not."""
@@ -80,10 +97,12 @@ class QuerySession:
     async def confirmed(self, links: Collection[Link]) -> tuple[list[Link], dict[UUID, MemoryRecord]]:
         """Return the links that Postgres has as well, with its weights, and heads of their far ends.
 
-        Their near ends must be confirmed already.
+        Their near ends must be confirmed already. What Postgres found itself is not read again.
         """
         heads = await self.current(link.far for link in links)
         kept = [link for link in links if link.far in heads]
+        if self.engine.is_truth:
+            return kept, heads
         relations = await self.relations(link.id for link in kept)
         joined = {
             (link.id, link.near): link for link in kept if link.id in relations and joins(relations[link.id], link)
@@ -118,12 +137,3 @@ def joins(relation: Relation, link: Link) -> bool:
 def fan_out(frontier: int) -> int:
     """Return how many links are followed per record and direction when `frontier` records are expanded at once."""
     return max(LEAST_FAN_OUT, min(FAN_OUT, LEVEL_LINKS // max(1, frontier)))
-
-
-def at_their_limit(links: Iterable[Link], most: int) -> list[UUID]:
-    """Return the records from which `most` links were followed in one direction, so that there may be more."""
-    seen: dict[tuple[UUID, bool], int] = {}
-    for link in links:
-        key = (link.near, link.outgoing)
-        seen[key] = seen.get(key, 0) + 1
-    return sorted({near for (near, _), count in seen.items() if count >= most})

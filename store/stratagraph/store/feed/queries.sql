@@ -16,27 +16,38 @@ FROM sync_worker w LEFT JOIN sync_cursor c
 WHERE w.consumer = :consumer AND w.alive_until >= clock_timestamp() GROUP BY w.owner ORDER BY w.owner
 
 -- feed_lag --
--- Fragment: how far a consumer is behind the log.
--- `changes` are the rows that the snapshot of its oldest cursor does not see, counted to 10,000. `seconds` is the age
--- of the oldest unread snapshot; one is stored whenever the log has grown, so without any nothing is unread.
-oldest AS (
-  SELECT min(snapshot) AS snapshot FROM sync_cursor WHERE consumer = :consumer
-), applied AS (
-  SELECT s.snap FROM sync_snapshot s, oldest WHERE s.id = oldest.snapshot
-), waiting AS (
+-- Fragment: how far a consumer is behind the log, and the position up to which it has read (`oldest`, `applied`).
+-- `changes` are the rows that the snapshot of its oldest cursor does not see, counted to 10,000.
+{feed_position}, waiting AS (
   SELECT count(*) AS changes FROM (
     SELECT 1 FROM sync_log, applied
     WHERE shard = ANY(CAST(:shards AS smallint[]))
       AND (xid >= pg_snapshot_xmax(snap) OR xid = ANY (ARRAY(SELECT pg_snapshot_xip(snap))))
     LIMIT 10000) unread
 ), lag AS (
-  SELECT oldest.snapshot, waiting.changes,
-    CASE WHEN waiting.changes = 0 THEN 0
-      ELSE coalesce(
-        extract(epoch FROM clock_timestamp()
-          - (SELECT at FROM sync_snapshot WHERE id > oldest.snapshot ORDER BY id LIMIT 1)), 0)
-    END::float8 AS seconds
-  FROM oldest, waiting
+  SELECT oldest.snapshot, waiting.changes, {feed_age} AS seconds FROM oldest, waiting
+)
+
+-- feed_age --
+-- Fragment: the seconds since the oldest transaction began whose changes a consumer has not read; 0 without any.
+-- It is at least the age of every change that the consumer lacks. A transaction commits after it has received its id,
+-- and receives it after it has begun; so every other unread change is younger than the transaction with the lowest id
+-- in some shard, of those that the consumer's snapshot does not see.
+coalesce(extract(epoch FROM clock_timestamp() - (
+  SELECT min(coalesce(unread.began_at, applied.at))
+  FROM applied, unnest(CAST(:shards AS smallint[])) AS one(shard), LATERAL (
+    (SELECT l.began_at FROM sync_log l WHERE l.shard = one.shard AND l.xid = ANY (ARRAY(SELECT pg_snapshot_xip(applied.snap))))
+    UNION ALL
+    (SELECT l.began_at FROM sync_log l WHERE l.shard = one.shard AND l.xid >= pg_snapshot_xmax(applied.snap)
+     ORDER BY l.xid LIMIT 1)
+  ) unread)), 0)::float8
+
+-- feed_position --
+-- Fragment: the position of a consumer's oldest cursor, and the snapshot that it has applied.
+oldest AS (
+  SELECT min(snapshot) AS snapshot FROM sync_cursor WHERE consumer = :consumer
+), applied AS (
+  SELECT s.snap, s.at FROM sync_snapshot s, oldest WHERE s.id = oldest.snapshot
 )
 
 -- fetch_snapshots --
@@ -60,7 +71,7 @@ INSERT INTO sync_snapshot (snap) VALUES (CAST(:snap AS pg_snapshot))
 -- hold_snapshots --
 -- Wait until no other transaction deletes snapshots or moves cursors back to one, and keep others from it.
 -- This is a statement of its own, so that the next statement sees what that transaction did.
-SELECT pg_advisory_xact_lock(7003)
+SELECT pg_advisory_xact_lock(7004)
 
 -- join_workers --
 -- Store the heartbeat of a worker, delete workers whose heartbeat has expired, and count the live ones.

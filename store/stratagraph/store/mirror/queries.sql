@@ -123,15 +123,16 @@ SELECT
 -- mirror_freshness --
 -- Measure how far a mirror is behind for a tenant, and whether it shows the truth.
 -- A mirror is the consumer of the same name.
-WITH {feed_lag}, newest AS (
+WITH {feed_position}, newest AS (
   SELECT generation, state FROM mirror_generation
   WHERE mirror = :consumer AND (tenant IS NULL OR tenant = :tenant) AND (tenant IS NULL OR state = 'building')
   ORDER BY generation DESC LIMIT 1
 )
-SELECT lag.snapshot, lag.changes, lag.seconds, newest.generation,
+SELECT oldest.snapshot, {feed_age} AS seconds, newest.generation,
   newest.state IN ('active', 'refreshing')
-    AND NOT EXISTS (SELECT FROM mirror_generation WHERE mirror = :consumer AND state = 'rewinding') AS whole
-FROM lag, newest
+    AND NOT EXISTS (SELECT FROM mirror_generation WHERE mirror = :consumer AND state = 'rewinding') AS whole,
+  EXISTS (SELECT FROM sync_dead_letter WHERE consumer = :consumer AND tenant = :tenant) AS refused
+FROM oldest, newest
 
 -- count_unread --
 -- Count the changes that a consumer's cursors have not read, up to :most. Each cursor reads the shard of its number.

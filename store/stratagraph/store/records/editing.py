@@ -16,8 +16,11 @@ from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing import contents
 from stratagraph.store.keys.sealing.vault import Sealer
+from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.words import Terms
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.queries import fetch, run
+
+MARKED = 1_000  # relations of a record, per direction, at which its end is noted as past
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +96,15 @@ async def update_records(
         )
         changes.extend(Change(kind=Kind.RECORD, id=edit.id, version=row["row_version"]) for row in rows)
     await contents.seal_copies(connection, tenant.keyring, newly_sealed)
+    await _mark_past_ends(connection, tenant, edits)
     return changes
+
+
+async def _mark_past_ends(connection: AsyncConnection, tenant: Tenant, edits: Sequence[Edit]) -> None:
+    """Note at the relations of records whose state was set whether that end is past; their mirror is not affected."""
+    past = {edit.id: edit.state > RecordState.CONTESTED for edit in edits if edit.state is not None}
+    if past:
+        await run(connection, "mark_past_ends", tenant=tenant.id, ids=list(past), past=list(past.values()), most=MARKED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ SELECT id, type, (:all_scopes OR scope = ANY(CAST(:scopes AS integer[]))) AND se
 FROM party
 
 -- end_relations --
--- End the given open relations. Relations are never updated otherwise.
+-- End the given open relations. Relations are never updated otherwise, but for the hints of mark_past_ends.
 UPDATE relation SET ended_at = :at, row_version = row_version + 1
 WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND ended_at IS NULL
 RETURNING id, row_version
@@ -206,6 +206,35 @@ FROM relation e JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate
   AND p.name = ANY(CAST(:derivations AS text[]))
 WHERE e.tenant = :tenant AND e.target = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL
 GROUP BY e.target
+
+-- mark_past_ends --
+-- Note at the open relations of the given records whether that end is superseded or retracted, so that traversal from
+-- the other end reads past it. The note is a hint, so at most :most relations of a record and direction get it, and
+-- those that another transaction has locked do not; it is taken back from all.
+WITH ends AS (
+  SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:past AS boolean[])) AS a(id, past)
+), noted AS (
+  SELECT e.id, ends.past AS source_past, NULL::boolean AS target_past FROM ends CROSS JOIN LATERAL (
+    SELECT e.id FROM relation e
+    WHERE ends.past AND e.tenant = :tenant AND e.source = ends.id AND e.ended_at IS NULL AND NOT e.source_past
+    LIMIT :most FOR NO KEY UPDATE SKIP LOCKED) e
+  UNION ALL
+  SELECT e.id, NULL, ends.past FROM ends CROSS JOIN LATERAL (
+    SELECT e.id FROM relation e
+    WHERE ends.past AND e.tenant = :tenant AND e.target = ends.id AND e.ended_at IS NULL AND NOT e.target_past
+    LIMIT :most FOR NO KEY UPDATE SKIP LOCKED) e
+  UNION ALL
+  SELECT e.id, false, NULL FROM ends JOIN relation e
+    ON NOT ends.past AND e.tenant = :tenant AND e.source = ends.id AND e.source_past
+  UNION ALL
+  SELECT e.id, NULL, false FROM ends JOIN relation e
+    ON NOT ends.past AND e.tenant = :tenant AND e.target = ends.id AND e.target_past
+), together AS (
+  SELECT id, bool_or(source_past) AS source_past, bool_or(target_past) AS target_past FROM noted GROUP BY id
+)
+UPDATE relation e SET source_past = coalesce(t.source_past, e.source_past),
+  target_past = coalesce(t.target_past, e.target_past)
+FROM together t WHERE e.tenant = :tenant AND e.id = t.id
 
 -- update_record --
 -- Update a record after copying its present version to the history, and return the new row_version.

@@ -22,7 +22,13 @@ from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.search.word_search import search_all_words
 
 PLAN_CANDIDATES = 300  # plans read for one query
+SCANNED = 10_000  # links read for one level and direction, of which those are followed that hold
+SCANNED_OF_ONE = 2_000  # the same for a single record
 DEGREE_CAP = 100  # relations counted per record; a record with this many or more is a hub
+
+
+class TooManyRelations(Exception):
+    """A record has more relations in the mirror than can be read in bounded time; SQL reads them by an index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +42,19 @@ class Link:
     outgoing: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The links of a frontier, and the records of which not all were read: there may be further ones."""
+
+    found: list[Link]
+    cut: frozenset[UUID] = frozenset()
+
+
 class Explorer(Protocol):
     """An engine that answers queries about the structure of the graph under a caller's trust."""
 
     name: str
+    is_truth: bool  # whether it reads Postgres, so that nothing it finds needs to be confirmed
     plans_up_to: Sensitivity  # the highest sensitivity of plans whose steps the engine knows
 
     async def links(
@@ -51,13 +66,16 @@ class Explorer(Protocol):
         most: int,
         dependents: bool,
         besides: Collection[UUID],
-    ) -> list[Link]:
+    ) -> Links:
         """Return, per frontier record and direction, the `most` heaviest links (then by id) to other current records.
 
         Only records that the caller may read in full are linked, facts only if they hold at `at`, and none of
         `besides`. With `dependents`, only records that refer to the frontier record or rest on it: a relation is then
         followed from its target to its source, and a derivation from its source to its target, since it leads from a
         source to the record that rests on it.
+
+        An engine reads a bounded number of links. It names the records of which it has not read all, which depends on
+        readable records only, or raises TooManyRelations.
         """
         ...
 
@@ -74,6 +92,7 @@ class SqlExplorer:
     """The engine in Postgres, which is always available and always current."""
 
     name = "sql"
+    is_truth = True
     plans_up_to = Sensitivity.HYPER
 
     def __init__(self, connection: AsyncConnection) -> None:
@@ -88,7 +107,7 @@ class SqlExplorer:
         most: int,
         dependents: bool,
         besides: Collection[UUID],
-    ) -> list[Link]:
+    ) -> Links:
         rows = await fetch(
             self._connection,
             "fetch_links",
@@ -99,8 +118,12 @@ class SqlExplorer:
             dependents=dependents,
             derivations=sorted(DERIVATIONS),
             besides=list(besides),
+            scan=max(most, _scanned(len(frontier))),
         )
-        return [Link(row["id"], row["near"], row["far"], row["weight"], row["outgoing"]) for row in rows]
+        return Links(
+            [Link(row["id"], row["near"], row["far"], row["weight"], row["outgoing"]) for row in rows if row["holds"]],
+            frozenset(row["near"] for row in rows if row["cut"]),
+        )
 
     async def plans(self, caller: Caller, ops: Sequence[str], *, at: datetime, most: int) -> list[UUID]:
         """Return the ids of at most `most` plans whose text has all words of `ops`, the best matches first.
@@ -118,8 +141,21 @@ async def degrees(
     """Return the number of relations that the caller could follow at `at` from each of `ids`, up to DEGREE_CAP."""
     if not ids:
         return {}
-    rows = await fetch(connection, "count_degrees", **caller.parameters(), ids=list(ids), at=at, most=DEGREE_CAP)
+    rows = await fetch(
+        connection,
+        "count_degrees",
+        **caller.parameters(),
+        ids=list(ids),
+        at=at,
+        most=DEGREE_CAP,
+        scan=max(DEGREE_CAP, _scanned(len(ids))),
+    )
     return {row["id"]: row["degree"] for row in rows}
+
+
+def _scanned(frontier: int) -> int:
+    """Return how many links are read per record and direction, when those of `frontier` records are read at once."""
+    return min(SCANNED_OF_ONE, SCANNED // max(1, frontier))
 
 
 async def relations_between(

@@ -1,19 +1,22 @@
 -- count_degrees --
 -- Count for each record its relations to other current records that the caller may read in full, up to :most.
--- A fact is current while its validity includes the instant :at; so in every statement of this file.
+-- A fact is current while its validity includes the instant :at; so in every statement of this file. Per record and
+-- direction, at most :scan relations to readable records are read.
 SELECT near.id, (
   SELECT count(*) FROM (
-    (SELECT e.id FROM relation_in_sight e
-     WHERE e.tenant = :tenant AND e.source = near.id AND e.target <> near.id AND e.ended_at IS NULL
-       AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
-       AND e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true)
-     LIMIT :most)
+    (SELECT e.id FROM (
+       SELECT e.id, e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true) AS holds
+       FROM relation_in_sight e
+       WHERE e.tenant = :tenant AND e.source = near.id AND e.target <> near.id AND e.ended_at IS NULL AND NOT e.target_past
+         AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
+       ORDER BY e.weight DESC, e.id LIMIT :scan) e WHERE e.holds LIMIT :most)
     UNION ALL
-    (SELECT e.id FROM relation_in_sight e
-     WHERE e.tenant = :tenant AND e.target = near.id AND e.source <> near.id AND e.ended_at IS NULL
-       AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
-       AND e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true)
-     LIMIT :most)
+    (SELECT e.id FROM (
+       SELECT e.id, e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true) AS holds
+       FROM relation_in_sight e
+       WHERE e.tenant = :tenant AND e.target = near.id AND e.source <> near.id AND e.ended_at IS NULL AND NOT e.source_past
+         AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
+       ORDER BY e.weight DESC, e.id LIMIT :scan) e WHERE e.holds LIMIT :most)
     LIMIT :most
   ) e
 ) AS degree
@@ -31,7 +34,7 @@ CROSS JOIN LATERAL (
      FROM relation_in_sight e
      WHERE e.tenant = :tenant AND e.source = near.id AND e.ended_at IS NULL
        AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
-       AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true))
+       AND (:history OR NOT e.target_past) AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true))
      ORDER BY e.weight DESC, e.id LIMIT :fan_out)
    SELECT * FROM in_full
    UNION ALL
@@ -39,7 +42,7 @@ CROSS JOIN LATERAL (
     FROM relation_in_sight e
     WHERE e.tenant = :tenant AND e.source = near.id AND e.ended_at IS NULL
       AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity = :ceiling + 1
-      AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true))
+      AND (:history OR NOT e.target_past) AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true))
     ORDER BY e.weight DESC, e.id LIMIT :fan_out - (SELECT count(*) FROM in_full)))
   UNION ALL
   (WITH in_full AS MATERIALIZED (
@@ -47,7 +50,7 @@ CROSS JOIN LATERAL (
      FROM relation_in_sight e
      WHERE e.tenant = :tenant AND e.target = near.id AND e.ended_at IS NULL
        AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
-       AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true))
+       AND (:history OR NOT e.source_past) AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true))
      ORDER BY e.weight DESC, e.id LIMIT :fan_out)
    SELECT * FROM in_full
    UNION ALL
@@ -55,7 +58,7 @@ CROSS JOIN LATERAL (
     FROM relation_in_sight e
     WHERE e.tenant = :tenant AND e.target = near.id AND e.ended_at IS NULL
       AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity = :ceiling + 1
-      AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true))
+      AND (:history OR NOT e.source_past) AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true))
     ORDER BY e.weight DESC, e.id LIMIT :fan_out - (SELECT count(*) FROM in_full)))
 ) e
 
@@ -114,30 +117,38 @@ CROSS JOIN LATERAL (
 -- Fetch the heaviest links of each frontier record, per direction, to other current records.
 -- Only to records that the caller may read in full. With :dependents, only to records that refer to the frontier
 -- record or rest on it: relations are then followed against their direction, and derivations along theirs.
+-- Per record and direction, at most :scan links to readable records are read, however many of these hold at :at; then
+-- `cut` is true on the last one, which is a link only where `holds`. Links to hidden records count for nothing.
 WITH derivation AS MATERIALIZED (
   SELECT array_agg(p.id) AS ids FROM predicate p
   WHERE :dependents AND p.tenant = :tenant AND p.name = ANY(CAST(:derivations AS text[]))
 )
-SELECT near.id AS near, e.id, e.far, e.weight, e.outgoing
+SELECT near.id AS near, e.id, e.far, e.weight, e.outgoing, e.holds, e.cut
 FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
 CROSS JOIN LATERAL (
-  (SELECT e.id, e.target AS far, e.weight, true AS outgoing
-   FROM relation_in_sight e
-   WHERE e.tenant = :tenant AND e.source = near.id AND e.target <> near.id AND e.ended_at IS NULL
-     AND (NOT :dependents OR e.predicate = ANY(CAST((SELECT ids FROM derivation) AS integer[])))
-     AND e.target <> ALL(CAST(:besides AS uuid[]))
-     AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
-     AND e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true)
-   ORDER BY e.weight DESC, e.id LIMIT :most)
+  (SELECT * FROM (
+     SELECT e.*, true AS outgoing, row_number() OVER () = :scan AS cut FROM (
+       SELECT e.id, e.target AS far, e.weight,
+         e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true) AS holds
+       FROM relation_in_sight e
+       WHERE e.tenant = :tenant AND e.source = near.id AND e.target <> near.id AND e.ended_at IS NULL AND NOT e.target_past
+         AND (NOT :dependents OR e.predicate = ANY(CAST((SELECT ids FROM derivation) AS integer[])))
+         AND e.target <> ALL(CAST(:besides AS uuid[]))
+         AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
+       ORDER BY e.weight DESC, e.id LIMIT :scan) e) e
+   WHERE e.holds OR e.cut LIMIT :most)
   UNION ALL
-  (SELECT e.id, e.source AS far, e.weight, false AS outgoing
-   FROM relation_in_sight e
-   WHERE e.tenant = :tenant AND e.target = near.id AND e.source <> near.id AND e.ended_at IS NULL
-     AND (NOT :dependents OR e.predicate <> ALL(coalesce(CAST((SELECT ids FROM derivation) AS integer[]), CAST(ARRAY[] AS integer[]))))
-     AND e.source <> ALL(CAST(:besides AS uuid[]))
-     AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
-     AND e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true)
-   ORDER BY e.weight DESC, e.id LIMIT :most)
+  (SELECT * FROM (
+     SELECT e.*, false AS outgoing, row_number() OVER () = :scan AS cut FROM (
+       SELECT e.id, e.source AS far, e.weight,
+         e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true) AS holds
+       FROM relation_in_sight e
+       WHERE e.tenant = :tenant AND e.target = near.id AND e.source <> near.id AND e.ended_at IS NULL AND NOT e.source_past
+         AND (NOT :dependents OR e.predicate <> ALL(coalesce(CAST((SELECT ids FROM derivation) AS integer[]), CAST(ARRAY[] AS integer[]))))
+         AND e.source <> ALL(CAST(:besides AS uuid[]))
+         AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
+       ORDER BY e.weight DESC, e.id LIMIT :scan) e) e
+   WHERE e.holds OR e.cut LIMIT :most)
 ) e
 
 -- relations_between --

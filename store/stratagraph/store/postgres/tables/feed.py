@@ -35,6 +35,12 @@ sync_log = Table(
     Column("id", Uuid, nullable=False),
     Column("version", BigInteger, nullable=False, comment="the row_version written"),
     Column("op", CHAR(1), nullable=False, comment="U upsert, D delete, R repair"),
+    Column(
+        "began_at",
+        Instant,
+        server_default=func.now(),
+        comment="when the writer's transaction began; null for a change that an earlier release wrote",
+    ),
     PrimaryKeyConstraint("shard", "xid", "seq", "day"),
     CheckConstraint("kind IN (1, 2)", name="kind"),
     CheckConstraint("op IN ('U', 'D', 'R')", name="op"),

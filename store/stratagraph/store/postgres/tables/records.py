@@ -257,6 +257,16 @@ relation = Table(
     Column("created_at", Instant, nullable=False),
     Column("ended_at", Instant, comment="relations never change; an end closes them"),
     Column("row_version", BigInteger, nullable=False),
+    *(
+        Column(
+            f"{end}_past",
+            Boolean,
+            nullable=False,
+            server_default=text("false"),
+            comment=f"true only where the {end} is superseded or retracted; may be false there too",
+        )
+        for end in ("source", "target")
+    ),
     ForeignKeyConstraint(["tenant", "predicate"], ["predicate.tenant", "predicate.id"]),
     to_record("source"),
     to_record("target"),
@@ -287,5 +297,24 @@ relation = Table(
         text("weight DESC"),
         "id",
         postgresql_include=["source", "predicate", "ended_at"],
+    ),
+    # The same without relations to an end that is no longer current, which a hub may have many times as many of.
+    Index(
+        "relation_out_current_ix",
+        "tenant",
+        "source",
+        text("weight DESC"),
+        "id",
+        postgresql_include=["target", "predicate"],
+        postgresql_where=text("ended_at IS NULL AND NOT target_past"),
+    ),
+    Index(
+        "relation_in_current_ix",
+        "tenant",
+        "target",
+        text("weight DESC"),
+        "id",
+        postgresql_include=["source", "predicate"],
+        postgresql_where=text("ended_at IS NULL AND NOT source_past"),
     ),
 )
