@@ -30,6 +30,10 @@ from stratagraph.store.traversal.neighbourhood import Edge, GraphReader
 pytestmark = pytest.mark.neo4j
 
 
+def is_tool(row: Any) -> bool:
+    return any(one["namespace"] == "tool" for one in row.payload.get("identifiers") or ())
+
+
 async def test_captures_of_every_kind_are_mirrored_exactly(mirrored: MirroredMemory) -> None:
     await capture_every_kind(mirrored.memory)
     result = await mirrored.sync()
@@ -59,6 +63,7 @@ async def test_captures_of_every_kind_are_mirrored_exactly(mirrored: MirroredMem
             "acl": row.scope * 8 + row.sensitivity,
             "ver": row.row_version,
             "gen": 1,
+            **({"tool": row.name} if is_tool(row) else {}),
         }
     fetch_relations = await mirrored.cypher(
         "MATCH (a)-[r]->(b) WHERE r.gen IS NOT NULL RETURN a.id AS source, type(r) AS type, b.id AS target,"

@@ -1,3 +1,3 @@
 // Read all checkpoints.
 MATCH (c:SyncCheckpoint)
-RETURN collect({k: c.k, gen: c.gen, snapshot: c.snapshot, nonce: c.nonce, incarnation: c.incarnation}) AS found
+RETURN collect({k: c.k, gen: c.gen, snapshot: c.snapshot, nonce: c.nonce, incarnation: c.incarnation, mapping: c.mapping}) AS found
