@@ -11,13 +11,14 @@ SET n:Tomb
 WITH n
 OPTIONAL MATCH (n)-[:HAS_STEP]->(step:PlanStep)
 OPTIONAL MATCH (step)-[:USES_TOOL]->(t:Tool)
-WITH n, collect(DISTINCT step) AS steps, collect(DISTINCT [t.ten, t.name]) AS tools
+WITH n, collect(DISTINCT step) AS steps, collect(DISTINCT [t.ten, t.name]) AS used
 OPTIONAL MATCH (n)-[:USES_TOOL|IS_TOOL]->(own:Tool)
-WITH n, steps, tools + collect(DISTINCT [own.ten, own.name]) AS tools
+WITH n, steps, used, collect(DISTINCT [own.ten, own.name]) AS related
 OPTIONAL MATCH (n)-[r]-()
-WITH steps, tools, collect(r) AS relations
+WITH steps, used, related, collect(r) AS relations
 FOREACH (r IN relations | DELETE r)
 FOREACH (step IN steps | DETACH DELETE step)
-WITH tools UNWIND tools AS tool
+WITH used, related
+UNWIND used + related AS tool
 WITH DISTINCT tool WHERE tool[1] IS NOT NULL
 RETURN collect(tool) AS tools

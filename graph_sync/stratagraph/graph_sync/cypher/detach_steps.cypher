@@ -3,12 +3,13 @@
 UNWIND $rows AS row
 MATCH (n:Mirrored {ten: row[0], id: row[1]})
 OPTIONAL MATCH (n)-[u:USES_TOOL|IS_TOOL]->(own:Tool)
-WITH n, collect(u) AS uses, collect([own.ten, own.name]) AS tools
+WITH n, collect(u) AS uses, collect([own.ten, own.name]) AS related
 OPTIONAL MATCH (n)-[:HAS_STEP]->(step:PlanStep)
 OPTIONAL MATCH (step)-[:USES_TOOL]->(t:Tool)
-WITH uses, tools + collect(DISTINCT [t.ten, t.name]) AS tools, collect(DISTINCT step) AS steps
+WITH uses, related, collect(DISTINCT [t.ten, t.name]) AS used, collect(DISTINCT step) AS steps
 FOREACH (u IN uses | DELETE u)
 FOREACH (step IN steps | DETACH DELETE step)
-WITH tools UNWIND tools AS tool
+WITH related, used
+UNWIND related + used AS tool
 WITH DISTINCT tool WHERE tool[1] IS NOT NULL
 RETURN collect(tool) AS tools
