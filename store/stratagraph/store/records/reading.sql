@@ -1,5 +1,6 @@
 -- fetch_by_handle --
--- Fetch records by the keyed hash of their plan_id, skill_name or ref, newest first; with :at, those that existed then.
+-- Fetch records by the keyed hash of their plan_id, skill_name or ref, newest first.
+-- With :at, only those that were created by then.
 SELECT {record_columns}
 FROM record r JOIN record_head h ON h.tenant = r.tenant AND h.id = r.id
 WHERE r.tenant = :tenant AND r.handle_key = ANY(CAST(:keys AS bytea[])) AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[])))
