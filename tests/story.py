@@ -141,7 +141,8 @@ async def _outage(memory: Memory, kept: dict[str, UUID]) -> None:
 
     async def call(id_: str, tool: str, result: str, *after: str, failed: bool = False) -> UUID:
         memory.clock.forward(timedelta(minutes=1))
-        content = {"tool_name": tool, "args": {"service": "lantern"}, "result": result, "thread_id": thread}
+        content: dict[str, Any] = {"tool_name": tool, "args": {"service": "lantern"}, "result": result}
+        content["thread_id"] = thread
         if failed:
             content["error"] = True
         made = await memory.remember(
