@@ -156,8 +156,8 @@ def random_plan(rng: random.Random) -> tuple[list[str], list[Pair]]:
         case "circle":
             links = [(id_, ids[(at + 1) % size]) for at, id_ in enumerate(ids)]
         case _:
-            links = [tuple(sorted(rng.sample(range(size), 2))) for _ in range(3 * size if size > 1 else 0)]
-            links = [(ids[near], ids[far]) for near, far in links]
+            ends = [sorted(rng.sample(range(size), 2)) for _ in range(3 * size if size > 1 else 0)]
+            links = [(ids[near], ids[far]) for near, far in ends]
     return ids, links
 
 
