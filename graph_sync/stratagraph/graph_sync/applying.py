@@ -11,7 +11,7 @@ import structlog
 from neo4j.exceptions import Neo4jError
 
 from stratagraph.graph_sync.batches import Checkpoint, CheckpointLock, GenerationChanged, MirrorBatch, Progress
-from stratagraph.graph_sync.mapping import node, plan, relation, tombstone
+from stratagraph.graph_sync.mapping import node, relation, tombstone
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.store.feed.changes import Change, Kind, LoggedChange
 from stratagraph.store.feed.consumer import PAGE
@@ -224,9 +224,6 @@ class Applier:
                     upto=_replaced_up_to(change, row["row_version"]),
                 )
             )
-            steps = plan(row, names_up_to=names_up_to)
-            if steps is not None:
-                batch.plans.append(steps)
 
     async def _add_relations(self, batch: MirrorBatch, remaining: _ByKey, rows: Sequence[Mapping[str, Any]]) -> None:
         names = await self._directory.predicate_names({(row["tenant"], row["predicate"]) for row in rows})

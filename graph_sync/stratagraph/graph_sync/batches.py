@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from neo4j import AsyncManagedTransaction
 
-from stratagraph.graph_sync.mapping import as_columns, relationship_type
+from stratagraph.graph_sync.mapping import as_columns, has_steps, relationship_type, steps_as_columns, tools_used
 from stratagraph.graph_sync.statements import of_type, statement
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.mirror.generations import GenerationNumbers
@@ -70,7 +70,6 @@ class MirrorBatch:
     tenants: set[int] = field(default_factory=set)
     nodes: list[dict[str, Any]] = field(default_factory=list)
     deleted_nodes: list[dict[str, Any]] = field(default_factory=list)
-    plans: list[dict[str, Any]] = field(default_factory=list)
     relations: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     deleted_relations: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     untyped_deletions: list[dict[str, Any]] = field(default_factory=list)
@@ -101,15 +100,11 @@ async def write_batch(transaction: AsyncManagedTransaction, batch: MirrorBatch, 
     order.
     """
     if batch.nodes:
-        nodes = [as_columns(row) for row in _sorted(batch.nodes)]
-        result = await transaction.run(statement("upsert_nodes"), rows=nodes)
-        record = await result.single(strict=True)
-        written = set(record["written"])
-        plans = [plan for plan in batch.plans if plan["id"] in written]
-        if plans:
-            await transaction.run(statement("replace_plans"), rows=plans)
+        await _write_nodes(transaction, _sorted(batch.nodes))
     if batch.deleted_nodes:
-        await transaction.run(statement("delete_nodes"), rows=_sorted(batch.deleted_nodes))
+        result = await transaction.run(statement("delete_nodes"), rows=_sorted(batch.deleted_nodes))
+        tools = (await result.single(strict=True))["tools"]
+        await _delete_unused_tools(transaction, {(tenant, name) for tenant, name in tools})
     for predicate, rows in sorted(batch.relations.items()):
         columns = [as_columns(row) for row in _sorted(rows)]
         await transaction.run(of_type("upsert_relations", relationship_type(predicate)), rows=columns)
@@ -121,6 +116,35 @@ async def write_batch(transaction: AsyncManagedTransaction, batch: MirrorBatch, 
     if batch.untyped_deletions:
         for one in types:
             await transaction.run(of_type("delete_relations", one), rows=_sorted(batch.untyped_deletions))
+
+
+async def _write_nodes(transaction: AsyncManagedTransaction, nodes: Sequence[Mapping[str, Any]]) -> None:
+    """Write nodes that are not older than the mirror's, with their steps and tools.
+
+    Tools are created before and deleted after all that uses them, each time in the order of their keys.
+    """
+    result = await transaction.run(statement("upsert_nodes"), rows=[as_columns(row) for row in nodes])
+    record = await result.single(strict=True)
+    written, had = set(record["written"]), set(record["had"])
+    left: set[tuple[int, str]] = set()
+    if had:
+        old = [[row["ten"], row["id"]] for row in nodes if row["id"] in had]
+        result = await transaction.run(statement("detach_steps"), rows=old)
+        left |= {(tenant, name) for tenant, name in (await result.single(strict=True))["tools"]}
+    rows = [row for row in nodes if row["id"] in written and has_steps(row)]
+    if rows:
+        used = {(row["ten"], tool) for row in rows for tool in tools_used(row)}
+        left |= {(row["ten"], row["p"]["tool"]) for row in rows if "tool" in row["p"]}
+        await transaction.run(statement("claim_tools"), tools=[list(key) for key in sorted(used | left)])
+        await transaction.run(statement("attach_steps"), rows=[steps_as_columns(row) for row in rows])
+        left -= used
+    await _delete_unused_tools(transaction, left)
+
+
+async def _delete_unused_tools(transaction: AsyncManagedTransaction, tools: Collection[tuple[int, str]]) -> None:
+    """Delete those of the tools, given as (tenant, name), that neither a record nor a step uses."""
+    if tools:
+        await transaction.run(statement("delete_unused_tools"), tools=[list(key) for key in sorted(tools)])
 
 
 async def advance_checkpoints(

@@ -64,7 +64,9 @@ async def find_mismatch(
     `found`, since a healthy mirror is ahead of its cursors. `generation` is that of the whole mirror.
     """
     if any(checkpoint_key(cursor) not in found for cursor in positions):
-        return Mismatch(reason="the mirror is new, was emptied or replaced")
+        return Mismatch(
+            reason="the mirror is new, was emptied or replaced, or was written by another version of the worker"
+        )
     checkpoints = {cursor: found[checkpoint_key(cursor)] for cursor in positions}
     if any(checkpoint.generation != generation for checkpoint in checkpoints.values()):
         return Mismatch(reason="the mirror has another generation")

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.graph_sync.digests import MirrorDigests
-from stratagraph.graph_sync.mapping import node, plan, relation
+from stratagraph.graph_sync.mapping import node, relation
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.mirror.source import MirrorSource
@@ -51,11 +51,13 @@ class EditFinder:
             if found is None or found["p"].get("ver") != row["row_version"]:
                 continue  # missing or of another version, which the bucket's digest shows
             wanted = node(row, generation=0, names_up_to=names_up_to)
-            steps = plan(row, names_up_to=names_up_to) or {"steps": [], "control": [], "data": [], "acl": None}
             if (
                 _properties(found["p"]) != _properties(wanted["p"])
                 or sorted(found["labels"]) != sorted({"Mirrored", *wanted["labels"]})
-                or _steps_found(found) != _steps_wanted(steps)
+                or _steps_found(found) != _steps_wanted(wanted)
+                or sorted(found["called"]) != wanted["called"]
+                or not set(found["is_tool"]) <= {wanted["p"].get("tool")}
+                or found["unlinked"]
             ):
                 edited.append(row["id"])
         return edited
@@ -92,14 +94,15 @@ def _properties(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 def _steps_found(found: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
     return (
-        sorted((step["id"], step["op"], step["acl"]) for step in found["steps"] if step["id"] is not None),
+        sorted(
+            (step["id"], step["op"], step["acl"], step["tools"]) for step in found["steps"] if step["id"] is not None
+        ),
         sorted((link["source"], link["target"], link["kind"]) for link in found["links"] if link["source"] is not None),
     )
 
 
-def _steps_wanted(steps: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    links = [("PRECEDES", link) for link in steps["control"]] + [("FEEDS", link) for link in steps["data"]]
+def _steps_wanted(wanted: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
     return (
-        sorted((step["id"], step["op"], steps["acl"]) for step in steps["steps"]),
-        sorted((link["source"], link["target"], kind) for kind, link in links),
+        sorted((step["id"], step["op"], step["acl"], [step["tool"]]) for step in wanted["steps"]),
+        sorted((link["source"], link["target"], link["kind"]) for link in wanted["links"]),
     )

@@ -1,7 +1,8 @@
-"""Conversion of rows to nodes and relationships.
+"""Conversion of rows to what the mirror shows of them: `node` for a record, `relation` for a relation.
 
-Of a record's content, the mirror stores a caption of at most NAME_LENGTH characters, an entity's types, a plan's steps
-and when a fact holds. It stores no text, no embedding and nothing else of the payload.
+Of a record's content, the mirror stores a caption of at most NAME_LENGTH characters, an entity's types, a plan's steps,
+what kind of event an episodic record is, which tools it called and whether a call failed, and when a fact holds. It
+stores no text, no embedding and nothing else of the payload.
 """
 
 from __future__ import annotations
@@ -13,7 +14,12 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.payloads.plan_graph import tool_of_step
 from stratagraph.store.model.trust import acl
+
+# The version of this conversion, stored in the mirror's checkpoints. Increase it with every change of what the mirror
+# shows of a row: the worker rebuilds a mirror that was written by another version.
+VERSION = 2
 
 NAME_LENGTH = 80  # characters of a caption
 TYPE_LABELS = {
@@ -24,11 +30,20 @@ TYPE_LABELS = {
     MemoryType.COMPETENCE: "Competence",
     MemoryType.PLAN_GRAPH: "PlanGraph",
 }
+EVENT_LABELS = {
+    "agent_turn": "Turn",
+    "tool_output": "ToolCall",
+    "tool_error": "ToolCall",
+    "commit": "Commit",
+}  # of episodic records with one event, by its kind; any other kind is an Event
+EPISODE_LABEL = "Episode"  # of episodic records that consist of several events
 RESERVED = frozenset(
     {
         *("Memory", "Mirrored", "Past", "Tomb", "RelTomb", "PlanStep", "Tool"),
         *("MirrorInfo", "SyncCheckpoint", "SyncGeneration", "SyncRebuild"),
         *TYPE_LABELS.values(),
+        *EVENT_LABELS.values(),
+        *("Event", EPISODE_LABEL),
     }
 )
 MAX_ENTITY_LABELS = 4
@@ -36,35 +51,91 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity, upto: int = 0) -> dict[str, Any]:
-    """Return a record as a node: its key, labels and properties.
+    """Return everything that the mirror shows of a record.
+
+    The result has the node's key (`ten`, `id`), `labels` and properties (`p`), and what hangs on it: the `steps` of a
+    plan (`id`, `op` and `tool` of each, with the plan's `acl`), the `links` between them (`source`, `target` and the
+    relationship type `kind`), the names of the tools that an episodic record called (`called`), and the name of the
+    tool that an entity is (`p.tool`). A record whose sensitivity is above `names_up_to` has no name, no types and
+    nothing that hangs on it.
 
     The node replaces one of an older generation, and one of the same generation in an older version. A repair also
     replaces the versions up to `upto`.
     """
     memory_type = MemoryType(row["type"])
     live = RecordState(row["state"]) in (RecordState.ACTIVE, RecordState.CONTESTED)
-    labels = ["Memory" if live else "Past", TYPE_LABELS[memory_type]]
-    payload = row["payload"] or {}
-    if memory_type is MemoryType.ENTITY and row["sensitivity"] <= names_up_to:
-        labels += entity_labels([payload.get("primary_type"), *(payload.get("types") or ())])
+    named = row["sensitivity"] <= names_up_to
+    payload = (row["payload"] if named else None) or {}  # that of a sealed record is null
+    number = acl(row["scope"], row["sensitivity"])
     properties = {
         "ten": row["tenant"],
         "id": str(row["id"]),
         "type": memory_type.label,
         "state": RecordState(row["state"]).label,
-        "acl": acl(row["scope"], row["sensitivity"]),
+        "acl": number,
         "created_at": row["created_at"],
         "occurred_at": row["occurred_at"],
         "ver": row["row_version"],
         "gen": generation,
         "d": row["digest"],
     }
-    if row["name"] is not None and row["sensitivity"] <= names_up_to:  # a sealed record has no name
+    if row["name"] is not None and named:
         properties["name"] = caption(row["name"])
     for bound in ("valid_from", "valid_to"):
         if row[bound] is not None:
             properties[bound] = row[bound]
-    return {**_guard(row["tenant"], row["id"], row["row_version"], generation, upto), "labels": labels, "p": properties}
+    labels = ["Memory" if live else "Past", TYPE_LABELS[memory_type]]
+    steps: list[dict[str, Any]] = []
+    links: list[dict[str, str]] = []
+    called: list[str] = []
+    if payload and memory_type is MemoryType.ENTITY:
+        labels += entity_labels([payload.get("primary_type"), *(payload.get("types") or ())])
+        if live and payload.get("tool"):
+            properties["tool"] = payload["tool"].strip()
+    elif payload and memory_type is MemoryType.EPISODIC:
+        labels.append(event_label(payload))
+        called = sorted({tool.strip() for tool in payload["tools"]})
+        if payload["event_kinds"] == ["tool_error"]:
+            properties["failed"] = True
+    elif payload and memory_type is MemoryType.PLAN_GRAPH:
+        steps = [_step(str(row["id"]), step, number) for step in payload["nodes"]]
+        links = [_link(str(row["id"]), edge) for edge in payload["edges"]]
+    return {
+        **_guard(row["tenant"], row["id"], row["row_version"], generation, upto),
+        "labels": labels,
+        "p": properties,
+        "steps": steps,
+        "links": links,
+        "called": called,
+    }
+
+
+def event_label(payload: Mapping[str, Any]) -> str:
+    """Return the label of an episodic record: Turn, ToolCall, Commit or another Event, or an Episode of several.
+
+    `payload` has the kinds of its first two events (`event_kinds`) and whether it has an `outcome`, as only an episode
+    does. The episode of a thread refers to its events and has none of its own.
+
+    >>> event_label({"event_kinds": ["tool_error"], "outcome": None})
+    'ToolCall'
+    >>> event_label({"event_kinds": ["start"], "outcome": "success"})
+    'Episode'
+    """
+    kinds = payload["event_kinds"]
+    if len(kinds) != 1:
+        return EPISODE_LABEL
+    return EVENT_LABELS.get(kinds[0]) or (EPISODE_LABEL if payload["outcome"] else "Event")
+
+
+def _step(plan: str, step: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return a step of a plan. Its id begins with the record's id, so that two plans never share a step."""
+    op: str = step["op"]
+    return {"id": f"{plan}/{step['id']}", "op": op, "tool": tool_of_step(step) or op.strip(), "acl": number}
+
+
+def _link(plan: str, edge: Mapping[str, Any]) -> dict[str, str]:
+    kind = "PRECEDES" if edge["kind"] == "control" else "FEEDS"
+    return {"source": f"{plan}/{edge['from']}", "target": f"{plan}/{edge['to']}", "kind": kind}
 
 
 def tombstone(tenant: int, id_: UUID, version: int, *, generation: int) -> dict[str, Any]:
@@ -74,35 +145,6 @@ def tombstone(tenant: int, id_: UUID, version: int, *, generation: int) -> dict[
 
 def _guard(tenant: int, id_: UUID, version: int, generation: int, upto: int) -> dict[str, Any]:
     return {"ten": tenant, "id": str(id_), "gen": generation, "upto": max(version - 1, upto)}
-
-
-def plan(row: Mapping[str, Any], *, names_up_to: Sensitivity) -> dict[str, Any] | None:
-    """Return the steps of a plan and the links between them; None for a record of another type or without payload.
-
-    The id of a step begins with the record's id, so that two plans never share a step. Step names are free text, so a
-    plan whose sensitivity is above `names_up_to` has no steps here.
-    """
-    if row["type"] != MemoryType.PLAN_GRAPH or row["payload"] is None:
-        return None
-    id_ = str(row["id"])
-    if row["sensitivity"] > names_up_to:
-        return {"ten": row["tenant"], "id": id_, "steps": [], "control": [], "data": []}
-    return {
-        "ten": row["tenant"],
-        "id": id_,
-        "acl": acl(row["scope"], row["sensitivity"]),
-        "steps": [{"id": f"{id_}/{step['id']}", "op": step["op"]} for step in row["payload"]["nodes"]],
-        "control": _links(row, "control"),
-        "data": _links(row, "data"),
-    }
-
-
-def _links(row: Mapping[str, Any], kind: str) -> list[dict[str, str]]:
-    return [
-        {"source": f"{row['id']}/{edge['from']}", "target": f"{row['id']}/{edge['to']}"}
-        for edge in row["payload"]["edges"]
-        if edge["kind"] == kind
-    ]
 
 
 def relation(row: Mapping[str, Any], *, generation: int, upto: int = 0) -> dict[str, Any]:
@@ -143,6 +185,29 @@ def as_columns(row: Mapping[str, Any]) -> list[Any]:
         *_seconds(shown["created_at"]),
         *_seconds(shown["occurred_at"]),
         *(shown["ver"], shown["d"], shown.get("name"), shown.get("valid_from"), shown.get("valid_to")),
+        *(shown.get("tool"), shown.get("failed")),
+    ]
+
+
+def has_steps(row: Mapping[str, Any]) -> bool:
+    """Return whether a node has steps or is related to tools."""
+    return bool(row["steps"] or row["called"] or "tool" in row["p"])
+
+
+def tools_used(row: Mapping[str, Any]) -> list[str]:
+    """Return the names of the tools that a record or its steps use, without the one that an entity is."""
+    return [*row["called"], *(step["tool"] for step in row["steps"])]
+
+
+def steps_as_columns(row: Mapping[str, Any]) -> list[Any]:
+    """Return the steps, links and tools of a node as a list of values in the order of its Cypher statement."""
+    return [
+        *(row["ten"], row["id"]),
+        [[step["id"], step["op"], step["tool"], step["acl"]] for step in row["steps"]],
+        [[link["source"], link["target"]] for link in row["links"] if link["kind"] == "PRECEDES"],
+        [[link["source"], link["target"]] for link in row["links"] if link["kind"] == "FEEDS"],
+        row["called"],
+        [row["p"]["tool"]] if "tool" in row["p"] else [],
     ]
 
 

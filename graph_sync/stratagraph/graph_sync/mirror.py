@@ -22,7 +22,7 @@ from stratagraph.graph_sync.batches import (
     save_progress,
     write_batch,
 )
-from stratagraph.graph_sync.mapping import relationship_type
+from stratagraph.graph_sync.mapping import VERSION, relationship_type
 from stratagraph.graph_sync.statements import SCHEMA, of_type, relation_constraint, statement
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.mirror.generations import GenerationNumbers, StartPosition
@@ -182,7 +182,7 @@ class Mirror:
     async def checkpoints(self) -> dict[str, Checkpoint]:
         """Return the checkpoints, by key.
 
-        A checkpoint without a snapshot is left out; so is one that an earlier version wrote under other properties.
+        A checkpoint without a snapshot is left out; so is one under which another version wrote the mirror.
         """
         found = (await self.read(statement("read_checkpoints"), {}))[0]["found"]
         return {
@@ -194,7 +194,7 @@ class Mirror:
                 seq=row["seq"] or 0,
             )
             for row in found
-            if row["snapshot"] is not None and row["nonce"] is not None
+            if row["snapshot"] is not None and row["nonce"] is not None and row["mapping"] == VERSION
         }
 
     async def newest_generation(self) -> int:
@@ -220,6 +220,7 @@ class Mirror:
             snapshot=start.snapshot,
             nonce=str(start.nonce),
             incarnation=start.incarnation,
+            mapping=VERSION,
         )
 
     async def renew_generation(self, keys: Sequence[str], generation: int, *, tenant: int | None) -> None:
@@ -258,10 +259,13 @@ class Mirror:
         return tuple(sorted(found))
 
     async def prune(self, tenant: int, generation: int) -> None:
-        """Delete a tenant's nodes, relationships and tombstones whose generation is older than `generation`."""
+        """Delete a tenant's nodes, relationships and tombstones whose generation is older than `generation`.
+
+        Tools that nothing uses any longer are deleted as well.
+        """
         for one in await self.relationship_types():
             await self._commit_alone(of_type("prune_relations", one), ten=tenant, gen=generation)
-        for name in ("prune_relation_ends", "prune_nodes", "prune_tombstones"):
+        for name in ("prune_relation_ends", "prune_nodes", "prune_tools", "prune_tombstones"):
             await self._commit_alone(statement(name), ten=tenant, gen=generation)
 
     async def delete_expired_tombstones(self, *, limit: int) -> int:

@@ -30,6 +30,10 @@ from stratagraph.store.traversal.neighbourhood import Edge, GraphReader
 pytestmark = pytest.mark.neo4j
 
 
+def is_tool(row: Any) -> bool:
+    return any(one["namespace"] == "tool" for one in row.payload.get("identifiers") or ())
+
+
 async def test_captures_of_every_kind_are_mirrored_exactly(mirrored: MirroredMemory) -> None:
     await capture_every_kind(mirrored.memory)
     result = await mirrored.sync()
@@ -59,6 +63,7 @@ async def test_captures_of_every_kind_are_mirrored_exactly(mirrored: MirroredMem
             "acl": row.scope * 8 + row.sensitivity,
             "ver": row.row_version,
             "gen": 1,
+            **({"tool": row.name} if is_tool(row) else {}),
         }
     fetch_relations = await mirrored.cypher(
         "MATCH (a)-[r]->(b) WHERE r.gen IS NOT NULL RETURN a.id AS source, type(r) AS type, b.id AS target,"
@@ -89,7 +94,7 @@ async def test_the_mirror_contains_no_text_and_no_payload(mirrored: MirroredMemo
     keys = {key for item in dump for key in json.loads(item)["p"]}
     assert keys == {
         *("ten", "id", "type", "state", "name", "acl", "created_at", "occurred_at", "ver", "gen", "d"),
-        *("w", "op"),
+        *("w", "op", "tool"),
     }
 
 
@@ -209,7 +214,7 @@ async def steps(mirrored: MirroredMemory) -> dict[str, set[tuple[str, str]]]:
     """Return a plan's relationships by type, each as its two ends; steps without the id of their record."""
     found: dict[str, set[tuple[str, str]]] = {}
     for row in await mirrored.cypher(
-        "MATCH (a)-[r]->(b) WHERE r.gen IS NULL RETURN type(r) AS type,"
+        "MATCH (a)-[r]->(b) WHERE r.gen IS NULL AND NOT r:IS_TOOL RETURN type(r) AS type,"
         " coalesce(split(a.id, '/')[-1], a.name) AS source, coalesce(split(b.id, '/')[-1], b.name) AS target"
     ):
         found.setdefault(row["type"], set()).add((row["source"], row["target"]))

@@ -5,7 +5,8 @@ UNWIND $keys AS key
 MERGE (c:SyncCheckpoint {k: key})
 SET c.at = datetime()
 WITH c, key WHERE coalesce(c.gen, -1) < $gen
-SET c = {k: key, gen: $gen, snapshot: $snapshot, nonce: $nonce, incarnation: $incarnation, at: datetime()}
+SET c = {k: key, gen: $gen, snapshot: $snapshot, nonce: $nonce, incarnation: $incarnation, mapping: $mapping,
+  at: datetime()}
 WITH count(c) AS begun
 MERGE (s:SyncRebuild {gen: $gen})
 WITH begun

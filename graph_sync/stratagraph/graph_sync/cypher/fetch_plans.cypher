@@ -1,15 +1,15 @@
-// Fetch the position of the mirror, as fetch_links does, then the newest plans whose steps use the given tools in the
-// given order. The search begins at the rarest tool and continues step by step. Only the steps reached matter, not the
-// number of ways to them, so each expansion is reduced to distinct steps.
+// Fetch the position of the mirror, as fetch_links does, then the newest plans whose steps perform the given operations in the
+// given order. The search begins at the rarest operation, of which at most 1,000 steps are counted, and continues step by
+// step. Only the steps reached matter, not the number of ways to them, so each expansion is reduced to distinct steps.
 CALL () {
   MATCH (c:SyncCheckpoint) WHERE c.k IN $checkpoints
   RETURN count(c) AS checkpoints, min(coalesce(c.gen, -1)) AS gen, min(coalesce(c.snapshot, -1)) AS snapshot
 }
 CALL () {
   UNWIND $ops AS op
-  MATCH (tool:Tool {ten: $ten, name: op})
-  WITH tool ORDER BY COUNT { (tool)<-[:USES_TOOL]-() } LIMIT 1
-  MATCH (tool)<-[:USES_TOOL]-(:PlanStep)<-[:HAS_STEP]-(m:PlanGraph)
+  CALL (op) { MATCH (s:PlanStep {ten: $ten, op: op}) WITH s LIMIT 1000 RETURN count(s) AS steps }
+  WITH op ORDER BY steps LIMIT 1
+  MATCH (:PlanStep {ten: $ten, op: op})<-[:HAS_STEP]-(m:PlanGraph)
   WHERE m:Memory AND VISIBLE
   WITH DISTINCT m
   WHERE all(op IN $ops WHERE EXISTS { (m)-[:HAS_STEP]->(:PlanStep {op: op}) })

@@ -5,8 +5,5 @@ CALL (n) {
   SET n.gen = coalesce(n.gen, -1)
   WITH n WHERE n.gen < $gen AND NOT EXISTS { (n)-[r]-() WHERE r.gen >= $gen }
   OPTIONAL MATCH (n)-[:HAS_STEP]->(step:PlanStep)
-  OPTIONAL MATCH (step)-[:USES_TOOL]->(t)
   DETACH DELETE step, n
-  WITH DISTINCT t WHERE t IS NOT NULL AND NOT EXISTS { (t)<-[:USES_TOOL]-() }
-  DELETE t
 } IN TRANSACTIONS OF 1000 ROWS

@@ -6,6 +6,8 @@ CALL (n) {
   SET n.gen = coalesce(n.gen, -1)
   WITH n WHERE n.gen < $gen
   OPTIONAL MATCH (n)-[:HAS_STEP]->(step:PlanStep)
+  OPTIONAL MATCH (n)-[u:USES_TOOL|IS_TOOL]->(:Tool)
+  DELETE u
   DETACH DELETE step
   WITH DISTINCT n
   WITH n, [label IN labels(n) WHERE label <> 'Mirrored'] AS old

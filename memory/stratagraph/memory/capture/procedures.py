@@ -8,6 +8,7 @@ from typing import Any
 
 from stratagraph.memory.capture.draft import Named
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.payloads.plan_graph import tool_of_step
 
 MAX_TOOLS = 256  # linked to one plan or skill
 MAX_TRIGGER_NAMES = 256  # looked up for one plan or skill
@@ -30,7 +31,7 @@ def names_of_procedure(payload: Mapping[str, Any], memory_type: MemoryType) -> l
             names = [name for trigger in triggers for name in _runs(trigger["signal"])]
             conditions = [trigger.get("conditions") for trigger in triggers]
         case MemoryType.PLAN_GRAPH:
-            tools = [_tool_of_step(node) for node in payload["nodes"]]
+            tools = [tool_of_step(node) for node in payload["nodes"]]
             names = list(_runs(payload.get("intent") or ""))
             conditions = [node.get("guards") for node in payload["nodes"]] + [payload.get("constraints")]
         case _:
@@ -45,14 +46,6 @@ def names_of_procedure(payload: Mapping[str, Any], memory_type: MemoryType) -> l
             for name in mentioned[:MAX_TRIGGER_NAMES]
         ),
     ]
-
-
-def _tool_of_step(node: Mapping[str, Any]) -> str | None:
-    tool = (node.get("params") or {}).get("tool")
-    if isinstance(tool, str) and tool.strip():
-        return tool
-    op: str = node["op"]
-    return op if len(op.split()) == 1 else None  # several words describe an action
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -58,6 +58,12 @@ WHERE mirror = :mirror AND state = 'rewinding'
 RETURNING generation, rewound_changes AS changes,
   extract(epoch FROM clock_timestamp() - rewound_at)::float8 AS seconds
 
+-- mirrored_events --
+-- Fragment: what the mirror shows of the payload of an episodic record `r`.
+-- The kinds of its first two events, the tools that it called, and its outcome.
+jsonb_build_object('event_kinds', jsonb_path_query_array(r.payload, '$.timeline[0 to 1].event_kind'),
+  'tools', jsonb_path_query_array(r.payload, '$.tool_graph[*].tool'), 'outcome', r.payload -> 'outcome')
+
 -- estimate_rows --
 -- Estimate how many records and relations there are, from the planner's statistics.
 SELECT coalesce(sum(greatest(reltuples, 0)), 0)::bigint AS rows FROM pg_class
@@ -171,26 +177,27 @@ SELECT min(tenant) AS tenant FROM (
 ) next
 
 -- node_columns --
--- Fragment: what the mirror shows of a record `r`: no text, and of payloads only plan steps and entity types.
--- A sealed record has no name, no types, and a plan without steps, which removes the steps of an earlier version.
+-- Fragment: what the mirror shows of a record `r`: no text, and of payloads only plan steps, entity types and the tool
+-- that an entity is, the kinds of events and the tools called. A sealed record has no name and no payload.
 -- `digest` covers all that the mirror shows, so that the stores can be compared by sums. It has 32 bits: a sum of
 -- greater numbers would overflow in Cypher.
 r.tenant, r.id, r.type, r.scope, r.sensitivity, r.state, r.name, r.row_version, r.created_at, r.occurred_at,
 (extract(epoch FROM lower(r.validity)) * 1000000)::bigint AS valid_from,
 (extract(epoch FROM upper(r.validity)) * 1000000)::bigint AS valid_to,
-CASE r.type
-  WHEN 6 THEN coalesce(r.payload, '{"nodes": [], "edges": []}')
-  WHEN 3 THEN jsonb_build_object('primary_type', r.payload -> 'primary_type', 'types', r.payload -> 'types')
+CASE WHEN r.payload IS NULL THEN NULL WHEN r.type = 6 THEN r.payload
+  WHEN r.type = 3 THEN jsonb_build_object('primary_type', r.payload -> 'primary_type', 'types', r.payload -> 'types',
+    'tool', jsonb_path_query_first(r.payload, '$.identifiers[*] ? (@.namespace == "tool").value'))
+  WHEN r.type = 1 THEN {mirrored_events}
 END AS payload,
 {node_digest} AS digest
 
 -- node_digest --
 -- Fragment: a 32-bit digest of all that the mirror shows of a record `r`.
--- A record that is no fact with a bound has the digest that it had before the mirror showed validity.
 ('x' || left(encode(sha256(convert_to(concat_ws('|', r.id, r.type, r.scope, r.sensitivity, r.state, r.row_version,
   extract(epoch FROM r.created_at), extract(epoch FROM r.occurred_at),
   CASE WHEN r.sensitivity <= :names_up_to THEN r.name END,
   CASE WHEN r.sensitivity <= :names_up_to AND r.type IN (3, 6) THEN r.payload::text END,
+  CASE WHEN r.sensitivity <= :names_up_to AND r.type = 1 AND r.payload IS NOT NULL THEN {mirrored_events}::text END,
   CASE WHEN r.type = 4 AND NOT (lower_inf(r.validity) AND upper_inf(r.validity))
     THEN concat('valid ', extract(epoch FROM lower(r.validity)), ' ', extract(epoch FROM upper(r.validity))) END
 ), 'UTF8')), 'hex'), 8))::bit(32)::bigint

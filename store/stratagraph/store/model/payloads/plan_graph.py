@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -10,11 +11,18 @@ from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.payloads.base import Count, Instant, Name, Number, Part, Payload, Share
 
 
+class StepMetrics(Part):
+    execution_count: Count | None = None
+    failure_count: Count | None = None
+
+
 class PlanNode(Part):
     id: Name
     op: Name
     params: dict[str, Any] | None = None
     guards: dict[str, Any] | None = None
+    label: str | None = None
+    metrics: StepMetrics | None = None
 
 
 class PlanEdge(Part):
@@ -70,3 +78,15 @@ class PlanGraphPayload(Payload):
             loop = " -> ".join([*(edge[0] for edge in nx.find_cycle(graph)), nx.find_cycle(graph)[0][0]])
             raise ValueError(f"edges: the steps form a cycle: {loop}; a plan is a DAG, remove one of these edges")
         return self
+
+
+def tool_of_step(step: Mapping[str, Any]) -> str | None:
+    """Return the tool that a step of a plan uses: its `params.tool`, else its `op` if that is one word.
+
+    Several words describe an action and name no tool; then the result is None.
+    """
+    tool = (step.get("params") or {}).get("tool")
+    if isinstance(tool, str) and tool.strip():
+        return tool.strip()
+    op: str = step["op"]
+    return op.strip() if len(op.split()) == 1 else None
