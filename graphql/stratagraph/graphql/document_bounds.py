@@ -191,7 +191,8 @@ def _check_expanded(operation: OperationDefinitionNode, fragments: dict[str, Fra
         level = levels.pop()
         for fields in _fields_by_key(level.sets, fragments).values():
             first = fields[0]
-            is_introspection = level.is_introspection or first.name.value in _INTROSPECTION
+            names = {one.name.value for one in fields}  # several only in documents that are not valid
+            is_introspection = level.is_introspection or not names.isdisjoint(_INTROSPECTION)
             if len(fields) > MAX_REPEATS:
                 raise GraphQLError(
                     f"The field {first.name.value} is selected {len(fields):,} times at one place; at most"
@@ -206,7 +207,7 @@ def _check_expanded(operation: OperationDefinitionNode, fragments: dict[str, Fra
                     " spread; send several requests.",
                     first,
                 )
-            if aliased and (level.is_introspection or first.name.value == "__schema"):
+            if aliased and (level.is_introspection or "__schema" in names):
                 raise GraphQLError("An alias of __schema, or within introspection, is not allowed; remove it.", first)
             limit = MAX_INTROSPECTION_DEPTH if is_introspection else MAX_DEPTH
             if level.depth > limit:
