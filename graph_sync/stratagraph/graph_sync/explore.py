@@ -64,7 +64,7 @@ class Neo4jExplorer:
         columns = (row[name] for name in ("id", "near", "far", "weight", "outgoing"))
         with _converting():
             return [
-                Link(UUID(id_), UUID(near), UUID(far), weight, outgoing)
+                Link(UUID(id_), UUID(near), UUID(far), float(weight), outgoing)
                 for id_, near, far, weight, outgoing in zip(*columns, strict=True)
             ]
 
