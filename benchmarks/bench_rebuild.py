@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import time
 from pathlib import Path
@@ -37,13 +38,18 @@ async def _measure(url: str, bolt: str, *, records: int, per_record: int) -> dic
             rows = await _rebuilt(worker, records * (1 + per_record))
             took = time.monotonic() - began
             figures[name] = {"rows": rows, "seconds": round(took, 1), "rows_per_s": round(rows / took)}
-        began = time.monotonic()
-        found = await worker.checker.verify()
-        figures["verify"] = {
-            "rows": found.rows,
-            "seconds": round(time.monotonic() - began, 1),
-            "differences": len(found.differences),
-        }
+        for name, deep in (("verify", False), ("verify --deep", True)):
+            began, cpu_s = time.monotonic(), _cpu_s()
+            found = await worker.checker.verify(deep=deep)
+            took = time.monotonic() - began
+            figures[name] = {
+                "rows": found.rows,
+                "elements": found.elements,
+                "seconds": round(took, 1),
+                # The scrub compares the same in ROUND_S, so its share of one core is this divided by ROUND_S.
+                "cpu_s": {process: round(now - cpu_s[process], 1) for process, now in _cpu_s().items()},
+                "differences": len(found.differences),
+            }
         await worker.release()
         figures["worker_peak_mb"] = {"before": before, "after": _peak_mb()}
         figures["neo4j_resident_mb"] = _neo4j_mb()
@@ -68,13 +74,28 @@ def _peak_mb() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1_024
 
 
+def _cpu_s() -> dict[str, float]:
+    """Return the processor time used so far by this process and, with /proc, by Neo4j, seconds."""
+    used = {"worker": time.process_time()}
+    process = _neo4j()
+    if process is not None:
+        ticks = (process / "stat").read_text().rsplit(")", 1)[1].split()[11:13]
+        used["neo4j"] = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    return used
+
+
 def _neo4j_mb() -> int | None:
     """Return the resident memory of the server's process, MB; None without /proc."""
+    process = _neo4j()
+    return int((process / "status").read_text().split("VmRSS:")[1].split()[0]) // 1_024 if process is not None else None
+
+
+def _neo4j() -> Path | None:
+    """Return the directory of the server's process in /proc; None without /proc."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if "stratagraph-bench-neo4j-" in (process / "cmdline").read_text():
-                status = (process / "status").read_text()
-                return int(status.split("VmRSS:")[1].split()[0]) // 1_024
+                return process
         except OSError:
             continue
     return None

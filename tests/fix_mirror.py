@@ -15,6 +15,7 @@ from sqlalchemy import text
 from stratagraph.graph_sync import mapping
 from stratagraph.graph_sync.batches import Checkpoint, CheckpointLock, MirrorBatch
 from stratagraph.graph_sync.checkpoints import checkpoint_key
+from stratagraph.graph_sync.differences import Difference
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncResult, SyncWorker
 from stratagraph.memory.capture.service import Captured
@@ -116,6 +117,11 @@ class MirroredMemory:
         assert found is not None
         return found
 
+    async def repair(self, differences: Sequence[Difference]) -> None:
+        """Repair differences, and let the worker apply the repairs."""
+        await self.worker.repairer.repair(differences)
+        await self.sync()
+
     async def dump(self) -> list[str]:
         """Return everything in the mirror except its checkpoints, in a form that can be compared."""
         found = [
@@ -128,7 +134,7 @@ class MirroredMemory:
 
     async def mirror_is_equal(self) -> bool:
         """Return whether the mirror equals Postgres in every property of every row."""
-        return (await self.worker.checker.verify(share=1.0, within_s=10.0)).equal
+        return (await self.worker.checker.verify(deep=True, within_s=10.0)).equal
 
     async def generation(self) -> int:
         """Return the newest complete generation."""

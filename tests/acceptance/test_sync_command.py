@@ -66,7 +66,7 @@ async def test_a_mirror_is_filled_verified_repaired_and_rebuilt_from_the_command
 
     [[id_]] = await operator.cypher("MATCH (n:Semantic) WITH n LIMIT 1 SET n.ver = 0 RETURN n.id")
     found = await operator.json("verify", status=1)
-    assert not found["equal"]
+    assert (found["differs"], found["equal"]) == (True, False)
     assert found["drift"] == {"stale": 1}
     [difference] = found["differences"]
     assert (difference["class"], difference["kind"], difference["id"]) == ("stale", "record", id_)
@@ -74,11 +74,24 @@ async def test_a_mirror_is_filled_verified_repaired_and_rebuilt_from_the_command
     assert id_ in report
     assert "sync repair" in report
     repaired = await operator.json("repair")
-    assert (repaired["repaired"], repaired["equal"]) == (1, True)
+    assert (repaired["repaired"], repaired["differs"], repaired["equal"]) == (1, False, None)
+
+    await operator.cypher("MATCH (n:Semantic) WITH n LIMIT 1 SET n:Admin CREATE (:Memory {id: ['x']})")
+    quick = await operator.json("verify")
+    assert (quick["differs"], quick["equal"]) == (False, None), "it does not claim what it did not compare"
+    assert not {"labels", "foreign nodes and relationships"} & set(quick["compared"])
+    report = await operator("verify")
+    assert "Equal" not in report
+    assert "verify --deep" in report
+    found = await operator.json("verify", "--deep", status=1)
+    assert found["drift"] == {"edited": 1, "foreign": 1}
+    assert "sync repair --deep" in await operator("verify", "--deep", status=1)
+    repaired = await operator.json("repair", "--deep")
+    assert (repaired["repaired"], repaired["equal"]) == (2, True)
     rebuilt = await operator.json("rebuild", "--tenant", "acme")
     assert rebuilt["generation"] == 2
     assert rebuilt["rows"] == found["rows"]
-    assert (await operator.json("verify"))["equal"]
+    assert (await operator.json("verify", "--deep"))["equal"]
 
 
 async def test_dead_letters_are_listed_retried_and_dropped(memory: Memory, operator: Operator) -> None:

@@ -1,43 +1,33 @@
-"""Comparing the mirror with Postgres: first the sums of each bucket, then the rows of unequal ones, and some in full.
+"""Comparing the mirror with Postgres: by versions and digests, which is fast, or in full.
 
-A bucket is a run of one tenant's keys, which either store finds by an index it has anyway
-(docs/decisions/006-buckets-are-runs-of-keys.md). A difference may only be a change that is not applied yet, so it
-counts only if it remains, with the same version in Postgres, once the feed has passed the instant at which it was seen.
+By digests, the sums of each bucket are compared first, then the rows of unequal ones. A bucket is a run of one tenant's
+keys, which either store finds by an index it has anyway (docs/decisions/006-buckets-are-runs-of-keys.md). A digest
+proves what the worker wrote, not what others changed later; `comparison` compares everything. A difference may only be
+a change that is not applied yet, so it counts only if it remains, with the same version in Postgres, once the feed has
+passed the instant at which it was seen.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from uuid import UUID
 
+from stratagraph.graph_sync.comparison import ComparedPage, Comparison
+from stratagraph.graph_sync.differences import Difference, Drift, Subject
 from stratagraph.graph_sync.digests import MirrorDigests
-from stratagraph.graph_sync.edits import EditFinder
 from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.store.feed.changes import Change, Kind
+from stratagraph.store.feed.changes import Kind
 from stratagraph.store.feed.consumer import Feed
-from stratagraph.store.keys.directory import Directory
 from stratagraph.store.mirror.generations import Generations
-from stratagraph.store.mirror.source import FIRST_ID, MirrorSource, RowDigest
+from stratagraph.store.mirror.scrubs import ScrubPhase
+from stratagraph.store.mirror.source import FIRST_ID, MirrorSource, RowDigest, ScanPosition
 
 BUCKET = {Kind.RECORD: 4_096, Kind.RELATION: 16_384}  # rows; relations are rarely compared one by one
-SAMPLE = 0.001  # share of the rows that are compared in full
+PHASES = (ScrubPhase.NODES, ScrubPhase.RELATIONSHIPS, ScrubPhase.RECORDS, ScrubPhase.RELATIONS)
 CATCH_UP_S = 60.0
 _PAUSE_S = 0.05
-
-
-class Drift(StrEnum):
-    """The ways in which a row of the mirror differs from Postgres."""
-
-    MISSING = "missing"  # Postgres has it, the mirror does not
-    ORPHAN = "orphan"  # the mirror has it, Postgres does not
-    STALE = "stale"  # the mirror has an older version
-    AHEAD = "ahead"  # the mirror has a version that Postgres never had, or lost
-    DIFFERENT = "different"  # the same version, written from another state or under other settings
-    EDITED = "edited"  # the mirror was changed by hand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,21 +41,6 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """A row that differs between the two stores.
-
-    `version` is the row's version in Postgres, `mirrored` that in the mirror; None where the store lacks the row.
-    """
-
-    drift: Drift
-    kind: Kind
-    tenant: int
-    id: UUID
-    version: int | None
-    mirrored: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BucketCheck:
     """The result of comparing one bucket: the number of its rows in Postgres, and whether all sums are equal."""
 
@@ -76,35 +51,58 @@ class BucketCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """The result of comparing the mirror with Postgres: what was compared, and the rows that differ.
+    """The result of comparing the mirror with Postgres: what was compared, and what differs.
 
-    `settled` is False if no worker applied the waiting changes in time; then some of the differences may only be
-    changes that are not applied yet.
+    `rows` is the number of rows of Postgres that were compared, and `elements` that of the mirror's nodes and
+    relationships that were looked up in Postgres. `complete` says that everything was compared. `settled` is False if
+    no worker applied the waiting changes in time; then some of the differences may only be changes that are not applied
+    yet.
     """
 
     rows: int
-    buckets: int
+    elements: int
     differences: Sequence[Difference]
+    complete: bool
     settled: bool = True
 
     @property
+    def differs(self) -> bool:
+        """Whether anything differs in what was compared."""
+        return bool(self.differences)
+
+    @property
     def equal(self) -> bool:
-        """Whether no row differs."""
-        return not self.differences
+        """Whether everything was compared, and nothing differs."""
+        return self.complete and not self.differences
 
 
 class Checker:
-    """Compares the mirror with Postgres. It writes nothing except repairs, which it appends to the change log."""
+    """Compares the mirror with Postgres, by digests or in full. It writes nothing."""
 
     def __init__(
-        self, source: MirrorSource, mirror: Mirror, feed: Feed, generations: Generations, directory: Directory
+        self, source: MirrorSource, mirror: Mirror, feed: Feed, generations: Generations, comparison: Comparison
     ) -> None:
         self._source = source
         self._mirror = mirror
         self._digests = MirrorDigests(mirror)
-        self._edits = EditFinder(source, self._digests, directory)
         self._feed = feed
         self._generations = generations
+        self._comparison = comparison
+
+    async def schema(self) -> list[Difference]:
+        """Return the constraints and indexes that the mirror lacks."""
+        return await self._comparison.schema()
+
+    async def page(self, phase: ScrubPhase, after: ScanPosition | None) -> ComparedPage:
+        """Compare the next page of a phase in full, of all tenants; its differences are not confirmed."""
+        return await self._comparison.page(phase, after)
+
+    async def estimate(self, tenant: int | None, *, deep: bool = True) -> int:
+        """Return about how many rows, nodes and relationships `verify` compares."""
+        rows = await self._source.estimate(tenant)
+        if not deep:
+            return rows
+        return rows + await self._comparison.count_elements()
 
     async def next_tenant(self, after: int) -> int | None:
         """Return the lowest tenant number above `after` that has rows in either store; None if there is none."""
@@ -135,32 +133,75 @@ class Checker:
         self,
         tenant: int | None = None,
         *,
-        share: float = SAMPLE,
+        deep: bool,
         within_s: float = CATCH_UP_S,
-        on_bucket: Callable[[BucketCheck], None] | None = None,
+        on_rows: Callable[[int], None] | None = None,
     ) -> Verification:
-        """Compare one tenant or, with None, all: the sums of every bucket, and a `share` (0 to 1) of the rows in full.
+        """Compare one tenant or, with None, all: the stored versions and digests of its rows, or, if `deep`, all.
 
-        Before a difference is reported, waits up to `within_s` seconds until the changes committed so far are applied;
-        after that time it is reported anyway, with `settled` False. `on_bucket` is called with each bucket's result.
+        Constraints are compared with either. Before a difference is reported, waits up to `within_s` seconds until the
+        changes committed so far are applied; after that time it is reported anyway, with `settled` False. `on_rows` is
+        called after each page with the number of its rows, nodes or relationships.
         """
-        rows = buckets = 0
+        schema = await self._comparison.schema()
+        found = await (self._verify_deep if deep else self._verify_digests)(
+            tenant, within_s, on_rows or _ignore, schema
+        )
+        return replace(found, differences=[*schema, *found.differences])
+
+    async def _verify_digests(
+        self, tenant: int | None, within_s: float, on_rows: Callable[[int], None], _: Sequence[Difference]
+    ) -> Verification:
+        rows = 0
         unequal: list[Bucket] = []
-        edited: list[Difference] = []
         async for checked in self.check_buckets(tenant):
-            rows, buckets = rows + checked.rows, buckets + 1
+            rows += checked.rows
             if not checked.equal:
                 unequal.append(checked.bucket)
-            edited += await self.find_edits(checked.bucket, share=share)
-            if on_bucket is not None:
-                on_bucket(checked)
+            on_rows(checked.rows)
         try:
             found, settled = await self.confirm_differences(unequal, within_s=within_s), True
         except TimeoutError:
             found, settled = [one for bucket in unequal for one in await self.differences(bucket)], False
-        known = {(one.kind, one.tenant, one.id) for one in found}
-        found += [one for one in edited if (one.kind, one.tenant, one.id) not in known]
-        return Verification(rows=rows, buckets=buckets, differences=found, settled=settled)
+        return Verification(rows=rows, elements=0, differences=found, complete=False, settled=settled)
+
+    async def _verify_deep(
+        self, tenant: int | None, within_s: float, on_rows: Callable[[int], None], schema: Sequence[Difference]
+    ) -> Verification:
+        rows = elements = 0
+        found: list[Difference] = []
+        without_index = await self._comparison.phases_without_index(schema)
+        for phase in PHASES:
+            if phase in without_index:
+                continue
+            after, more = None, True
+            while more:
+                page = await self._comparison.page(phase, after, tenant=tenant)
+                if phase in (ScrubPhase.RECORDS, ScrubPhase.RELATIONS):
+                    rows += page.rows
+                else:
+                    elements += page.rows
+                found += page.differences
+                on_rows(page.rows)
+                after, more = page.end, page.end is not None
+        try:
+            found, settled = await self.confirm(found, within_s=within_s), True
+        except TimeoutError:
+            settled = False
+        return Verification(
+            rows=rows, elements=elements, differences=found, complete=not without_index, settled=settled
+        )
+
+    async def confirm(self, differences: Sequence[Difference], *, within_s: float) -> list[Difference]:
+        """Return those of the differences that remain once the changes committed before the call are applied.
+
+        Raises TimeoutError if no worker applies them within `within_s` seconds.
+        """
+        if not differences:
+            return []
+        await self.wait_until_applied(within_s=within_s)
+        seen = {(one.key, one.version) for one in differences}
+        return [one for one in await self._comparison.still_there(differences) if (one.key, one.version) in seen]
 
     async def differences(self, bucket: Bucket) -> list[Difference]:
         """Return the rows of a bucket that differ now, including those whose changes are not applied yet."""
@@ -173,7 +214,7 @@ class Checker:
                 found.append(
                     Difference(
                         drift=drift,
-                        kind=bucket.kind,
+                        subject=Subject.RECORD if bucket.kind is Kind.RECORD else Subject.RELATION,
                         tenant=bucket.tenant,
                         id=id_,
                         version=truth[id_].version if id_ in truth else None,
@@ -181,16 +222,6 @@ class Checker:
                     )
                 )
         return found
-
-    async def find_edits(self, bucket: Bucket, *, share: float = SAMPLE) -> list[Difference]:
-        """Compare a random `share` of a bucket's rows, at least one, in full; return those that were edited by hand."""
-        edited = await self._edits.find(bucket.kind, bucket.tenant, bucket.after, bucket.upto, share=share)
-        return [
-            Difference(
-                drift=Drift.EDITED, kind=bucket.kind, tenant=bucket.tenant, id=id_, version=version, mirrored=version
-            )
-            for id_, version in edited.items()
-        ]
 
     async def confirm_differences(self, buckets: Iterable[Bucket], *, within_s: float = CATCH_UP_S) -> list[Difference]:
         """Return the rows of `buckets` that still differ once the changes committed before the call are applied.
@@ -221,20 +252,9 @@ class Checker:
         """Return whether a generation is building: its cursors are at the present, but older rows are not written."""
         return any(one.state == "building" for one in await self._generations.unfinished())
 
-    async def repair(self, differences: Sequence[Difference]) -> int:
-        """Append a repair of each row to the change log and return their number. The mirror's workers apply them."""
-        by_tenant: dict[int, list[Change]] = {}
-        for one in differences:
-            version = max(one.version or 0, one.mirrored or 0)
-            by_tenant.setdefault(one.tenant, []).append(Change(kind=one.kind, id=one.id, version=version, op="R"))
-        for tenant, changes in sorted(by_tenant.items()):
-            await self._source.log_repairs(tenant, changes)
-        return len(differences)
 
-
-def count_by_class(differences: Iterable[Difference]) -> dict[str, int]:
-    """Return the number of differences of each kind of drift that occurs, keyed by its word, such as `missing`."""
-    return dict(Counter(str(one.drift) for one in differences))
+def _ignore(rows: int) -> None:
+    """Do nothing after a page."""
 
 
 def _compare(truth: RowDigest | None, mirror: RowDigest | None) -> Drift | None:

@@ -1,14 +1,12 @@
-"""What the mirror shows, read for comparison with Postgres: sums of buckets, digests of rows, and all properties."""
+"""The versions and digests stored in the mirror, read for comparison with Postgres: sums of buckets, and rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from stratagraph.graph_sync.mapping import relationship_type
 from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.graph_sync.statements import of_each_type, of_type, statement
+from stratagraph.graph_sync.statements import UUID_PATTERN, of_each_type, of_type, statement
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.mirror.source import BucketDigest, RowDigest
 
@@ -42,26 +40,7 @@ class MirrorDigests:
                 found[UUID(id_)] = RowDigest(version=version, digest=digest)
         return found
 
-    async def fetch_nodes(self, tenant: int, ids: Sequence[UUID]) -> list[dict[str, Any]]:
-        """Return everything that the mirror shows of the records `ids`: labels, properties, plan steps and their links.
-
-        Records that the mirror lacks are left out.
-        """
-        rows = await self._mirror.read(statement("fetch_nodes"), {"ten": tenant, "ids": [str(id_) for id_ in ids]})
-        return list(rows[0]["found"])
-
-    async def fetch_relations(self, tenant: int, predicate: str, ids: Sequence[UUID]) -> list[dict[str, Any]]:
-        """Return everything that the mirror shows of the relations `ids`, all of one predicate: ends and properties.
-
-        Relations that the mirror lacks are left out.
-        """
-        name = relationship_type(predicate)
-        if name not in await self._mirror.relationship_types():
-            return []
-        text = of_type("fetch_relations", name)
-        return list((await self._mirror.read(text, {"ten": tenant, "ids": [str(id_) for id_ in ids]}))[0]["found"])
-
 
 def _range(tenant: int, after: UUID, upto: UUID | None) -> dict[str, Any]:
     """Return the bounds of a bucket: keys after `after` and up to `upto`; `~` sorts after every id."""
-    return {"ten": tenant, "after": str(after), "upto": "~" if upto is None else str(upto)}
+    return {"ten": tenant, "after": str(after), "upto": "~" if upto is None else str(upto), "uuid": UUID_PATTERN}

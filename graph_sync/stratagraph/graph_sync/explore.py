@@ -71,7 +71,7 @@ class Neo4jExplorer:
         with _converting():
             return Links(
                 [
-                    Link(UUID(id_), UUID(near), UUID(far), weight, outgoing)
+                    Link(UUID(id_), UUID(near), UUID(far), float(weight), outgoing)
                     for id_, near, far, weight, outgoing in zip(*columns, strict=True)
                 ]
             )

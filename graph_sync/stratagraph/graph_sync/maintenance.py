@@ -1,7 +1,7 @@
 """Maintenance of the mirror by one of its workers, the leader.
 
 The leader compares the mirror's checkpoints with Postgres, rewinds the mirror or begins a rebuild if they disagree,
-completes rebuilds, retries dead letters, scrubs the mirror bucket by bucket, and publishes how fresh it is.
+completes rebuilds, retries dead letters, scrubs the mirror page by page, and publishes how fresh it is.
 """
 
 from __future__ import annotations
@@ -9,33 +9,37 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from uuid import UUID
 
 import structlog
 
 from stratagraph.graph_sync.applying import Applier
-from stratagraph.graph_sync.checking import Checker, count_by_class
+from stratagraph.graph_sync.checking import Checker
 from stratagraph.graph_sync.checkpoints import LEADER_KEY, Mismatch, checkpoint_key, find_mismatch
+from stratagraph.graph_sync.differences import Difference, count_by_class, describe_drift
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.rebuilding import Rebuilder
-from stratagraph.store.feed.changes import Kind
+from stratagraph.graph_sync.repairing import Repairer
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.feed.leases import LEASE_S
 from stratagraph.store.mirror.generations import Generation, Generations
-from stratagraph.store.mirror.scrubs import Scrubs
-from stratagraph.store.mirror.source import FIRST_ID, MirrorSource
+from stratagraph.store.mirror.scrubs import ScrubPhase, ScrubPosition, Scrubs
+from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.model.errors import MirrorUnavailable, StoreUnavailable
 
 INTERVAL_S = 2.0  # between two passes
 RENEW_S = LEASE_S / 3
-CHECK_S = 5.0  # between two buckets of the scrub
+# Desired time of a round of the scrub, in which everything is compared. What somebody changes behind the scrub's
+# position is undone by the end of the next round.
+ROUND_S = 300.0
+SHARE = 0.2  # of the time that the scrub may take; a round of a mirror too large for this takes longer than ROUND_S
+MIN_SCRUB_S = 0.05  # of one pass, so that a round comes to its end however slow the machine is
 TOMBSTONES_S = 3_600.0  # between two deletions of expired tombstones
 TOMBSTONE_BATCH = 10_000
 REWOUND_AT_LEAST = 10_000  # changes; a copy that lacks more is rewound only if a rebuild would write more rows
-CAUGHT_UP_S = 10.0  # how long a scrub waits for the feed before it leaves a bucket to the next pass
+CAUGHT_UP_S = 10.0  # how long a scrub waits for the feed before it leaves a page to the next pass
 _log = structlog.get_logger(__name__)
 
 
@@ -65,6 +69,7 @@ class Maintenance:
         feed: Feed,
         applier: Applier,
         checker: Checker,
+        repairer: Repairer,
         scrubs: Scrubs,
         mirror: Mirror,
         *,
@@ -75,22 +80,26 @@ class Maintenance:
         self._feed = feed
         self._applier = applier
         self._checker = checker
+        self._repairer = repairer
         self._scrubs = scrubs
         self._mirror = mirror
         self._owner = owner
         self._rebuilder = Rebuilder(source, generations, applier, mirror)
         self._renewed_at = -LEASE_S * 1.0
         self._next_tombstones = time.monotonic() + TOMBSTONES_S
-        self._next_check = time.monotonic() + CHECK_S
+        self._scrubbed_at = time.monotonic()
+        self._next_estimate = -ROUND_S
+        self._round_rows = 1.0
+        self._due_rows = 0.0  # of the scrub's round; negative after a page that had more
 
     async def run_once(
         self, *, check: bool = False, on_page: Callable[[int], Awaitable[None]] | None = None
     ) -> MaintenanceResult:
         """Do one pass of maintenance if this worker is or can become the leader.
 
-        A pass completes open rebuilds, however long they take. With `check`, it also scrubs the next bucket if one is
-        due and nothing was rebuilt. `on_page` is called after each page of a rebuild with the number of rows written so
-        far. Raises MirrorUnavailable or StoreUnavailable; the next pass continues where this one ended.
+        A pass completes open rebuilds, however long they take. With `check`, it also scrubs the pages that are due,
+        unless something was rebuilt. `on_page` is called after each page of a rebuild with the number of rows written
+        so far. Raises MirrorUnavailable or StoreUnavailable; the next pass continues where this one ended.
         """
         if not await self.acquire_lease():
             return MaintenanceResult()
@@ -267,43 +276,59 @@ class Maintenance:
         )
 
     async def _scrub(self) -> int:
-        """Compare the next bucket if it is due, log repairs of the rows that differ, and return their number."""
-        if time.monotonic() < self._next_check:
-            return 0
-        self._next_check = time.monotonic() + CHECK_S
-        position = await self._scrubs.position()
-        tenant = position.tenant
-        if tenant == 0:
-            found = await self._checker.next_tenant(-1)
-            if found is None:
-                return 0
-            tenant = found
-        checked = await self._checker.check_bucket(position.kind, tenant, position.id)
-        try:
-            differences = (
-                [] if checked.equal else await self._checker.confirm_differences([checked.bucket], within_s=CAUGHT_UP_S)
-            )
-        except TimeoutError:
-            return 0  # too many changes are unapplied; the next pass checks the same bucket again
-        differences += await self._checker.find_edits(checked.bucket) if checked.equal else []
-        if differences:
-            _log.error("mirror differs and is repaired", tenant=tenant, drift=count_by_class(differences))
-            await self._checker.repair(differences)
-        await self._scrubs.add_drift(count_by_class(differences))
-        await self._advance_scrub(position.kind, tenant, checked.bucket.upto)
-        return len(differences)
+        """Compare as many pages as are due, repair what differs, and return the number of differences.
 
-    async def _advance_scrub(self, kind: Kind, tenant: int, upto: UUID | None) -> None:
-        if upto is not None:
-            await self._scrubs.advance(kind, tenant, upto)
-        elif kind is Kind.RECORD:
-            await self._scrubs.advance(Kind.RELATION, tenant, FIRST_ID)
+        A round is paced to take ROUND_S, whatever the size of the mirror, but no more than SHARE of the time is spent
+        on it; then it takes longer.
+        """
+        now = time.monotonic()
+        since, self._scrubbed_at = now - self._scrubbed_at, now
+        self._due_rows = min(self._due_rows + since * await self._rows_per_s(), self._round_rows)
+        ends_at = now + max(since * SHARE, MIN_SCRUB_S)
+        found = 0
+        while self._due_rows > 0 and time.monotonic() < ends_at:
+            rows, differences = await self._scrub_page()
+            self._due_rows -= max(1, rows)
+            found += differences
+            if rows == 0 and differences == 0:
+                break
+        return found
+
+    async def _rows_per_s(self) -> float:
+        """Return how many rows, nodes and relationships must be compared per second to complete a round in ROUND_S."""
+        now = time.monotonic()
+        if now >= self._next_estimate:
+            self._next_estimate = now + ROUND_S / 10
+            self._round_rows = max(1.0, await self._checker.estimate(None))
+        return self._round_rows / ROUND_S if ROUND_S else self._round_rows
+
+    async def _scrub_page(self) -> tuple[int, int]:
+        """Compare the next page; return the number of its rows and of the differences repaired.
+
+        A page that differs while too many changes are unapplied is left to the next pass.
+        """
+        position = await self._scrubs.position()
+        if position.phase is ScrubPhase.SCHEMA:
+            differences: Sequence[Difference] = await self._checker.schema()
+            rows, after, phase = 0, None, ScrubPhase.NODES
         else:
-            following = await self._checker.next_tenant(tenant)
-            if following is None:
-                await self._scrubs.finish()
-            else:
-                await self._scrubs.advance(Kind.RECORD, following, FIRST_ID)
+            page = await self._checker.page(position.phase, position.after)
+            try:
+                differences = await self._checker.confirm(page.differences, within_s=CAUGHT_UP_S)
+            except TimeoutError:
+                return 0, 0
+            rows, after, phase = page.rows, page.end, position.phase
+            if after is None:
+                phase = ScrubPhase((position.phase + 1) % len(ScrubPhase))
+        if differences:
+            _log.error("mirror differs and is repaired", drift=count_by_class(differences))
+            await self._repairer.repair(differences)
+        await self._scrubs.add_drift(count_by_class(differences))
+        if phase is ScrubPhase.SCHEMA:
+            await self._scrubs.finish(rows=rows)
+        else:
+            await self._scrubs.advance(ScrubPosition(phase=phase, after=after), rows=rows)
+        return max(rows, 1), len(differences)
 
     async def _delete_expired_tombstones(self) -> None:
         if time.monotonic() < self._next_tombstones:
@@ -320,6 +345,7 @@ class Maintenance:
         newest = await self._generations.newest()
         if lag is None or newest is None:
             return
+        scrub = await self._scrubs.report()
         now = datetime.now(UTC)
         in_step = newest["state"] in ("active", "refreshing") and lag.changes == 0
         state = "being filled" if newest["state"] == "building" else "in step" if in_step else "behind"
@@ -332,6 +358,10 @@ class Maintenance:
             lag_seconds=round(lag.seconds, 3),
             changes_waiting=lag.changes,
             dead_letters=lag.dead_letters,
+            compared_at=scrub.last_checked_at if scrub is not None else None,
+            compared_in_seconds=round(scrub.took_s, 1) if scrub is not None and scrub.took_s is not None else None,
+            compared_rows=scrub.last_rows if scrub is not None else None,
+            found=describe_drift(scrub.last_drift) if scrub is not None and scrub.last_drift is not None else None,
             note="Names and structure only; Postgres holds the truth. Changes made here are undone. If checked_at is"
             " more than a minute ago, no worker maintains the mirror, and the state is that of then.",
         )

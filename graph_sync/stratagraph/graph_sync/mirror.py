@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ from stratagraph.graph_sync.batches import (
     write_batch,
 )
 from stratagraph.graph_sync.mapping import VERSION, relationship_type
-from stratagraph.graph_sync.statements import SCHEMA, of_type, relation_constraint, statement
+from stratagraph.graph_sync.statements import SCHEMA, UUID_PATTERN, of_type, relation_constraint, statement
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.mirror.generations import GenerationNumbers, StartPosition
 from stratagraph.store.mirror.source import ScanPosition
@@ -184,7 +184,7 @@ class Mirror:
 
         A checkpoint without a snapshot is left out; so is one under which another version wrote the mirror.
         """
-        found = (await self.read(statement("read_checkpoints"), {}))[0]["found"]
+        found = (await self.read(statement("read_checkpoints"), {"uuid": UUID_PATTERN}))[0]["found"]
         return {
             row["k"]: Checkpoint(
                 snapshot=row["snapshot"],
@@ -237,7 +237,7 @@ class Mirror:
 
     async def progress(self, generation: int) -> Progress | None:
         """Return how far a rebuild has written the generation; None if it has written no page."""
-        rows = await self.read(statement("read_progress"), {"gen": generation})
+        rows = await self.read(statement("read_progress"), {"gen": generation, "uuid": UUID_PATTERN})
         if not rows:
             return None
         row = rows[0]
@@ -257,6 +257,51 @@ class Mirror:
         """Return the relationship types of all relations that are or were in the mirror, sorted."""
         found = (await self.read(statement("list_relationship_types"), {}))[0]["types"]
         return tuple(sorted(found))
+
+    async def used_types(self, names: Collection[str]) -> list[str]:
+        """Return those of the relationship types `names` that any relationship has, sorted."""
+        known = set(await self.all_types())
+        wanted = sorted(known & set(names))
+        if not wanted:
+            return []
+        counts = (f"MATCH ()-[x:`{one}`]->() RETURN '{one}' AS type, count(x) AS count" for one in wanted)
+        text = (
+            "CALL () {\n"
+            + "\nUNION ALL\n".join(counts)
+            + "\n}\nWITH type, count WHERE count > 0 RETURN collect(type) AS types"
+        )
+        return sorted((await self.read(text, {}))[0]["types"])
+
+    async def all_types(self) -> list[str]:
+        """Return all relationship types of the database, also those of other people."""
+        text = "CALL db.relationshipTypes() YIELD relationshipType AS type RETURN collect(type) AS types"
+        return sorted((await self.read(text, {}))[0]["types"])
+
+    async def count_elements(self, element: str) -> int:
+        """Return how many nodes or relationships the pattern `element` of one label or type has: (x:`Tool`).
+
+        The pattern is inserted into the text. Neo4j keeps these counts, so that nothing is scanned.
+        """
+        return int((await self.read(f"MATCH {element} RETURN count(x) AS count", {}))[0]["count"])
+
+    async def delete_elements(self, elements: Sequence[int], *, of_relationships: bool) -> None:
+        """Delete relationships, or nodes with their relationships, by internal id, a thousand at a time."""
+        if of_relationships:
+            match = "MATCH ()-[x]->() WHERE id(x) = element"
+        else:
+            match = "MATCH (n) WHERE id(n) = element MATCH (n)-[x]-()"
+        text = f"UNWIND $elements AS element {match} CALL (x) {{ DELETE x }} IN TRANSACTIONS OF 1000 ROWS"
+        await self._commit_alone(text, elements=list(elements))
+        if not of_relationships:
+            text = "UNWIND $elements AS element MATCH (n) WHERE id(n) = element DETACH DELETE n"
+            await self._commit_alone(text, elements=list(elements))
+
+    async def write(self, text: str, **parameters: Any) -> None:
+        """Run one writing statement, in a transaction of its own or in those that it begins itself.
+
+        Raises MirrorUnavailable, or the driver's Neo4jError if Neo4j refuses it.
+        """
+        await self._commit_alone(text, **parameters)
 
     async def prune(self, tenant: int, generation: int) -> None:
         """Delete a tenant's nodes, relationships and tombstones whose generation is older than `generation`.

@@ -84,11 +84,11 @@ class Neo4jGraphReader:
             check_position(row, self._least)
         try:
             return [
-                Edge(UUID(ids[:ID_LENGTH]), frontier[near], UUID(ids[ID_LENGTH:]), weight, acl)
+                Edge(UUID(ids[:ID_LENGTH]), frontier[near], UUID(ids[ID_LENGTH:]), float(weight), int(acl))
                 for near, ids, weight, acl in zip(row["near"], row["ids"], row["weight"], row["acl"], strict=True)
                 if ids
             ]
-        except (ValueError, TypeError) as error:  # a user who can write to Neo4j can write any value
+        except (ValueError, TypeError, AttributeError) as error:  # a user who can write to Neo4j can write any value
             raise MirrorUnavailable(
                 "the mirror holds values that its worker did not write; it will repair them, and PostgreSQL was read"
             ) from error

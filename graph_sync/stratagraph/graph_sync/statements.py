@@ -24,6 +24,15 @@ SCHEMA: tuple[str, ...] = (
     "CREATE INDEX memory_name IF NOT EXISTS FOR (n:Memory) ON (n.ten, n.name)",
 )
 
+# Ids as the worker writes them
+UUID_PATTERN = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+# The labels by which a node is the mirror's, whoever wrote it
+OWN_LABELS = (
+    *("Mirrored", "Memory", "Past", "Tomb", "RelTomb", "PlanStep", "Tool"),
+    *("MirrorInfo", "SyncCheckpoint", "SyncGeneration", "SyncRebuild"),
+)
+
 # Whether the record `m` holds at the instant $at, in microseconds since 1970; the interval is half open.
 HOLDS = "(m.valid_from IS NULL OR m.valid_from <= $at) AND (m.valid_to IS NULL OR $at < m.valid_to)"
 
@@ -53,6 +62,18 @@ def of_each_type(name: str, relationship_types: tuple[str, ...], **columns: str)
     united = "\n  UNION ALL\n".join(of_type(name, one) for one in relationship_types)
     together = ", ".join(f"{how}({column}) AS {column}" for column, how in columns.items())
     return f"CALL () {{\n{united}\n}}\nRETURN {together}"
+
+
+@lru_cache
+def classify_nodes(result: str) -> str:
+    """Return the statement that classifies the nodes $elements and ends in `result`, over `n` and its `class`."""
+    return statement("classify_nodes").replace("RESULT", result)
+
+
+@lru_cache
+def classify_relationships(result: str) -> str:
+    """Return the statement that classifies the relationships $elements and ends in `result`, over `a`, `r` and `b`."""
+    return statement("classify_relationships").replace("OWN", "|".join(OWN_LABELS)).replace("RESULT", result)
 
 
 @lru_cache

@@ -22,8 +22,10 @@ from stratagraph.graph_sync.applying import Applier, ChangeBatch
 from stratagraph.graph_sync.batches import Checkpoint
 from stratagraph.graph_sync.checking import Checker
 from stratagraph.graph_sync.checkpoints import checkpoint_key, find_mismatch
+from stratagraph.graph_sync.comparison import Comparison
 from stratagraph.graph_sync.maintenance import INTERVAL_S, Maintenance
 from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.graph_sync.repairing import Repairer
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.feed.leases import LEASE_S, Lease, LogPage
 from stratagraph.store.feed.snapshots import SHARDS
@@ -99,13 +101,16 @@ class SyncWorker:
         self._recorded_at = -float(LEASE_S)
         self._incarnation = ""
         self._applier = self._new_applier(directory)
-        self.checker = Checker(self._source, mirror, self._feed, self._generations, directory)
+        comparison = Comparison(self._source, mirror, self._generations, directory)
+        self.checker = Checker(self._source, mirror, self._feed, self._generations, comparison)
+        self.repairer = Repairer(self._source, mirror, self._generations, comparison)
         self.maintenance = Maintenance(
             self._source,
             self._generations,
             self._feed,
             self._new_applier(directory),
             self.checker,
+            self.repairer,
             Scrubs(database, CONSUMER),
             mirror,
             owner=self._owner,

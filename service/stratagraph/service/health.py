@@ -8,6 +8,7 @@ covers its whole tenant is also told what could not be processed of that tenant.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -128,7 +129,8 @@ class Health:
         waiting = _waiting(status.value, lags.value.get(CONSUMER))
         if waiting is not None:
             return _report("mirror", neo4j, waiting, ok=False)
-        return _report("mirror", neo4j, f"answers, and is at most {self._config.max_lag_s:g} s behind")
+        detail = f"answers, and is at most {self._config.max_lag_s:g} s behind; {_last_scrub(status.value)}"
+        return _report("mirror", neo4j, detail)
 
     def _late(self, status: MirrorStatus, lag: Lag | None) -> list[str]:
         """Return what has been late for longer than the allowed lag.
@@ -179,6 +181,18 @@ def _waiting(status: MirrorStatus, lag: Lag | None) -> str | None:
     if any(seconds is not None and seconds > UNFINISHED_S for seconds in (status.followed_s, status.maintained_s)):
         return "answers, but the workers complete no pass: see their log"
     return None
+
+
+def _last_scrub(status: MirrorStatus) -> str:
+    """Return when the mirror was last compared with Postgres in full, and whether anything was found.
+
+    Without numbers of rows, and the duration in minutes, because they depend on what all tenants store.
+    """
+    if status.checked_s is None:
+        return "it has not been compared in full yet"
+    took = "" if status.check_took_s is None else f", in {math.ceil(status.check_took_s / 60)} min"
+    found = "differences were found and repaired" if status.drift else "no difference"
+    return f"compared in full {status.checked_s:.0f} s ago{took}: {found}"
 
 
 def _report(

@@ -232,6 +232,7 @@ def _mirror(status: MirrorStatus) -> Iterator[Metric]:
     values = {
         "stratagraph_mirror_followed_age_seconds": (status.followed_s, "Time since a worker completed a pass."),
         "stratagraph_mirror_maintained_age_seconds": (status.maintained_s, "Time since a leader completed a pass."),
+        "stratagraph_mirror_compared_age_seconds": (status.checked_s, "Time since a comparison in full was completed."),
         "stratagraph_mirror_workers": (float(status.live_workers), "Workers whose heartbeat is fresh."),
         "stratagraph_mirror_building": (float(status.is_building), "1 while the mirror is being filled."),
     }

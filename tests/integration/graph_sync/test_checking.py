@@ -14,7 +14,8 @@ from fix_mirror import PLAN, MirroredMemory, capture_every_kind
 from sqlalchemy import text
 
 from stratagraph.graph_sync import checking
-from stratagraph.graph_sync.checking import Drift, Verification
+from stratagraph.graph_sync.checking import Verification
+from stratagraph.graph_sync.differences import Drift, Subject
 from stratagraph.graph_sync.worker import SyncConfig
 from stratagraph.store.feed.changes import Change, Kind, append_changes
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
@@ -33,17 +34,16 @@ async def filled(mirrored: MirroredMemory) -> MirroredMemory:
 
 
 async def verify(mirrored: MirroredMemory) -> Verification:
-    return await mirrored.worker.checker.verify(share=1.0, within_s=5.0)
+    return await mirrored.worker.checker.verify(deep=True, within_s=5.0)
 
 
-async def differences_of(mirrored: MirroredMemory) -> set[tuple[Drift, Kind, UUID]]:
-    return {(one.drift, one.kind, one.id) for one in (await verify(mirrored)).differences}
+async def differences_of(mirrored: MirroredMemory) -> set[tuple[Drift, Subject, UUID | None]]:
+    return {(one.drift, one.subject, one.id) for one in (await verify(mirrored)).differences}
 
 
 async def repaired(mirrored: MirroredMemory) -> Verification:
     found = await verify(mirrored)
-    assert await mirrored.worker.checker.repair(found.differences) == len(found.differences)
-    await mirrored.sync()
+    await mirrored.repair(found.differences)
     return await verify(mirrored)
 
 
@@ -78,7 +78,7 @@ async def test_a_check_finds_each_kind_of_wrong_node_and_a_repair_corrects_it(fi
     before = await filled.dump()
     for tampered, drift in (
         (MATCH + "DETACH DELETE n", Drift.MISSING),
-        (MATCH + "REMOVE n:Memory", Drift.MISSING),
+        (MATCH + "REMOVE n:Memory", Drift.EDITED),
         (MATCH + "SET n.ver = 0", Drift.STALE),
         (MATCH + "SET n.ver = n.ver + 5", Drift.AHEAD),
         (MATCH + "SET n.d = n.d + 1", Drift.DIFFERENT),
@@ -91,8 +91,8 @@ async def test_a_check_finds_each_kind_of_wrong_node_and_a_repair_corrects_it(fi
     ):
         await filled.write_cypher(tampered, id=str(id_))
         found = await differences_of(filled)
-        assert (drift, Kind.RECORD, id_) in found, tampered
-        assert {kind for _, kind, other in found if other != id_} <= {Kind.RELATION}, (
+        assert (drift, Subject.RECORD, id_) in found, tampered
+        assert {kind for _, kind, other in found if other != id_} <= {Subject.RELATION}, (
             "only its own relations may differ as well"
         )
         assert (await repaired(filled)).equal, tampered
@@ -119,7 +119,7 @@ async def test_the_mirror_follows_a_fact_whose_validity_is_trimmed_and_a_check_c
         assert {name: value for name, value in shown.items() if name.startswith("valid_")} == bounds
         assert (await verify(filled)).equal
     await filled.run_sql("UPDATE record SET validity = tstzrange(now(), NULL) WHERE id = :id", id=id_)
-    assert await differences_of(filled) == {(Drift.DIFFERENT, Kind.RECORD, id_)}, "its version did not move"
+    assert await differences_of(filled) == {(Drift.DIFFERENT, Subject.RECORD, id_)}, "its version did not move"
     assert (await repaired(filled)).equal
 
 
@@ -134,7 +134,7 @@ async def test_a_check_finds_each_kind_of_wrong_relation_and_a_repair_corrects_i
         (BETWEEN + "SET r.w = 0.123", Drift.EDITED),
     ):
         await filled.write_cypher(tampered, id=str(id_))
-        assert await differences_of(filled) == {(drift, Kind.RELATION, id_)}, tampered
+        assert await differences_of(filled) == {(drift, Subject.RELATION, id_)}, tampered
         assert (await repaired(filled)).equal, tampered
         assert await filled.dump() == before, tampered
 
@@ -143,7 +143,7 @@ async def test_a_check_finds_a_plan_with_edited_steps_and_a_repair_writes_them_a
     plan = await first_record_id(filled, MemoryType.PLAN_GRAPH)
     before = await filled.dump()
     await filled.write_cypher("MATCH (:PlanStep {op: 'build'})-[l:PRECEDES]->() DELETE l")
-    assert await differences_of(filled) == {(Drift.EDITED, Kind.RECORD, plan)}
+    assert await differences_of(filled) == {(Drift.EDITED, Subject.RECORD, plan)}
     assert (await repaired(filled)).equal
     assert await filled.dump() == before
 
@@ -163,7 +163,7 @@ async def test_rows_that_postgres_never_had_are_orphans_and_are_deleted_also_for
         )
     expected = set()
     for node, relation in ids.values():
-        expected |= {(Drift.ORPHAN, Kind.RECORD, node), (Drift.ORPHAN, Kind.RELATION, relation)}
+        expected |= {(Drift.ORPHAN, Subject.RECORD, node), (Drift.ORPHAN, Subject.RELATION, relation)}
     assert await differences_of(filled) == expected
     assert (await repaired(filled)).equal
     left = [item for item in await filled.dump() if "Tomb" not in item]
@@ -175,7 +175,7 @@ async def test_changes_that_a_worker_is_about_to_apply_are_not_differences(fille
     try:
         for number in range(20):
             await filled.memory.observe(f"Person {number}", "works_at", "Acme")
-            found = await filled.worker.checker.verify(within_s=30.0)
+            found = await filled.worker.checker.verify(deep=True, within_s=30.0)
             assert found.equal, found
     finally:
         running.cancel()
@@ -184,7 +184,7 @@ async def test_changes_that_a_worker_is_about_to_apply_are_not_differences(fille
 
 async def test_without_a_worker_changes_not_yet_applied_are_reported_as_not_settled(filled: MirroredMemory) -> None:
     kept = await filled.memory.observe("Bob", "works_at", "Acme")
-    found = await filled.worker.checker.verify(within_s=0.1)
+    found = await filled.worker.checker.verify(deep=True, within_s=0.1)
     assert not found.equal
     assert not found.settled
     assert kept.primary.id in {one.id for one in found.differences}
@@ -207,13 +207,13 @@ async def test_checks_with_any_bucket_size_find_the_same_differences(
         await filled.write_cypher(MATCH + "SET n.ver = 0", id=str(id_))
     for size in (1, 2, 3, 7, 1_000):
         monkeypatch.setattr(checking, "BUCKET", dict.fromkeys(Kind, size))
-        assert await differences_of(filled) == {(Drift.STALE, Kind.RECORD, id_) for id_ in ids}
+        assert await differences_of(filled) == {(Drift.STALE, Subject.RECORD, id_) for id_ in ids}
 
 
 async def test_the_scrub_of_a_running_worker_finds_and_repairs_differences(
     filled: MirroredMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stratagraph.graph_sync.maintenance.CHECK_S", 0.0)
+    monkeypatch.setattr("stratagraph.graph_sync.maintenance.ROUND_S", 0.0)
     before = await filled.dump()
     id_, relation = await first_record_id(filled), await first_relation_id(filled)
     await filled.write_cypher(MATCH + "SET n.ver = 0", id=str(id_))
@@ -244,8 +244,8 @@ async def test_a_check_of_one_tenant_compares_only_that_tenant(filled: MirroredM
     await filled.write_cypher(
         "CREATE (:Mirrored:Memory {ten: 4711, id: $id, gen: 1, ver: 3, d: 1, acl: 8})", id=str(UUID(int=9))
     )
-    assert (await filled.worker.checker.verify(acme, within_s=1.0)).equal
-    assert not (await filled.worker.checker.verify(4711, within_s=1.0)).equal
+    assert (await filled.worker.checker.verify(acme, deep=True, within_s=1.0)).equal
+    assert not (await filled.worker.checker.verify(4711, deep=True, within_s=1.0)).equal
 
 
 async def test_a_relation_deleted_without_its_records_is_deleted_from_the_mirror(filled: MirroredMemory) -> None:
@@ -267,3 +267,21 @@ async def test_a_new_version_of_a_plan_has_steps_of_its_own_beside_those_of_the_
     assert (await verify(filled)).equal
     rows = await filled.cypher("MATCH (p:PlanGraph)-[:HAS_STEP]->(s) RETURN p.id AS id, count(s) AS steps")
     assert sorted(row["steps"] for row in rows) == [1, 3]
+
+
+async def test_state_of_the_worker_that_was_edited_by_hand_does_not_stop_it(filled: MirroredMemory) -> None:
+    ten = (await filled.tenant()).id
+    for number, edited in enumerate(
+        (
+            "MATCH (c:SyncCheckpoint) SET c.gen = 'by hand'",
+            "MATCH (c:SyncCheckpoint) SET c.gen = 9223372036854775807",
+            "MATCH (c:SyncCheckpoint) SET c.nonce = 5, c.snapshot = 'by hand'",
+            "CREATE (:SyncGeneration {ten: $ten, gen: 99})",
+            "CREATE (:SyncGeneration {ten: $ten, gen: 'by hand'})",
+        )
+    ):
+        await filled.write_cypher(edited, ten=ten)
+        await filled.memory.observe(f"Person {number}", "works_at", "Acme")
+        await filled.worker.repairer.repair(await filled.worker.checker.schema())  # as a scrub begins
+        await filled.start_afresh()
+        assert await filled.mirror_is_equal(), edited

@@ -256,8 +256,8 @@ async def test_a_mirror_with_another_limit_for_names_has_other_tools(mirrored: M
     assert await tools(mirrored) == {"grep"}
     await mirrored.worker.release()
     wider = MirroredMemory(mirrored.memory, mirrored.mirror, SyncConfig(names_up_to=Sensitivity.MEDIUM))
-    found = await wider.worker.checker.verify(share=1.0, within_s=5.0)
-    await wider.worker.checker.repair(found.differences)
+    found = await wider.worker.checker.verify(deep=True, within_s=5.0)
+    await wider.worker.repairer.repair(found.differences)
     await wider.sync()
     assert await tools(wider) == {"grep", "sed"}
     assert await wider.mirror_is_equal()

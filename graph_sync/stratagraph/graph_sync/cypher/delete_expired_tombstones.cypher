@@ -4,5 +4,5 @@ CALL () {
   UNION ALL
   MATCH (r:RelTomb) WHERE r.at < datetime() - duration('P1D') RETURN r AS t LIMIT $limit
 }
-DELETE t
+DETACH DELETE t
 RETURN count(*) AS deleted

@@ -1,2 +1,2 @@
 // Delete the progress of a generation that is complete, and of older ones.
-MATCH (s:SyncRebuild) WHERE s.gen <= $gen DELETE s
+MATCH (s:SyncRebuild) WHERE s.gen <= $gen DETACH DELETE s

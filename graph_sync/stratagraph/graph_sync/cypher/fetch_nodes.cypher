@@ -1,19 +1,19 @@
-// Fetch everything the mirror shows of some nodes: labels, properties, the steps of plans with their tools and links, the
-// tools called, and the tools that entities are. `unlinked` is an entity's tool if it exists without being linked to it.
-UNWIND $ids AS id
-MATCH (n:Mirrored {ten: $ten, id: id})
-CALL (n) {
-  OPTIONAL MATCH (n)-[:HAS_STEP]->(s:PlanStep)
-  RETURN collect({id: s.id, op: s.op, acl: s.acl, tools: COLLECT { MATCH (s)-[:USES_TOOL]->(t:Tool) RETURN t.name }})
-    AS steps
-}
-CALL (n) {
-  OPTIONAL MATCH (n)-[:HAS_STEP]->(s:PlanStep)-[l:PRECEDES|FEEDS]->(t:PlanStep)
-  RETURN collect({source: s.id, target: t.id, kind: type(l)}) AS links
-}
-RETURN collect({
-  id: n.id, labels: labels(n), p: properties(n), steps: steps, links: links,
-  called: COLLECT { MATCH (n)-[:USES_TOOL]->(t:Tool) RETURN t.name },
-  is_tool: COLLECT { MATCH (n)-[:IS_TOOL]->(t:Tool) RETURN t.name },
-  unlinked: COLLECT { MATCH (t:Tool {ten: n.ten, name: n.tool}) WHERE NOT EXISTS { (n)-[:IS_TOOL]->(t) } RETURN t.name }
-}) AS found
+// Fetch everything the mirror shows of some records: labels, properties, what hangs on them (steps and tools), the links
+// between steps, and `unlinked`: an entity's tool, if it exists without being linked to it. key: 0 ten, 1 id
+UNWIND $keys AS key
+MATCH (n:Mirrored {ten: key[0], id: key[1]})
+RETURN collect([
+  key[0], key[1], labels(n), properties(n),
+  COLLECT {
+    MATCH (n)-[r:HAS_STEP|USES_TOOL|IS_TOOL]->(m:PlanStep|Tool) WHERE NOT m:Mirrored
+    RETURN [type(r), properties(r), labels(m), properties(m)] LIMIT $most
+  },
+  COLLECT {
+    MATCH (n)-[:HAS_STEP]->(s:PlanStep)-[l:PRECEDES|FEEDS|USES_TOOL]->(t:PlanStep|Tool)
+    WHERE NOT s:Mirrored AND NOT t:Mirrored
+    RETURN [s.id, type(l), properties(l), t.ten, t.id, CASE WHEN t:Tool THEN t.name END] LIMIT $most
+  },
+  CASE WHEN n.tool IS NULL THEN [] ELSE
+    COLLECT { MATCH (t:Tool {ten: key[0], name: n.tool}) WHERE NOT EXISTS { (n)-[:IS_TOOL]->(t) } RETURN t.name LIMIT 1 }
+  END
+]) AS found

@@ -1,4 +1,7 @@
-// Fetch everything the mirror shows of some relations of one type: ends and properties.
-UNWIND $ids AS id
-MATCH (a)-[r:`TYPE` {ten: $ten, id: id}]->(b)
-RETURN collect({id: r.id, source: a.id, target: b.id, p: properties(r)}) AS found
+// Fetch everything the mirror shows of some relations of one type: both ends and properties. key: 0 ten, 1 id
+UNWIND $keys AS key
+MATCH (a)-[r:`TYPE` {ten: key[0], id: key[1]}]->(b)
+RETURN collect([
+  id(r), key[0], key[1],
+  a:Mirrored AND coalesce(a.ten = key[0], false), a.id, b:Mirrored AND coalesce(b.ten = key[0], false), b.id, properties(r)
+]) AS found

@@ -3,6 +3,6 @@
 // generations of single tenants.
 UNWIND $keys AS key
 MATCH (c:SyncCheckpoint {k: key}) SET c.at = datetime()
-WITH collect(c.gen) AS gens
-OPTIONAL MATCH (g:SyncGeneration) WHERE g.ten IN $tenants
+WITH collect(CASE WHEN c.gen IS :: INTEGER NOT NULL THEN c.gen ELSE -1 END) AS gens
+OPTIONAL MATCH (g:SyncGeneration) WHERE g.ten IN $tenants AND g.gen IS :: INTEGER NOT NULL
 RETURN gens, collect(g.ten) AS tenants, collect(g.gen) AS own

@@ -1,3 +1,5 @@
-// Sum up one bucket of a tenant's relations of one type.
+// Sum up one bucket of a tenant's relations of one type. Values that the worker did not write count as -1.
 MATCH ()-[r:`TYPE`]->() WHERE r.ten = $ten AND r.id > $after AND r.id <= $upto
-RETURN count(r) AS count, coalesce(sum(r.ver), 0) AS versions, coalesce(sum(r.d), 0) AS digests
+WITH CASE WHEN r.ver IS :: INTEGER NOT NULL AND 0 <= r.ver < 1099511627776 THEN r.ver ELSE -1 END AS version,
+  CASE WHEN r.d IS :: INTEGER NOT NULL AND 0 <= r.d < 4294967296 THEN r.d ELSE -1 END AS digest
+RETURN count(*) AS count, coalesce(sum(version), 0) AS versions, coalesce(sum(digest), 0) AS digests

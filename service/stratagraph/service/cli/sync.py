@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
+from stratagraph.graph_sync.differences import describe_drift
 from stratagraph.graph_sync.worker import CONSUMER, SyncWorker
 from stratagraph.service.cli import dead_letters, verify
 from stratagraph.service.cli.mirror import new_worker, no_mirror, progress_bar, tenant_number
@@ -17,7 +19,7 @@ from stratagraph.service.cli.verify import Json, Tenant
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Settings
-from stratagraph.store.mirror.scrubs import Scrubs
+from stratagraph.store.mirror.scrubs import ScrubReport, Scrubs
 from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.mirror.status import read_mirror_status
 
@@ -105,7 +107,7 @@ async def _status(runtime: Runtime) -> dict[str, Any]:
         "maintained_seconds_ago": status.maintained_s,
         "workers": await runtime.feed.holders(),
         "generation": await runtime.generations.newest(),
-        "last_check": {"at": scrub.last_checked_at, "drift": scrub.last_drift} if scrub else None,
+        "last_check": _last_check(scrub) if scrub else None,
         "postgres": {"records": records, "relations": relations},
         "neo4j": {"records": nodes, "relations": edges},
         "equal_counts": (records, relations) == (nodes, edges),
@@ -140,10 +142,27 @@ def _print_status(found: dict[str, Any]) -> None:
             )
     check = found["last_check"]
     if check is None or check["at"] is None:
-        people.print("The first scrub is not complete; to compare everything now: `stratagraph sync verify`.")
+        people.print("The first scrub is not complete; to compare everything now: `stratagraph sync verify --deep`.")
     else:
-        drift = ", ".join(f"{count} {name}" for name, count in (check["drift"] or {}).items())
-        people.print(f"Last scrub completed at {check['at']:%Y-%m-%d %H:%M:%S}: {drift or 'no difference'}")
+        people.print(
+            f"Last scrub completed {_ago(check['seconds_ago'])} at {check['at']:%Y-%m-%d %H:%M:%S}, in"
+            f" {check['took_seconds']:.0f} s, {check['rows']:,} rows, nodes and relationships:"
+            f" {describe_drift(check['drift'] or {})}"
+            if check["took_seconds"] is not None
+            else f"Last scrub completed {_ago(check['seconds_ago'])}: {describe_drift(check['drift'] or {})}"
+        )
+
+
+def _last_check(scrub: ScrubReport) -> dict[str, Any]:
+    """Return the result of the last complete scrub; the values are null before the first."""
+    at = scrub.last_checked_at
+    return {
+        "at": at,
+        "seconds_ago": (datetime.now(UTC) - at).total_seconds() if at is not None else None,
+        "took_seconds": scrub.took_s,
+        "rows": scrub.last_rows,
+        "drift": scrub.last_drift,
+    }
 
 
 def _ago(seconds: float | None) -> str:

@@ -5,23 +5,30 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Column, Table
 
-from stratagraph.graph_sync.checking import BucketCheck, Difference, Verification, count_by_class
+from stratagraph.graph_sync.checking import Verification
+from stratagraph.graph_sync.differences import Difference, count_by_class, describe_drift
 from stratagraph.graph_sync.worker import SyncWorker
 from stratagraph.service.cli.mirror import new_worker, progress_bar, tenant_number
 from stratagraph.service.cli.output import ID_WIDTH, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
-from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.model.errors import MirrorUnavailable
 
 Tenant = Annotated[str | None, typer.Option(help="Only this tenant. Default: all tenants.")]
-Deep = Annotated[bool, typer.Option(help="Compare every row in full, not one row in a thousand.")]
+Deep = Annotated[bool, typer.Option(help="Compare everything that the mirror shows, and look for foreign data.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and show no progress bar.")]
 SHOWN = 20  # differences in the table for people
 LISTED = 1_000  # differences in the JSON
 FOLLOWED_S = 60.0  # how long a running worker may take to apply waiting changes
 UNFOLLOWED_S = 2.0
+ROUNDS = 5  # of repair and comparison: deleting what is foreign may show that something else is missing
+DIGESTS = ("constraints", "versions of rows", "digests of rows")
+EVERYTHING = (
+    *("constraints", "labels", "properties", "both ends and types of relationships", "steps", "links between steps"),
+    *("tools", "foreign nodes and relationships"),
+)
 
 
 def verify(
@@ -29,18 +36,22 @@ def verify(
     deep: Deep = False,
     json: Json = False,
 ) -> None:
-    """Compare both stores, bucket by bucket, and list the rows that differ. Exits 0 only if they are equal."""
+    """Compare both stores and list what differs. Exits 1 if anything does, 0 if not.
+
+    Without --deep, the versions and digests stored in the mirror are compared, which does not find what was changed by
+    hand; the result says so.
+    """
 
     async def work(runtime: Runtime) -> dict[str, Any]:
         worker = new_worker(runtime)
-        return _as_json(await _verify(runtime, worker, tenant, deep=deep, quiet=json))
+        return _as_json(await _verify(runtime, worker, tenant, deep=deep, quiet=json), deep=deep)
 
     found = with_runtime(work)
     if json:
         print_json(found)
     else:
         _print(found)
-    if not found["equal"]:
+    if found["differs"]:
         raise typer.Exit(1)
 
 
@@ -49,41 +60,43 @@ def repair(
     deep: Deep = False,
     json: Json = False,
 ) -> None:
-    """Compare both stores and write the rows that differ again. Exits 0 if they are equal afterwards."""
+    """Compare both stores, delete what is foreign, and write the rows that differ again. Exits 1 if any still does."""
 
     async def work(runtime: Runtime) -> dict[str, Any]:
         worker = new_worker(runtime)
-        before = await _verify(runtime, worker, tenant, deep=deep, quiet=json)
-        repaired = await worker.checker.repair(before.differences)
-        await _apply(runtime, worker)
-        after = await _verify(runtime, worker, tenant, deep=deep, quiet=json) if repaired else before
-        return {"repaired": repaired, "found": _as_json(before), **_as_json(after)}
+        before = found = await _verify(runtime, worker, tenant, deep=deep, quiet=json)
+        repaired = 0
+        for _ in range(ROUNDS):
+            if not found.differs:
+                break
+            repaired += await worker.repairer.repair(found.differences)
+            await _apply(runtime, worker)
+            found = await _verify(runtime, worker, tenant, deep=deep, quiet=json)
+        return {"repaired": repaired, "found": _as_json(before, deep=deep), **_as_json(found, deep=deep)}
 
     found = with_runtime(work)
     if json:
         print_json(found)
     else:
-        people.print(f"{found['repaired']} rows written again.")
+        people.print(f"{found['repaired']} differences repaired.")
         _print(found)
-    if not found["equal"]:
+    if found["differs"]:
         raise typer.Exit(1)
 
 
 async def _verify(runtime: Runtime, worker: SyncWorker, tenant: str | None, *, deep: bool, quiet: bool) -> Verification:
     number = await tenant_number(runtime, tenant)
     followed = bool(await runtime.feed.holders())
-    source = MirrorSource(runtime.database, names_up_to=runtime.settings.mirror_name_ceiling)
     with progress_bar(quiet) as bar:
-        task = bar.add_task("rows", total=await source.estimate(number))
-
-        def show(checked: BucketCheck) -> None:
-            bar.advance(task, checked.rows)
-
-        more: dict[str, Any] = {"share": 1.0} if deep else {}
+        task = bar.add_task("rows", total=await worker.checker.estimate(number, deep=deep))
         found = await worker.checker.verify(
-            number, within_s=FOLLOWED_S if followed else UNFOLLOWED_S, on_bucket=show, **more
+            number,
+            deep=deep,
+            within_s=FOLLOWED_S if followed else UNFOLLOWED_S,
+            on_rows=lambda rows: bar.advance(task, rows),
         )
-        bar.update(task, total=found.rows, completed=found.rows)
+        rows = found.rows + found.elements
+        bar.update(task, total=rows, completed=rows)
         return found
 
 
@@ -103,12 +116,16 @@ async def _apply(runtime: Runtime, worker: SyncWorker) -> None:
         ) from None
 
 
-def _as_json(found: Verification) -> dict[str, Any]:
+def _as_json(found: Verification, *, deep: bool) -> dict[str, Any]:
+    """Return a result; `equal` is null if nothing differs in what was compared, but not everything was."""
     return {
-        "equal": found.equal,
+        "differs": found.differs,
+        "equal": False if found.differs else True if found.complete else None,
+        "compared": EVERYTHING if deep else DIGESTS,
+        "complete": found.complete,
         "settled": found.settled,
         "rows": found.rows,
-        "buckets": found.buckets,
+        "elements": found.elements,
         "drift": count_by_class(found.differences),
         "differences": [_difference(one) for one in found.differences[:LISTED]],
     }
@@ -117,34 +134,49 @@ def _as_json(found: Verification) -> dict[str, Any]:
 def _difference(one: Difference) -> dict[str, Any]:
     return {
         "class": str(one.drift),
-        "kind": one.kind.name.lower(),
+        "kind": str(one.subject),
         "tenant": one.tenant,
         "id": one.id,
         "version": one.version,
         "mirrored": one.mirrored,
+        "detail": one.detail,
     }
 
 
 def _print(found: dict[str, Any]) -> None:
-    compared = f"{found['rows']:,} rows in {found['buckets']:,} buckets compared"
+    compared = f"{found['rows']:,} rows compared"
+    if found["elements"]:
+        compared += f", {found['elements']:,} nodes and relationships looked up in Postgres"
     if found["equal"]:
-        people.print(f"[green]Equal[/]: {compared}.")
+        people.print(f"[green]Equal[/]: {', '.join(found['compared'])}; {compared}.")
         return
-    drift = ", ".join(f"{count:,} {name}" for name, count in sorted(found["drift"].items()))
-    people.print(f"[red]Not equal[/]: {drift}; {compared}.")
-    table = Table("class", "kind", Column("id", min_width=ID_WIDTH), "version", "in the mirror")
+    if not found["differs"]:
+        people.print(
+            f"[green]No difference[/] in {', '.join(found['compared'])}; {compared}. Changes made by hand and foreign"
+            " data were not looked for: `stratagraph sync verify --deep` does that."
+        )
+        return
+    people.print(f"[red]Not equal[/]: {describe_drift(found['drift'])}; {compared}.")
+    table = Table("class", "kind", Column("id", min_width=ID_WIDTH), "version", "in the mirror", "what differs")
     for one in found["differences"][:SHOWN]:
+        values = ("–" if one[name] is None else str(one[name]) for name in ("id", "version", "mirrored"))
+        # The detail is escaped, because people name labels and properties as they like.
         table.add_row(
             one["class"],
             one["kind"],
-            str(one["id"]),
-            *("–" if one[name] is None else str(one[name]) for name in ("version", "mirrored")),
+            *("–" if value is None else str(value) for value in values),
+            escape(one["detail"]),
         )
     people.print(table)
+    deep = " --deep" if tuple(found["compared"]) == EVERYTHING else ""
     if not found["settled"]:
         people.print(
             "No worker applies changes at present, so some of these rows may only be waiting: run `stratagraph sync"
-            " run`, then verify again."
+            f" run`, then `stratagraph sync verify{deep}` again."
         )
     else:
-        people.print("To write them again: `stratagraph sync repair`.")
+        people.print(f"To repair them: `stratagraph sync repair{deep}`.", highlight=False)
+    if not found["complete"] and deep:
+        people.print(
+            "Without the missing constraints, rows were not compared one by one; the repair restores them first."
+        )

@@ -250,6 +250,11 @@ class Directory:
                 self._predicate_names.update({(row.tenant, row.id): row.name for row in rows})
         return {key: self._predicate_names[key] for key in wanted}
 
+    async def all_predicates(self) -> set[str]:
+        """Return the names of the predicates of all tenants."""
+        async with self._database.autonomous() as connection:
+            return set((await connection.execute(select(tables.predicate.c.name).distinct())).scalars())
+
     async def docs(self, tenant: Tenant, count: int) -> Sequence[int]:
         """Reserve and return `count` new document numbers of the tenant, ascending; numbers not used leave gaps.
 

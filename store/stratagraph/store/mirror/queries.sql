@@ -6,9 +6,9 @@ UPDATE mirror_leader SET drift = drift || (
 WHERE mirror = :mirror
 
 -- advance_scrub --
--- Store the position of the running scrub.
-UPDATE mirror_leader SET checked_kind = :kind, checked_tenant = :tenant, checked_id = :id,
-  check_began_at = coalesce(check_began_at, clock_timestamp())
+-- Store the position of the running scrub, and count the rows of the page before it.
+UPDATE mirror_leader SET checked_kind = :phase, checked_tenant = :tenant, checked_id = :id,
+  check_rows = check_rows + :rows, check_began_at = coalesce(check_began_at, clock_timestamp())
 WHERE mirror = :mirror
 
 -- begin_generation --
@@ -69,6 +69,18 @@ jsonb_build_object('event_kinds', jsonb_path_query_array(r.payload, '$.timeline[
 SELECT coalesce(sum(greatest(reltuples, 0)), 0)::bigint AS rows FROM pg_class
 WHERE oid IN ('record'::regclass, 'relation'::regclass)
 
+-- existing_records --
+-- Find which of the given records exist.
+SELECT r.tenant, r.id, 0 AS predicate
+FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS asked(tenant, id)
+JOIN record r ON r.tenant = asked.tenant AND r.id = asked.id
+
+-- existing_relations --
+-- Find which of the given relations exist and have not ended.
+SELECT e.tenant, e.id, e.predicate
+FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS asked(tenant, id)
+JOIN relation e ON e.tenant = asked.tenant AND e.id = asked.id AND e.ended_at IS NULL
+
 -- fetch_due_dead_letters --
 -- Fetch the dead letters whose next attempt is due.
 SELECT tenant, kind, id, version FROM sync_dead_letter
@@ -76,7 +88,8 @@ WHERE consumer = :consumer AND next_try <= clock_timestamp() ORDER BY next_try L
 
 -- finish_scrub --
 -- Record the result of a finished scrub and begin the next one.
-UPDATE mirror_leader SET checked_kind = 1, checked_tenant = 0, checked_id = NULL, check_began_at = NULL,
+UPDATE mirror_leader SET checked_kind = 0, checked_tenant = 0, checked_id = NULL, check_began_at = NULL, check_rows = 0,
+  last_check_began_at = check_began_at, last_check_rows = check_rows + :rows,
   last_checked_at = clock_timestamp(), last_drift = drift, drift = '{}'
 WHERE mirror = :mirror
 
@@ -204,7 +217,8 @@ END AS payload,
 
 -- read_scrub --
 -- Fetch the position and the findings of the running scrub, and the result of the last one.
-SELECT checked_kind, checked_tenant, checked_id, check_began_at, drift, last_checked_at, last_drift
+SELECT checked_kind, checked_tenant, checked_id, check_began_at, check_rows, drift,
+  last_check_began_at, last_checked_at, last_check_rows, last_drift
 FROM mirror_leader WHERE mirror = :mirror
 
 -- read_mirror_status --
@@ -214,6 +228,11 @@ SELECT
    WHERE consumer = :mirror)::float8 AS followed_s,
   (SELECT extract(epoch FROM clock_timestamp() - maintained_at) FROM mirror_leader
    WHERE mirror = :mirror)::float8 AS maintained_s,
+  (SELECT extract(epoch FROM clock_timestamp() - last_checked_at) FROM mirror_leader
+   WHERE mirror = :mirror)::float8 AS checked_s,
+  (SELECT extract(epoch FROM last_checked_at - last_check_began_at) FROM mirror_leader
+   WHERE mirror = :mirror)::float8 AS check_took_s,
+  (SELECT last_drift FROM mirror_leader WHERE mirror = :mirror) AS drift,
   (SELECT count(*) FROM sync_worker WHERE consumer = :mirror AND alive_until >= clock_timestamp()) AS live_workers,
   (SELECT state FROM mirror_generation WHERE mirror = :mirror AND tenant IS NULL
    ORDER BY generation DESC LIMIT 1) IN ('building', 'rewinding') AS is_building

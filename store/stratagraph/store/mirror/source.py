@@ -149,6 +149,22 @@ class MirrorSource:
             )
         return {row["id"]: RowDigest(version=row["version"], digest=row["digest"]) for row in rows}
 
+    async def existing(self, kind: Kind, keys: Sequence[tuple[int, UUID]]) -> dict[tuple[int, UUID], int]:
+        """Return those of the keys (tenant, id) of which the mirror shows a row, with the number of its predicate.
+
+        For records the number is 0. Relations that have ended are left out.
+        """
+        if not keys:
+            return {}
+        async with self._database.background_snapshot(Role.FEED) as connection:
+            rows = await fetch(
+                connection,
+                "existing_records" if kind is Kind.RECORD else "existing_relations",
+                tenants=[tenant for tenant, _ in keys],
+                ids=[id_ for _, id_ in keys],
+            )
+        return {(row["tenant"], row["id"]): row["predicate"] for row in rows}
+
     async def snapshot_nonces(self, snapshots: Collection[int]) -> dict[int, UUID]:
         """Return the nonces of the snapshots with the given numbers, keyed by number; missing ones are left out."""
         table = tables.sync_snapshot

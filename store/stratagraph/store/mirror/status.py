@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stratagraph.store.postgres.database import Database, Role
@@ -14,12 +15,17 @@ class MirrorStatus:
 
     `followed_s` is the number of seconds since a worker completed a pass over the feed, and `maintained_s` since the
     leader completed a pass of maintenance or a page of a rebuild; each None if that has never happened, or if all
-    workers have signed off. `live_workers` counts the workers whose heartbeat is fresh. `is_building` says that the
-    mirror is being filled, so that it must not answer.
+    workers have signed off. `checked_s` is the number of seconds since a scrub was completed, `check_took_s` how long
+    it took, and `drift` what it found, as numbers of differences by kind; each None before the first. `live_workers`
+    counts the workers whose heartbeat is fresh. `is_building` says that the mirror is being filled, so that it must not
+    answer.
     """
 
     followed_s: float | None
     maintained_s: float | None
+    checked_s: float | None
+    check_took_s: float | None
+    drift: Mapping[str, int] | None
     live_workers: int
     is_building: bool
 
@@ -31,6 +37,9 @@ async def read_mirror_status(database: Database, mirror: str) -> MirrorStatus:
     return MirrorStatus(
         followed_s=row["followed_s"],
         maintained_s=row["maintained_s"],
+        checked_s=row["checked_s"],
+        check_took_s=row["check_took_s"],
+        drift=row["drift"],
         live_workers=row["live_workers"],
         is_building=bool(row["is_building"]),
     )

@@ -3,5 +3,5 @@
 MATCH (m:MirrorInfo)
 RETURN CASE WHEN m.checked_at < datetime() - duration({minutes: 1}) THEN 'unknown' ELSE m.state END AS state,
   m.as_of AS shows_all_until, m.lag_seconds AS seconds_behind, m.changes_waiting AS changes_waiting,
-  m.checked_at AS checked_at, m.generation AS generation, m.note AS note
+  m.checked_at AS checked_at, m.compared_at AS compared_at, m.found AS found, m.generation AS generation, m.note AS note
 LIMIT 10
