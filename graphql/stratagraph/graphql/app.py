@@ -101,11 +101,12 @@ class GraphQLEndpoint(GraphQL[Context, None]):
                 pass  # the body has been read, so nothing else is expected
 
         ticket = Ticket(party=credential.party, admission=self._admission, hung_up=hung_up)
+        state["pay_for_body"] = ticket.pay_for_body
         return Context(trust=credential.trust, services=self._services, record=state["record"], ticket=ticket)
 
     async def parse_http_body(self, request: AsyncHTTPRequestAdapter) -> GraphQLRequestData:
         assert isinstance(request, _RequestAdapter)
-        return await read_request(request.request)
+        return await read_request(request.request, request.request.scope["state"]["pay_for_body"])
 
     async def process_result(self, request: Request, result: ExecutionResult) -> GraphQLHTTPResponse:
         sub_response: Response = request.state.sub_response

@@ -10,6 +10,7 @@ import pytest
 from fix_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
+
 from stratagraph.store.model.canonical import folded_text, normalised_name
 from stratagraph.store.model.unicode_forms import MAX_MARKS, Form, normalised
 from stratagraph.store.model.words import MAX_READ, lexemes
