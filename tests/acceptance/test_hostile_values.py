@@ -38,7 +38,7 @@ REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("query", "variables", "status", "code"), REFUSED)
+@pytest.mark.parametrize(("query", "variables", "status", "code"), REFUSED, ids=range(len(REFUSED)))
 async def test_a_value_that_is_too_large_is_refused_and_its_body_is_paid(
     client: Client, query: str, variables: dict[str, Any], status: int, code: str
 ) -> None:
@@ -62,7 +62,10 @@ async def test_an_error_quotes_little_of_a_document(client: Client) -> None:
         assert len(answer.content) < 20_000
 
 
-@pytest.mark.parametrize("text", ["a." * 500_000, "Aa " * 330_000, "a/b:" * 250_000, "\ufdfa" * 300_000, MARKS])
+TEXTS = {"words": "Aa " * 330_000, "dots": "a." * 500_000, "expanding": "\ufdfa" * 300_000, "marks": MARKS}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 async def test_others_are_answered_while_a_hostile_text_is_captured(client: Client, text: str) -> None:
     hostile = asyncio.create_task(post(client, CAPTURE, i=turn(text)))
     answered = 0
@@ -103,6 +106,7 @@ START = b"POST /graphql HTTP/1.1\r\nContent-Type: application/json\r\nContent-Le
         (b"", 400),
         (b"Host: localhost\r\nX-A: \x00\r\n", 400),
     ],
+    ids=["fits", "one too large", "together too large", "continue", "expect", "no host", "NUL"],
 )
 async def test_headers_that_are_refused_are_answered_in_json_with_an_id(
     client: Client, headers: bytes, status: int

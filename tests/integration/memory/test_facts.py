@@ -21,6 +21,7 @@ from slot_model import SlotModel
 from sqlalchemy import text
 
 from stratagraph.memory.capture import facts as capture_facts
+from stratagraph.memory.capture import grouping
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture, Captured
@@ -370,7 +371,7 @@ async def test_a_request_has_a_bounded_number_of_facts_for_one_value(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each is compared with all before it. The bound depends on the request alone, not on hidden facts."""
-    monkeypatch.setattr(capture_facts, "MAX_CONTENDING", 3)
+    monkeypatch.setattr(grouping, "MAX_CONTENDING", 3)
     await memory.observe("Ann", "lives_in", "Oslo", sensitivity=Sensitivity.HYPER)
 
     def requests(policy: str | None, *places: str) -> list[CaptureRequest]:

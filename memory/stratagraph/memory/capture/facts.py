@@ -43,7 +43,6 @@ from stratagraph.store.records.salience_rows import write_salience
 from stratagraph.store.records.trims import Trim
 
 MAX_PARTIES = 50  # records in one dispute: each that joins is compared with and related to all others
-MAX_CONTENDING = 50  # different facts for one slot with one value in a group: each is compared with all before it
 
 
 @dataclass(slots=True)
@@ -91,7 +90,6 @@ async def lock_facts(
         stored.slots[draft.position] = slot
         predicates[slot] = None if draft.entities.subject_is_ambiguous else draft.payload["predicate"]
     stored.single_valued = await lock_slots(writes.connection, tenant, predicates)
-    _require_few(facts, stored)
     queries = [_query(draft, stored) for draft in facts]
     compared = await _compare(writes, queries, facts)
     for draft, one in zip(facts, compared, strict=True):
@@ -103,26 +101,6 @@ async def lock_facts(
         if policy == "replace" or (policy is None and not stored.compared[draft.position].equal):
             stored.disputed[draft.position] = await _disputed(writes, stored, draft, leaving)
     return stored
-
-
-def _require_few(facts: Iterable[Draft], stored: StoredFacts) -> None:
-    """Raise LimitExceeded, naming the first draft too many, where over MAX_CONTENDING facts contend for one slot.
-
-    This depends on the request alone, not on stored facts, of which the caller may not see some.
-    """
-    contending: dict[Slot, set[bytes]] = {}
-    for draft in facts:
-        slot = stored.slots[draft.position]
-        if draft.fact is None or not admits_one_value(draft, is_single_valued=stored.single_valued[slot]):
-            continue
-        keys = contending.setdefault(slot, set())
-        keys.add(draft.fact.fact)
-        if len(keys) > MAX_CONTENDING:
-            raise LimitExceeded(
-                f"content: over {MAX_CONTENDING} different facts of this request have one subject and predicate, which"
-                " has one value at a time; send them in several requests",
-                path=[f"#{draft.position}", "content"],
-            )
 
 
 def _query(draft: Draft, stored: StoredFacts) -> FactQuery:

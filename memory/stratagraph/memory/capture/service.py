@@ -15,7 +15,7 @@ from stratagraph.memory.capture.earlier import EarlierCapture, find_earlier_capt
 from stratagraph.memory.capture.erased import refuse_erased
 from stratagraph.memory.capture.error_paths import at_item, refuse_repeated_keys, set_request_path
 from stratagraph.memory.capture.failures import FailedCaptureGone, keep_failed, replayed_candidates
-from stratagraph.memory.capture.grouping import independent_groups
+from stratagraph.memory.capture.grouping import independent_groups, require_few_contending
 from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.naming import Names, resolve_names
 from stratagraph.memory.capture.new_records import draft_terms
@@ -288,6 +288,7 @@ class Capture:
                 )
                 await refuse_erased(connection, caller.tenant, fresh, keys, scopes, restore=restore_erased)
                 names = await resolve_names(connection, caller.tenant, fresh, scopes)
+                require_few_contending(fresh)
                 groups = []
                 for group in independent_groups(fresh, names):
                     done = await write_group(connection, self._directory, caller, group, names, now=self._clock.now())
