@@ -195,7 +195,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._disarm()
         code = "INVALID_INPUT" if status.startswith(b"4") else "UNAVAILABLE"
         request_id = new_request_id()
-        _log.info("request", request_id=request_id, status=int(status[:3]), codes=[code])
+        unknown = dict.fromkeys(("method", "route", "operation", "duration_ms", "cost"))
+        _log.info("request", request_id=request_id, status=int(status[:3]), codes=[code], **unknown)
         body = f'{{"errors":[{{"message":"{message}","extensions":{{"code":"{code}"}}}}]}}'.encode()
         head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n{HEADER}: {request_id}\r\n"
         self.transport.write(b"HTTP/1.1 %s\r\n%sconnection: close\r\n\r\n%s" % (status, head.encode(), body))
