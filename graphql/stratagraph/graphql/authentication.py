@@ -21,7 +21,7 @@ Authenticate = Callable[[str], Awaitable[Trust]]
 SINGLE_USER_PARTY = "single-user"
 
 FAILURES = Rate(per_second=10, burst=100)  # failed attempts of one client network at one process
-_TOO_MANY = "More than {rate:g} requests a second from this network have no valid credential"
+_TOO_MANY = "More than {rate:g} requests a second from this network have no valid credential; wait, and correct it."
 _log = structlog.get_logger(__name__)
 
 

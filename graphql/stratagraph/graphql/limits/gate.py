@@ -18,6 +18,7 @@ from stratagraph.store.model.errors import RateLimited
 MAX_REMEMBERED = 10_000  # presented credentials; the longest unused are forgotten
 DELAY_S = 1.0  # seconds for which an answer that refuses is held back at most, to slow down clients that ask at once
 MAX_DELAYED = 500  # answers of one process that are held back at a time; further ones are sent at once
+_TOO_MANY = "This credential sends more than {rate:g} requests a second; wait, or join several into one operation."
 
 
 @dataclass(slots=True)
@@ -34,9 +35,7 @@ class Gate:
         self._levels: dict[bytes, _Level] = {}  # the longest unused first
         self._delayed = 0
 
-    def pass_(
-        self, presented: str, *, what: str = "This credential sends more than {rate:g} requests a second"
-    ) -> None:
+    def pass_(self, presented: str, *, what: str = _TOO_MANY) -> None:
         """Count a request. Raises RateLimited, saying `what`, if its credential sends more than the rate allows."""
         now, key = time.monotonic(), hashlib.sha256(presented.encode()).digest()
         level = self._levels.pop(key, None) or _Level(self._rate.burst, now)
@@ -47,7 +46,7 @@ class Gate:
             del self._levels[next(iter(self._levels))]
         if level.tokens < 1:
             raise RateLimited(
-                what.format(rate=self._rate.per_second) + "; wait.",
+                what.format(rate=self._rate.per_second),
                 retry_after_s=(1 - level.tokens) / self._rate.per_second,
             )
         level.tokens -= 1
