@@ -123,7 +123,7 @@ async def test_no_input_of_a_client_reaches_the_log(database_url: str, tmp_path:
         assert service.stop() == 0
     events = events_of(log)
     requests = [event for event in events if event["event"] == "request"]
-    assert len(requests) == sent  # one line each, and none forged
+    assert len(requests) == sent + 1  # one line each, also of what is not HTTP, and none forged
     assert "forged" not in {event["event"] for event in events}
     assert {event["operation"] for event in requests} == {None, "Capture"}
     assert {event["route"] for event in requests} == {None, "/graphql", "/artifacts", "/static"}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib.resources import as_file, files
 from urllib.parse import urlsplit
 
@@ -50,6 +51,8 @@ from stratagraph.memory.artifacts import Artifacts
 from stratagraph.store.model.errors import RateLimited, StratagraphError
 
 MAX_BODY_BYTES = 16 << 20  # bytes; room for a full batch of captures, refused before it is parsed
+DRAIN_BYTES = 64 << 20  # of a body that is too large are read and dropped, so that its client can read the answer
+DRAIN_S = 5.0  # seconds for which they are awaited
 _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
     " font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; frame-ancestors 'none'"
@@ -101,11 +104,12 @@ class GraphQLEndpoint(GraphQL[Context, None]):
                 pass  # the body has been read, so nothing else is expected
 
         ticket = Ticket(party=credential.party, admission=self._admission, hung_up=hung_up)
+        state["pay_for_body"] = ticket.pay_for_body
         return Context(trust=credential.trust, services=self._services, record=state["record"], ticket=ticket)
 
     async def parse_http_body(self, request: AsyncHTTPRequestAdapter) -> GraphQLRequestData:
         assert isinstance(request, _RequestAdapter)
-        return await read_request(request.request)
+        return await read_request(request.request, request.request.scope["state"]["pay_for_body"])
 
     async def process_result(self, request: Request, result: ExecutionResult) -> GraphQLHTTPResponse:
         sub_response: Response = request.state.sub_response
@@ -216,10 +220,11 @@ class BodyLimit:
         if scope["type"] != "http" or scope["path"] == ARTIFACTS:
             await self._app(scope, receive, send)
             return
-        refusal = failure(f"The request body is over {self._limit} bytes; send smaller batches.", "LIMIT_EXCEEDED", 413)
+        message = f"The request body is over {self._limit} bytes; send smaller batches."
+        refusal = failure(message, "LIMIT_EXCEEDED", 413, {"Connection": "close"})
         length = dict(scope["headers"]).get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self._limit:
-            await refusal(scope, receive, send)
+            await refusal(scope, receive, _draining(receive, send))
             return
         received = 0
 
@@ -234,7 +239,32 @@ class BodyLimit:
         try:
             await self._app(scope, counted, send)
         except _BodyTooLarge:
-            await refusal(scope, receive, send)
+            await refusal(scope, receive, _draining(receive, send))
+
+
+def _draining(receive: Receive, send: Send) -> Send:
+    """Return a `send` that reads on for a while before it ends the answer.
+
+    Many clients read an answer only once they have sent their request; were the connection closed before, they would
+    find it reset.
+    """
+
+    async def drained(message: Message) -> None:
+        if message["type"] != "http.response.body":
+            await send(message)
+            return
+        await send({**message, "more_body": True})
+        left = DRAIN_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                while left > 0:
+                    part = await receive()
+                    left -= len(part.get("body", b""))
+                    if not part.get("more_body"):
+                        break
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    return drained
 
 
 class LoopbackHosts:

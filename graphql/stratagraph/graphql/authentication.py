@@ -9,14 +9,19 @@ from uuid import UUID
 import structlog
 from starlette.requests import Request
 
+from stratagraph.graphql.limits.client_networks import client_network
+from stratagraph.graphql.limits.gate import Gate
 from stratagraph.graphql.oidc.claims import ACTOR_PREFIX
 from stratagraph.store.keys.credentials import PREFIX
-from stratagraph.store.model.errors import Unauthenticated
+from stratagraph.store.keys.rate_buckets import Rate
+from stratagraph.store.model.errors import RateLimited, Unauthenticated
 from stratagraph.store.model.trust import SINGLE_USER, Trust
 
 Authenticate = Callable[[str], Awaitable[Trust]]
 SINGLE_USER_PARTY = "single-user"
 
+FAILURES = Rate(per_second=10, burst=100)  # failed attempts of one client network at one process
+_TOO_MANY = "More than {rate:g} requests a second from this network have no valid credential; wait, and correct it."
 _log = structlog.get_logger(__name__)
 
 
@@ -40,13 +45,26 @@ class Authentication:
         self._api_keys = api_keys
         self._oidc = oidc
         self._single_user = single_user
+        self._failures = Gate(FAILURES)
 
     async def credential_of(self, request: Request) -> Credential:
         """Return the credential of the caller who sent `request`.
 
         Raises Unauthenticated for a missing, malformed, unknown, expired or revoked token, and StoreUnavailable if an
-        API key cannot be looked up.
+        API key cannot be looked up. Where more attempts from the client's network fail than FAILURES allows, raises
+        RateLimited for them instead, late; valid credentials are not affected.
         """
+        try:
+            return await self._checked(request)
+        except Unauthenticated:
+            network = client_network(request.client.host) if request.client is not None else ""
+            try:
+                self._failures.pass_(network, what=_TOO_MANY)
+            except RateLimited as error:
+                raise await self._failures.delayed(error) from None
+            raise
+
+    async def _checked(self, request: Request) -> Credential:
         header = request.headers.get("authorization")
         if header is None:
             if self._single_user:

@@ -9,6 +9,7 @@ from graphql import FieldNode, GraphQLError
 
 from stratagraph.graphql.failure import retry_after
 from stratagraph.store.model.error_reports import error_report
+from stratagraph.store.model.error_values import shortened_message
 from stratagraph.store.model.errors import RateLimited, StratagraphError
 
 _log = structlog.get_logger(__name__)
@@ -57,7 +58,7 @@ def _field(error: GraphQLError) -> str | None:
 
 def _with_extensions(error: GraphQLError, message: str, extensions: dict[str, object]) -> GraphQLError:
     return GraphQLError(
-        message,
+        shortened_message(message),
         nodes=error.nodes,
         source=error.source,
         positions=error.positions,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from email.message import Message
 from typing import Any
 
@@ -10,6 +11,7 @@ from starlette.requests import Request
 from strawberry.http import GraphQLRequestData
 
 from stratagraph.graphql.json_input import decode_json
+from stratagraph.graphql.limits.costs import body_cost
 from stratagraph.graphql.limits.refusals import LARGE_BODY_BYTES
 from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import InvalidInput
@@ -21,16 +23,23 @@ class UnsupportedBody(InvalidInput):
     """The body must be JSON in UTF-8, without compression: send `Content-Type: application/json`."""
 
 
-async def read_request(request: Request) -> GraphQLRequestData:
-    """Read the GraphQL request.
+async def read_request(
+    request: Request, pay: Callable[[float], Coroutine[None, None, None]] | None = None
+) -> GraphQLRequestData:
+    """Read the GraphQL request. `pay` takes the cost of a large body before it is decoded.
 
     Raises UnsupportedBody for a content type, charset or compression other than plain JSON in UTF-8, InvalidInput or
     LimitExceeded for a body that is not a GraphQL request.
     """
     _check_headers(request)
     body = await request.body()
-    # Apart from the event loop, a body of many megabytes delays nobody else.
-    data = await asyncio.to_thread(decode_json, body) if len(body) > LARGE_BODY_BYTES else decode_json(body)
+    if len(body) > LARGE_BODY_BYTES:
+        if pay is not None:
+            await pay(body_cost(body))
+        # Apart from the event loop, a body of many megabytes delays nobody else.
+        data = await asyncio.to_thread(decode_json, body)
+    else:
+        data = decode_json(body)
     if isinstance(data, list):
         raise InvalidInput("The body is a list, but batches are not offered; send one GraphQL request per body.")
     if not isinstance(data, dict):

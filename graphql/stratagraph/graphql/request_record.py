@@ -18,6 +18,11 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 _WITH_PATHS = ("/artifacts", "/static")  # routes with paths below them
 
 
+def new_request_id() -> str:
+    """Return the id of a new request, under which the log has it."""
+    return secrets.token_hex(8)
+
+
 @dataclass(slots=True)
 class RequestRecord:
     """What is recorded of one request.
@@ -27,7 +32,7 @@ class RequestRecord:
     those of the errors in the answer.
     """
 
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    id: str = field(default_factory=new_request_id)
     route: str = OTHER
     method: str = OTHER
     status: int = 0

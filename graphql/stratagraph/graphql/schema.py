@@ -15,6 +15,7 @@ from stratagraph.graphql.queries import Query
 from stratagraph.graphql.scalars import SCALARS
 from stratagraph.graphql.telemetry import RecordOperation
 from stratagraph.graphql.types import errors
+from stratagraph.graphql.variable_bounds import BoundedVariables
 
 
 class Schema(strawberry.Schema):
@@ -37,7 +38,7 @@ def build_schema() -> Schema:
         query=Query,
         mutation=Mutation,
         types=[errors.MemoryError],
-        extensions=[lambda: BoundedDocuments(documents), RecordOperation, FairUseExtension],
+        extensions=[lambda: BoundedDocuments(documents), RecordOperation, BoundedVariables, FairUseExtension],
         execution_context_class=SlicedExecution,
         exception_handlers=errors.HANDLERS,
         config=StrawberryConfig(scalar_map=SCALARS),

@@ -20,6 +20,7 @@ from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access, MemoryType, RecordState
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.payloads.base import MAX_NAME
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
 from stratagraph.store.model.trust import Trust, Visibility
 from stratagraph.store.postgres.database import Connection, Database
@@ -166,11 +167,15 @@ class Lookup:
         """Return at most `first` entities with this name or alias, ignoring differences of case and white space.
 
         Only current entities that the caller may read in full; with `scope`, only those of that scope. Raises
-        InvalidInput for an invalid `first` or text that cannot be stored, and Forbidden for a scope that the credential
-        does not cover.
+        InvalidInput for an invalid `first`, a name that is too long, or text that cannot be stored, and Forbidden for a
+        scope that the credential does not cover.
         """
         trust.require(Access.READ)
         _check_first(first)
+        if len(name) > MAX_NAME:
+            raise InvalidInput(
+                f"name: {len(name)} characters; names have at most {MAX_NAME}, so give a shorter one", path=["name"]
+            )
         check_json(name, path=["name"])
         check_json(scope, path=["scope"])
         caller = await self._directory.resolve(trust if scope is None else trust.narrowed(scopes=[scope]))

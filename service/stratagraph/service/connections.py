@@ -15,17 +15,29 @@ import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from stratagraph.graphql.artifacts import PATH as ARTIFACTS
+from stratagraph.graphql.limits.client_networks import client_network
+from stratagraph.graphql.request_log import HEADER
+from stratagraph.graphql.request_record import new_request_id
 
 HEADER_BYTES = 64 << 10  # of the request line and the headers of one request
 ARTIFACT_FACTOR = 10  # times the body timeout that an artifact has
 WRITE_BYTES = 64 << 10  # that a client must read of an answer within the write timeout, while more of it is waiting
 REPORT_S = 60.0  # seconds between two log events about refused connections
+_TOO_LARGE = (b"431 Request Header Fields Too Large", f"The headers are over {HEADER_BYTES} bytes.")
+_NOT_HTTP = (b"400 Bad Request", "The request is not HTTP/1.1; send POST /graphql with a JSON body.")
 _log = structlog.get_logger(__name__)
+
+
+class _HeadersRefused(Exception):
+    """The headers of a request are refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """The most connections of one process and of one client address, and the timeouts in seconds."""
+    """The most connections of one process and of one client address, and the timeouts in seconds.
+
+    The addresses of an IPv6 network of 64 bits count as one.
+    """
 
     connections: int = 1_000
     per_address: int = 250
@@ -77,9 +89,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._unread = 0
+        self._refused_headers: tuple[bytes, str] | None = None  # the status and message of headers that are refused
         self._header_bytes: int | None = 0  # received of the headers; None while no headers are expected
         super().connection_made(cast(asyncio.Transport, transport))
-        address = self.client[0] if self.client else ""
+        address = client_network(self.client[0]) if self.client else ""
         if not self.open_connections.admit(address, self.loop.time()):
             self._refuse(b"503 Service Unavailable", "Too many connections; try again shortly.")
             return
@@ -106,14 +119,28 @@ class BoundedProtocol(HttpToolsProtocol):
             self._header_bytes += len(data)
         super().data_received(data)
         if self._header_bytes is not None and self._header_bytes > HEADER_BYTES:
-            self._refuse(b"431 Request Header Fields Too Large", f"The headers are over {HEADER_BYTES} bytes.")
+            self._refuse(*_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
         self._header_bytes = None
         self._disarm()
+        self._refused_headers = self._fault_of_headers()
+        if self._refused_headers is not None:
+            raise _HeadersRefused  # within the parser, which then calls `send_400_response`
         super().on_headers_complete()
         limits, artifact = self.open_connections.limits, self.scope.get("path") == ARTIFACTS
         self._arm(limits.body_s * (ARTIFACT_FACTOR if artifact else 1))
+
+    def _fault_of_headers(self) -> tuple[bytes, str] | None:
+        """Return the status and message for headers that must be refused; None if there is nothing wrong with them."""
+        if len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers) > HEADER_BYTES:
+            return _TOO_LARGE
+        names = dict(self.headers)
+        if names.get(b"expect", b"100-continue").lower() != b"100-continue":
+            return b"417 Expectation Failed", "The only expectation that is met is 100-continue."
+        if self.parser.get_http_version() == "1.1" and b"host" not in names:
+            return b"400 Bad Request", "The request has no Host header; send one."
+        return None
 
     def on_message_complete(self) -> None:
         self._disarm()
@@ -160,16 +187,19 @@ class BoundedProtocol(HttpToolsProtocol):
             self._watch_reading()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP, which no application sees."""
-        self._refuse(b"400 Bad Request", "The request is not HTTP/1.1; send POST /graphql with a JSON body.")
+        """Answer what is not HTTP, or has headers that are refused; no application sees it."""
+        self._refuse(*(self._refused_headers or _NOT_HTTP))
 
     def _refuse(self, status: bytes, message: str) -> None:
         """Answer in the form of a GraphQL error and close the connection."""
         self._disarm()
         code = "INVALID_INPUT" if status.startswith(b"4") else "UNAVAILABLE"
+        request_id = new_request_id()
+        unknown = dict.fromkeys(("method", "route", "operation", "duration_ms", "cost"))
+        _log.info("request", request_id=request_id, status=int(status[:3]), codes=[code], **unknown)
         body = f'{{"errors":[{{"message":"{message}","extensions":{{"code":"{code}"}}}}]}}'.encode()
-        head = b"HTTP/1.1 %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
-        self.transport.write(head % (status, len(body)) + body)
+        head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n{HEADER}: {request_id}\r\n"
+        self.transport.write(b"HTTP/1.1 %s\r\n%sconnection: close\r\n\r\n%s" % (status, head.encode(), body))
         self.transport.close()
 
 

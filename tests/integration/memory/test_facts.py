@@ -21,6 +21,7 @@ from slot_model import SlotModel
 from sqlalchemy import text
 
 from stratagraph.memory.capture import facts as capture_facts
+from stratagraph.memory.capture import grouping
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture, Captured
@@ -364,6 +365,29 @@ async def test_a_dispute_has_a_bounded_number_of_parties(memory: Memory, monkeyp
         await revise(memory, Contest(record_id=parties[0].primary.id, contesting_id=other.id, rationale="doubt"))
     await revise(memory, ResolveContest(record_id=parties[0].primary.id, rationale="all of it is hearsay"))
     assert {await state_of(memory, one.primary.id) for one in parties} == {RecordState.RETRACTED}
+
+
+async def test_a_request_has_a_bounded_number_of_facts_for_one_value(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is compared with all before it. The bound depends on the request alone, not on hidden facts."""
+    monkeypatch.setattr(grouping, "MAX_CONTENDING", 3)
+    await memory.observe("Ann", "lives_in", "Oslo", sensitivity=Sensitivity.HYPER)
+
+    def requests(policy: str | None, *places: str) -> list[CaptureRequest]:
+        content = {"subject": "Ann", "predicate": "visits"} | ({"revision_policy": policy} if policy else {})
+        return [
+            CaptureRequest(source="test", source_kind=SourceKind.OBSERVATION, content={**content, "object": place})
+            for place in places
+        ]
+
+    trust = trust_of(access=Access.WRITE, ceiling=Sensitivity.LOW)
+    for policy in ("contest", "replace"):
+        with pytest.raises(LimitExceeded, match="several requests") as caught:
+            await memory.capture.capture(trust, requests(policy, "Bonn", "Rome", "Graz", "Bern"), batch=True)
+        assert caught.value.path == ["items", "3", "content"]
+        assert not [one for one in (await memory.lookup.records(trust)).records if one.type is MemoryType.SEMANTIC]
+    await memory.capture.capture(trust, requests(None, "Bonn", "Rome", "Graz", "Bern"), batch=True)
 
 
 async def test_a_fork_policy_is_refused_by_an_active_and_by_a_disputed_fact(memory: Memory) -> None:

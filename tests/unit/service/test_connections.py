@@ -11,6 +11,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stratagraph.graphql.limits.client_networks import client_network
 from stratagraph.service.connections import ConnectionLimits, OpenConnections
 from stratagraph.service.serving import listen
 
@@ -60,3 +61,11 @@ def test_admitted_connections_never_exceed_the_bounds_and_none_is_refused_below_
             bounded.leave(address)
             held[address] -= 1
         assert bounded.total == held.total()
+
+
+def test_an_ipv6_network_counts_as_one_client() -> None:
+    assert (
+        client_network("2001:db8:1:2::3") == client_network("2001:db8:1:2:ffff::1") != client_network("2001:db8:1:3::3")
+    )
+    assert client_network("::ffff:192.0.2.7") == client_network("192.0.2.7") != client_network("192.0.2.8")
+    assert client_network("") == ""

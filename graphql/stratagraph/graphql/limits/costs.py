@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from stratagraph.graphql.json_input import MAX_VALUES
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_PATHS
 from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
 from stratagraph.memory.lookup import MAX_PAGE, MAX_RELATIONS
@@ -19,8 +20,15 @@ FIELD = 0.004  # of each selected field, for each object that it may be read fro
 MOST = 1e9  # of an operation; more is not told apart
 UNKNOWN = 100.0  # of a field of Query or Mutation that has no row here; a test allows none
 LIST = 10  # items that a list without a row may have
+BODY_PART = 32 << 10  # bytes of a large body for one point
+BODY_VALUES = 2_000  # commas of a large body for one point: about as many as it has values
 EVENT = 0.03  # of each event of an episode beyond LISTED_EVENTS; owed, because only the answer tells how many there are
 MAX_ITEMS = 1_000  # captures of one batch
+
+
+def body_cost(body: bytes) -> float:
+    """Return the points of decoding a large body: by its bytes, and by its commas, at most MAX_VALUES of them."""
+    return len(body) / BODY_PART + min(MAX_VALUES, body.count(b",")) / BODY_VALUES
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from graphql import FieldNode, OperationType, get_operation_ast
@@ -18,12 +18,32 @@ _SLOW = frozenset({"erase"})  # fields whose operations may take longer than the
 
 @dataclass(slots=True)
 class Ticket:
-    """The admission of one request: whose it is, how to learn that its client hung up, and its cost once known."""
+    """The admission of one request: whose it is, how to learn that its client hung up, and its cost once known.
+
+    `body` is what was paid for a large body, which counts also where the operation is refused.
+    """
 
     party: str
     admission: Admission
     hung_up: Callable[[], Coroutine[None, None, None]]
+    body: float = 0.0  # points paid for a large body
     cost: Cost | None = None
+
+    async def pay_for_body(self, points: float) -> None:
+        """Take the cost of a large body from the budget, before it is decoded. Raises RateLimited, late."""
+        await self._pay(points)
+        self.body = points
+
+    async def pay(self, points: float) -> None:
+        """Take the cost of the operation from the budget, and set `cost`. Raises RateLimited, late."""
+        paid = await self._pay(points)
+        self.cost = replace(paid, requested=points + self.body)
+
+    async def _pay(self, points: float) -> Cost:
+        try:
+            return await self.admission.pay(self.party, points)
+        except RateLimited as error:
+            raise await self.admission.gate.delayed(error) from None
 
 
 class FairUseExtension(SchemaExtension):
@@ -42,11 +62,8 @@ class FairUseExtension(SchemaExtension):
         operation = get_operation_ast(document, given.operation_name)
         assert operation is not None
         points = estimate(given.schema._schema, document, operation, given.variables or {})
-        self.execution_context.context.record.cost = round(points, 1)
-        try:
-            ticket.cost = await ticket.admission.pay(ticket.party, points)
-        except RateLimited as error:
-            raise await ticket.admission.gate.delayed(error) from None
+        self.execution_context.context.record.cost = round(points + ticket.body, 1)
+        await ticket.pay(points)
         slow = any(
             isinstance(node, FieldNode) and node.name.value in _SLOW for node in operation.selection_set.selections
         )

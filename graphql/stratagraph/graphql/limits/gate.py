@@ -1,4 +1,5 @@
-"""The gate before authentication: how many requests a second one presented credential may send to one process.
+"""The gates of authentication: how many requests one presented credential, and how many failed attempts one client
+network, may send to one process a second.
 
 Checking a credential costs a transaction, so a flood of requests would cost the others dearly even if each were refused
 afterwards. The gate keeps no credential, only a hash of what was presented, valid or not.
@@ -17,6 +18,7 @@ from stratagraph.store.model.errors import RateLimited
 MAX_REMEMBERED = 10_000  # presented credentials; the longest unused are forgotten
 DELAY_S = 1.0  # seconds for which an answer that refuses is held back at most, to slow down clients that ask at once
 MAX_DELAYED = 500  # answers of one process that are held back at a time; further ones are sent at once
+_TOO_MANY = "This credential sends more than {rate:g} requests a second; wait, or join several into one operation."
 
 
 @dataclass(slots=True)
@@ -33,8 +35,8 @@ class Gate:
         self._levels: dict[bytes, _Level] = {}  # the longest unused first
         self._delayed = 0
 
-    def pass_(self, presented: str) -> None:
-        """Count a request. Raises RateLimited if its credential sends more than the rate allows."""
+    def pass_(self, presented: str, *, what: str = _TOO_MANY) -> None:
+        """Count a request. Raises RateLimited, saying `what`, if its credential sends more than the rate allows."""
         now, key = time.monotonic(), hashlib.sha256(presented.encode()).digest()
         level = self._levels.pop(key, None) or _Level(self._rate.burst, now)
         level.tokens = min(self._rate.burst, level.tokens + (now - level.at) * self._rate.per_second)
@@ -44,8 +46,7 @@ class Gate:
             del self._levels[next(iter(self._levels))]
         if level.tokens < 1:
             raise RateLimited(
-                f"This credential sends more than {self._rate.per_second:g} requests a second; wait, or join several"
-                " into one operation.",
+                what.format(rate=self._rate.per_second),
                 retry_after_s=(1 - level.tokens) / self._rate.per_second,
             )
         level.tokens -= 1

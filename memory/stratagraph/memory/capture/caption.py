@@ -21,7 +21,7 @@ def caption(draft: Draft) -> None:
     summary = draft.request.summary
     if summary and summary not in text:
         text = f"{summary}\n{text}"
-    draft.name, draft.text = shortened(summary or name), text
+    draft.name, draft.text, draft.terms = shortened(summary or name), text, None
 
 
 def shortened(text: str) -> str:

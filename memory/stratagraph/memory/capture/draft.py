@@ -12,6 +12,7 @@ from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Outcome, Sensitivity
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.salience import Decay
+from stratagraph.store.model.words import Terms
 from stratagraph.store.records.entities import Mention
 from stratagraph.store.records.fact_keys import FactEntities, FactKeys
 from stratagraph.store.records.name_index import MentionOutcome
@@ -84,6 +85,7 @@ class Draft:
     candidate: UUID = field(default_factory=new_id)
     name: str = ""
     text: str = ""
+    terms: Terms | None = None  # of a long text, so that they need not be computed while records are locked
     handle: str | None = None
     cleared: tuple[str, ...] = ()
     scope: str = ""

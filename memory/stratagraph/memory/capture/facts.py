@@ -42,7 +42,7 @@ from stratagraph.store.records.relations import dispute_parties, disputes_of
 from stratagraph.store.records.salience_rows import write_salience
 from stratagraph.store.records.trims import Trim
 
-MAX_PARTIES = 200  # records in one dispute
+MAX_PARTIES = 50  # records in one dispute: each that joins is compared with and related to all others
 
 
 @dataclass(slots=True)

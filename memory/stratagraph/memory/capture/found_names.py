@@ -15,11 +15,13 @@ NAME_WORDS = 4  # in the longest run of capitalised words that is looked up
 UNSPACED = 4  # characters of the longest name looked up in a script that does not separate words
 
 _URL = re.compile(r"\bhttps?://[^\s<>\"')\]}]{3,200}")
-_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)  # in which an @ or a path is no name
+# In which an @ or a path is no name. The scheme is bounded, because it may begin at each word of `a.b.c`.
+_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{0,30}://\S+", re.IGNORECASE)
 # The last label of a domain has no digits: `kit@2.5.0` is a package.
 _EMAIL = re.compile(r"(?<![\w.+/@-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b(?![\w@:/-]|\.\w)")
 _VERSIONED = re.compile(r"@v?\d")
-_PATH = re.compile(r"(?<![\w/:.@])(?:\.{0,2}/)?(?:[\w.-]+/)+[\w-]+\.[A-Za-z]\w{0,7}\b(?!@)")
+# Bounded, because it may begin after each hyphen of `a-/-/`.
+_PATH = re.compile(r"(?<![\w/:.@])(?:\.{0,2}/)?(?:[\w.-]{1,255}/){1,40}[\w-]{1,255}\.[A-Za-z]\w{0,7}\b(?!@)")
 _SCRIPTS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u0e00-\u0e7f"  # that do not separate words
 _UNSPACED = re.compile(f"[{_SCRIPTS}]+")
 _WORD = re.compile(rf"(?![{_SCRIPTS}])[^\W_](?:(?![{_SCRIPTS}])[\w'’&-])*")

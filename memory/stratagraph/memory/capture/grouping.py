@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.naming import Names
 from stratagraph.store.model.canonical import folded_text
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.errors import LimitExceeded
+
+MAX_CONTENDING = 50  # facts of one slot in a request that may contradict each other
+
+
+def require_few_contending(drafts: Iterable[Draft]) -> None:
+    """Raise LimitExceeded, naming the first draft too many, where over MAX_CONTENDING facts contend for one slot.
+
+    Those contend that have a revision policy, conditions or a bounded validity: each is written after all before it,
+    and compared with them. This depends on the request alone, not on stored facts, of which the caller may not see
+    some.
+    """
+    contending: Counter[tuple[object, ...]] = Counter()
+    for draft in drafts:
+        if draft.type is not MemoryType.SEMANTIC:
+            continue
+        validity = draft.payload["validity"]
+        if draft.payload.get("revision_policy") or any(validity.get(key) for key in ("start", "end", "conditions")):
+            slot = _slot(draft)
+            contending[slot] += 1
+            if contending[slot] > MAX_CONTENDING:
+                raise LimitExceeded(
+                    f"content: over {MAX_CONTENDING} facts of this request have one subject and predicate, and a"
+                    " revision_policy, conditions or a validity; send them in several requests",
+                    path=[f"#{draft.position}", "content"],
+                )
+
+
+def _slot(draft: Draft) -> tuple[object, ...]:
+    subject = draft.entities.subject or folded_text(draft.payload["subject"])
+    return ("slot", draft.scope, draft.sensitivity, subject, draft.payload["predicate"])
 
 
 def independent_groups(drafts: Sequence[Draft], names: Names) -> list[list[Draft]]:
@@ -48,8 +80,7 @@ def _keys_written(draft: Draft) -> list[tuple[object, ...]]:
     payload = draft.payload
     keys: list[tuple[object, ...]] = []
     if draft.type is MemoryType.SEMANTIC:
-        subject = draft.entities.subject or folded_text(payload["subject"])
-        keys.append(("slot", *partition, subject, payload["predicate"]))
+        keys.append(_slot(draft))
     if draft.type is MemoryType.WORKING:
         keys.append(("working", *partition, payload["thread_id"]))
     if draft.type in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH):

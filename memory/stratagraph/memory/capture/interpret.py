@@ -26,7 +26,7 @@ from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads import invalid
-from stratagraph.store.model.payloads.base import Name, Part
+from stratagraph.store.model.payloads.base import MAX_NAME, Name, Part
 from stratagraph.store.model.payloads.entity import Alias, Identifier
 from stratagraph.store.model.predicates import reference_predicate
 
@@ -141,6 +141,12 @@ def _names_of_fact(draft: Draft, mentions: Sequence[Named]) -> list[Named]:
             f"content.object_type: must be the type of an entity, such as Person, not {shown(declared)}",
             path=["content", "object_type"],
         )
+    if declared is not None and isinstance(value, str) and len(value) > MAX_NAME:
+        raise InvalidInput(
+            f"content.object: has {len(value)} characters, and the name of an entity at most {MAX_NAME}; leave"
+            " object_type out, or give a shorter name",
+            path=["content", "object"],
+        )
     if declared is not None and (not isinstance(value, str) or not value.strip()):
         raise InvalidInput(
             f"content.object_type: the object is {json_type(value)}, which cannot name an entity; leave object_type"
@@ -164,6 +170,8 @@ def _names_of_fact(draft: Draft, mentions: Sequence[Named]) -> list[Named]:
 
 def _may_be_name(text: str, listed: Collection[str]) -> bool:
     """Return whether a text may name an entity: it is in `context.mentions`, or is neither a value nor a sentence."""
+    if len(text) > MAX_NAME:
+        return False
     return normalised_name(text) in listed or not (is_value(text) or is_sentence(text))
 
 

@@ -7,8 +7,9 @@ from uuid import UUID
 
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.write_set import WriteSet, provenance
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import MemoryType, RecordState
-from stratagraph.store.model.words import record_terms
+from stratagraph.store.model.words import Terms, record_terms
 from stratagraph.store.records.fact_keys import FactKeys
 from stratagraph.store.records.inserting import NewRecord, insert_records, insert_relations, relation_changes
 from stratagraph.store.records.support import references
@@ -31,13 +32,18 @@ def new_record(writes: WriteSet, draft: Draft, *, fact: FactKeys | None = None) 
         occurred_at=draft.occurred_at,
         decay=draft.decay,
         deletion_policy=draft.deletion_policy,
-        terms=record_terms(writes.caller.tenant.index_key, draft.text, draft.request.summary or ""),
+        terms=draft.terms or draft_terms(writes.caller.tenant, draft),
         interpretation=writes.interpretations[draft.position] | ({"secrets": draft.secrets} if draft.secrets else {}),
         handle=draft.handle,
         fact=fact or draft.fact,
         state=_state(writes, draft),
         rationale=draft.request.reason_to_remember,
     )
+
+
+def draft_terms(tenant: Tenant, draft: Draft) -> Terms:
+    """Return the terms by which the record that the draft becomes is found."""
+    return record_terms(tenant.index_key, draft.text, draft.request.summary or "")
 
 
 def _state(writes: WriteSet, draft: Draft) -> RecordState:

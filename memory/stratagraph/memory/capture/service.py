@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,9 +15,10 @@ from stratagraph.memory.capture.earlier import EarlierCapture, find_earlier_capt
 from stratagraph.memory.capture.erased import refuse_erased
 from stratagraph.memory.capture.error_paths import at_item, refuse_repeated_keys, set_request_path
 from stratagraph.memory.capture.failures import FailedCaptureGone, keep_failed, replayed_candidates
-from stratagraph.memory.capture.grouping import independent_groups
+from stratagraph.memory.capture.grouping import independent_groups, require_few_contending
 from stratagraph.memory.capture.interpret import interpret
 from stratagraph.memory.capture.naming import Names, resolve_names
+from stratagraph.memory.capture.new_records import draft_terms
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, ImportedItem, checked
 from stratagraph.memory.capture.secrets import hide_secrets, keep_content, sealing_level
@@ -51,6 +53,8 @@ from stratagraph.store.records.candidates import (
 from stratagraph.store.records.failed_captures import claim_failed_captures, commit_failed_captures
 from stratagraph.store.records.identifiers import find_known_identifiers
 from stratagraph.store.records.reading import Reader
+
+LONG_TEXT = 20_000  # characters from which the terms of a text are computed before the transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +111,7 @@ class Capture:
                 path=["items"],
             )
         caller = await self._directory.resolve(trust)
-        drafts = self._drafts(caller, requests, batch=batch, now=self._clock.now())
+        drafts = await self._interpreted(caller, requests, batch=batch, now=self._clock.now())
         await self._claim_predicates(caller, drafts, batch=batch)
         keys = await self._keys(caller, drafts)
         return await self._persist(caller, drafts, keys, batch=batch, restore_erased=restore_erased)
@@ -122,7 +126,7 @@ class Capture:
         before, and any internal failure as it is.
         """
         caller = await self._directory.resolve(trust)
-        drafts = self._drafts(caller, list(requests.values()), batch=True, now=captured_at)
+        drafts = await self._interpreted(caller, list(requests.values()), batch=True, now=captured_at)
         for draft, candidate in zip(drafts, requests, strict=True):
             draft.candidate, draft.is_retried = candidate, True
         keys = await self._keys(caller, drafts)
@@ -135,7 +139,7 @@ class Capture:
     async def check(self, trust: Trust, requests: Sequence[CaptureRequest]) -> None:
         """Check requests as `capture` does before it writes; raise what it would raise, as for a batch."""
         caller = await self._directory.resolve(trust)
-        self._drafts(caller, requests, batch=True, now=self._clock.now())
+        await self._interpreted(caller, requests, batch=True, now=self._clock.now())
 
     async def earlier(self, trust: Trust, items: Mapping[str, ImportedItem]) -> dict[str, EarlierCapture]:
         """Return what imports stored under the idempotency keys of `items`, by key; keys not used are left out."""
@@ -189,6 +193,16 @@ class Capture:
         await self._directory.scopes(caller.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
         return keys
 
+    async def _interpreted(
+        self, caller: Caller, requests: Sequence[CaptureRequest], *, batch: bool, now: datetime
+    ) -> list[Draft]:
+        """Return the drafts of the requests; see `_drafts`.
+
+        A batch and a long text take up to a second to read, which would stop all other requests, so this runs apart
+        from the event loop.
+        """
+        return await asyncio.to_thread(self._drafts, caller, requests, batch=batch, now=now)
+
     def _drafts(self, caller: Caller, requests: Sequence[CaptureRequest], *, batch: bool, now: datetime) -> list[Draft]:
         """Return the drafts of the requests, checked, with policy, caption and names.
 
@@ -204,6 +218,8 @@ class Capture:
                     caption(draft)
                 interpret(draft)
                 keep_content(draft, hidden, level=sealing_level(self._directory.vault), ceiling=caller.trust.ceiling)
+                if len(draft.text) > LONG_TEXT:
+                    draft.terms = draft_terms(caller.tenant, draft)
             except StratagraphError as error:
                 if batch:
                     raise at_item(error, position) from error
@@ -273,6 +289,7 @@ class Capture:
                 )
                 await refuse_erased(connection, caller.tenant, fresh, keys, scopes, restore=restore_erased)
                 names = await resolve_names(connection, caller.tenant, fresh, scopes)
+                require_few_contending(fresh)
                 groups = []
                 for group in independent_groups(fresh, names):
                     done = await write_group(connection, self._directory, caller, group, names, now=self._clock.now())

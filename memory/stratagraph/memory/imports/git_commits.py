@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
 from stratagraph.memory.imports.git_commands import Repository, run_git
+from stratagraph.store.model.unicode_forms import normalised
 
 MAX_SUBJECT = 2_000  # characters
 MAX_BODY = 20_000  # characters
@@ -39,7 +39,7 @@ class GitPath:
             text = path.decode(errors="backslashreplace")
         else:
             # Identifiers are compared after this normalisation.
-            if unicodedata.normalize("NFKC", text).strip() == text:
+            if normalised("NFKC", text).strip() == text:
                 return cls(text, text)
         return cls(text, f"{text} #{hashlib.sha256(path).hexdigest()[:12]}")
 

@@ -12,6 +12,7 @@ from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
 
 MAX_DESCRIPTOR = 20_000  # characters
+MAX_CONTEXT = 1_000  # values of `context`, those of lists and objects in it included
 _BOUNDS = {
     "root_limit": ("rootLimit", 1, 100),
     "node_limit": ("nodeLimit", 1, 1_000),
@@ -48,6 +49,18 @@ class RetrieveRequest:
     max_sensitivity: Sensitivity | None = None
 
 
+def _values(value: object) -> int:
+    """Return the number of values in a JSON value, or any number over MAX_CONTEXT if there are more."""
+    count, stack = 0, [value]
+    while stack and count <= MAX_CONTEXT:
+        item = stack.pop()
+        if isinstance(item, dict | list):
+            count += len(item)
+            if count <= MAX_CONTEXT:
+                stack.extend(item.values() if isinstance(item, dict) else item)
+    return count
+
+
 def check(request: RetrieveRequest) -> None:
     """Raise InvalidInput naming the first field that is out of bounds, and its bounds."""
     if not request.task_descriptor.strip():
@@ -72,5 +85,10 @@ def check(request: RetrieveRequest) -> None:
         if not isinstance(request.context, dict):
             raise InvalidInput(
                 f"context: must be a JSON object of conditions, not {json_type(request.context)}", path=["context"]
+            )
+        if _values(request.context) > MAX_CONTEXT:
+            raise InvalidInput(
+                f"context: has over {MAX_CONTEXT:,} values; give only the conditions that matter for the task",
+                path=["context"],
             )
         check_json(request.context, path=["context"])

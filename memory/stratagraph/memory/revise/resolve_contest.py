@@ -7,7 +7,6 @@ from uuid import UUID
 
 import orjson
 
-from stratagraph.memory.capture.facts import MAX_PARTIES
 from stratagraph.memory.retrying import StaleRead
 from stratagraph.memory.revise.request import ResolveContest
 from stratagraph.memory.revise.unit_of_work import UnitOfWork, refuse_episodes, require_version
@@ -22,6 +21,8 @@ from stratagraph.store.records.inserting import NewRelation
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.relations import Party, dispute_parties
 from stratagraph.store.records.support import fetch_support
+
+MAX_PARTIES = 200  # of a dispute that can be resolved; earlier releases let disputes become so large
 
 
 async def resolve_contest(work: UnitOfWork, request: ResolveContest) -> UUID:

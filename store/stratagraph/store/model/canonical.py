@@ -16,6 +16,7 @@ import rfc8785
 
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, LimitExceeded
+from stratagraph.store.model.unicode_forms import normalised
 
 MAX_DEPTH = 64  # levels of nesting; deeper JSON is a mistake or an attack
 KEY_BYTES = 32  # of index keys, data keys and master keys
@@ -54,7 +55,7 @@ def folded_text(text: str) -> str:
     >>> folded_text("  Dark  MODE ")
     'dark mode'
     """
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(normalised("NFKC", text).casefold().split())
 
 
 def normalised_name(name: str) -> str:
@@ -70,14 +71,14 @@ def normalised_name(name: str) -> str:
         return folded
     kept: list[str] = []
     has_accents = False
-    for character in unicodedata.normalize("NFD", folded):
+    for character in normalised("NFD", folded):
         if unicodedata.combining(character):
             if has_accents:
                 continue
         else:
             has_accents = unicodedata.name(character, "").startswith(("LATIN", "GREEK"))
         kept.append(character)
-    return folded_text(unicodedata.normalize("NFC", "".join(kept)))
+    return folded_text(normalised("NFC", "".join(kept)))
 
 
 def normalised_identifier(namespace: str, value: str) -> tuple[str, str]:
@@ -88,7 +89,7 @@ def normalised_identifier(namespace: str, value: str) -> tuple[str, str]:
     >>> normalised_identifier("Email", " Sam@Example.org "), normalised_identifier("path", "src/A.py")
     (('email', 'sam@example.org'), ('path', 'src/A.py'))
     """
-    space, exact = normalised_name(namespace), unicodedata.normalize("NFKC", value).strip()
+    space, exact = normalised_name(namespace), normalised("NFKC", value).strip()
     return space, exact.casefold() if space == "email" else exact
 
 

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 MAX_SHOWN = 60  # characters of a value
+MAX_MESSAGE = 1_500  # characters of a message; those of libraries quote what was sent
+MAX_PART = 200  # characters of a part of a path, which may be a key of the client's
+
+
+def shortened_message(message: str) -> str:
+    """Return the message, cut to MAX_MESSAGE characters."""
+    return message if len(message) <= MAX_MESSAGE else message[: MAX_MESSAGE - 1] + "…"
 
 
 def shown(value: object) -> str:

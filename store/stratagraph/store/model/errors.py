@@ -35,6 +35,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stratagraph.store.model.error_values import MAX_PART, shortened_message
+
 
 class StratagraphError(Exception):
     """Stratagraph failed; the server log has the reason."""
@@ -45,11 +47,11 @@ class StratagraphError(Exception):
     # The default message is the first line of the class's docstring.
     def __init__(self, message: str | None = None, *, path: Sequence[str] | None = None) -> None:
         super().__init__(message or (type(self).__doc__ or "").split("\n", 1)[0])
-        self.path = list(path) if path is not None else None
+        self.path = [part[:MAX_PART] for part in path] if path is not None else None
 
     @property
     def message(self) -> str:
-        return str(self.args[0])
+        return shortened_message(str(self.args[0]))
 
 
 class InvalidInput(StratagraphError):

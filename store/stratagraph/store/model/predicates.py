@@ -6,10 +6,10 @@ A relation is stored once, in the direction of its predicate; the inverse names 
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.unicode_forms import normalised
 
 INVERSES: dict[str, str] = {
     "mentions_entity": "mentioned_in",
@@ -121,10 +121,10 @@ def fact_predicate(predicate: str) -> str:
     >>> [fact_predicate(text) for text in ("Works At", "works-at", "worksAt", "rdf:type", " IS ")]
     ['works_at', 'works_at', 'works_at', 'rdf:type', 'is']
     """
-    text = unicodedata.normalize("NFKC", predicate).strip()
+    text = normalised("NFKC", predicate).strip()
     if not _WORD_BREAK.search(text):
         text = _CAPITAL.sub("_", text)
-    spelled = unicodedata.normalize("NFKC", _WORD_BREAK.sub("_", text).strip("_").lower())
+    spelled = normalised("NFKC", _WORD_BREAK.sub("_", text).strip("_").lower())
     if not spelled:
         raise ValueError("must have a word, such as works_at")
     if len(spelled) > MAX_FACT_PREDICATE:

@@ -13,12 +13,14 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
 import Stemmer
+
+from stratagraph.store.model.unicode_forms import normalised
 
 DIMENSIONS = 1_000_000_000  # of pgvector's sparsevec; term numbers are 1 to 10⁹
 MAX_TERMS = 2_000  # distinct terms per record; a sparsevec holds at most 16,000
@@ -26,8 +28,10 @@ MAX_QUERY_TERMS = 64  # distinct terms per query; further ones are ignored
 K1 = 1.2  # BM25: how soon repetitions of a term stop counting
 B = 0.75  # BM25: how much the length of a text counts, 0 to 1
 AVERAGE_LENGTH = 20.0  # words; a constant, so that stored impacts never need rewriting
+MAX_READ = 1 << 20  # characters of a text in compatibility form that are read for terms
 SUMMARY_BOOST = 3  # added to the frequency of a word for each time the summary has it
 
+_PART = 8_192  # characters that are normalised at a time
 _PIECE = re.compile(r"[^\s\"'`()\[\]{}<>,;!?|]+")
 _WORD = re.compile(r"[^\W_]+")
 _IDENTIFIER = re.compile(r"[\d_/@#:\\]|\.\w|\w-\w|[a-z][A-Z]")
@@ -68,7 +72,7 @@ def lexemes(text: str) -> list[str]:
     ['refactor', '=pkg/auth', 'pkg', 'auth']
     """
     found: list[str] = []
-    for match in _PIECE.finditer(text if text.isascii() else unicodedata.normalize("NFKC", text)):
+    for match in _pieces(text):
         piece = match.group().strip(".:*")
         if not piece:
             continue
@@ -81,11 +85,31 @@ def lexemes(text: str) -> list[str]:
     return found
 
 
+def _pieces(text: str) -> Iterator[re.Match[str]]:
+    """Yield the pieces of the first MAX_READ characters of a text in compatibility form.
+
+    That form may be 18 times as long as the text, so it is made for a part of the text at a time. The parts end where a
+    white space begins, or after _PART characters without one.
+    """
+    if text.isascii():
+        yield from _PIECE.finditer(text[:MAX_READ])
+        return
+    start, left = 0, MAX_READ
+    while start < len(text) and left > 0:
+        end = start + _PART
+        if end < len(text):
+            space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
+            end = space if space > 0 else end
+        part = normalised("NFKC", text[start:end])[:left]
+        yield from _PIECE.finditer(part)
+        start, left = end, left - len(part)
+
+
 def unaccented(text: str) -> str:
     """Return the text without combining marks: "é" becomes "e"."""
     if text.isascii():
         return text
-    decomposed = unicodedata.normalize("NFKD", text)
+    decomposed = normalised("NFKD", text)
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 

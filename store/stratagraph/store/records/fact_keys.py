@@ -15,6 +15,8 @@ from stratagraph.store.model.canonical import canonical_json, folded_text, keyed
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.valid_time import Interval
 
+MAX_FOLDED = 20_000  # characters of a literal that is not ASCII and is compared without case
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactEntities:
@@ -122,8 +124,11 @@ def condition_key(tenant: Tenant, conditions: Mapping[str, Any]) -> bytes:
 
 
 def literal_key(tenant: Tenant, namespace: str, value: Any) -> bytes:
-    """Return the keyed hash of a literal: strings compared as `folded_text`, other values as canonical JSON."""
-    folded = folded_text(value) if isinstance(value, str) else value
+    """Return the keyed hash of a literal: strings compared as `folded_text`, other values as canonical JSON.
+
+    Strings over MAX_FOLDED characters are compared exactly: their compatibility form may be 18 times as long.
+    """
+    folded = folded_text(value) if isinstance(value, str) and (value.isascii() or len(value) <= MAX_FOLDED) else value
     return keyed_hash(tenant.index_key, f"literal:{namespace}", canonical_json(folded, path=["content", "object"]))
 
 

@@ -41,7 +41,8 @@ Instant = Annotated[AwareDatetime, BeforeValidator(_as_text), AfterValidator(_in
 Share = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=0)]
-Name = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_not_blank)]
+MAX_NAME = 2_000  # characters of a name
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_not_blank)]
 
 
 class Part(BaseModel):
