@@ -24,9 +24,10 @@ from sqlalchemy import Column, Table, event
 from sqlalchemy.dialects.postgresql import JSONB
 from wording import Wording
 
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.capture.service import Capture, Captured
+from stratagraph.memory.capture.service import Capture
 from stratagraph.store.model.clock import SystemClock
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.ids import new_id

@@ -23,10 +23,11 @@ import pytest
 from obstore.store import MemoryStore
 
 from stratagraph.memory.artifacts import Artifacts
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.retries import FailedCaptures
-from stratagraph.memory.capture.service import Capture, Captured
+from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.forgetting import Forgetting

@@ -18,7 +18,7 @@ from stratagraph.graph_sync.checkpoints import checkpoint_key
 from stratagraph.graph_sync.differences import Difference
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncResult, SyncWorker
-from stratagraph.memory.capture.service import Captured
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.store.feed.changes import Change, Kind, append_changes
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.mirror.generations import GenerationNumbers

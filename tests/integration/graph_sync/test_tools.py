@@ -14,7 +14,7 @@ from fix_mirror import MirroredMemory
 from stratagraph.graph_sync import mapping
 from stratagraph.graph_sync.mapping import event_label
 from stratagraph.graph_sync.worker import SyncConfig
-from stratagraph.memory.capture.service import Captured
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 
 pytestmark = pytest.mark.neo4j

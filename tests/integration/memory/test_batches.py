@@ -16,8 +16,8 @@ from model.comparing import Found, observe_store
 from model.drafts import CAPTURES, Draft, callers, request_of
 from model.memory import Model
 
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.capture.service import Captured
 from stratagraph.memory.linking import link_due
 from stratagraph.memory.reevaluating import reevaluate_due
 from stratagraph.store.keys.directory import Directory

@@ -11,8 +11,8 @@ from fix_jobs import server_of
 from fix_memory import NOON, ManualClock, Memory, trust_of
 from sqlalchemy import text
 
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.capture.service import Captured
 from stratagraph.store.model.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import (
     ConditionsOverlap,

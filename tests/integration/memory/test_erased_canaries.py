@@ -13,8 +13,8 @@ import pytest
 from fix_erasing import Store, entity_named, fail_to_capture, rows
 from fix_memory import trust_of
 
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.capture.service import Captured
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import (
     Contest,

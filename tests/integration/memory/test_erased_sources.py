@@ -12,9 +12,10 @@ import pytest
 from fix_git import new_repository
 from fix_memory import Memory, trust_of
 
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.capture.service import Capture, Captured
+from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.imports.git_history import import_history, open_repository
 from stratagraph.memory.imports.progress import ImportSummary

@@ -22,9 +22,10 @@ from sqlalchemy import text
 
 from stratagraph.memory.capture import facts as capture_facts
 from stratagraph.memory.capture import grouping
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.capture.service import Capture, Captured
+from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.changes import Effect
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.revise import contest, resolve_contest

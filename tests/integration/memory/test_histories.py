@@ -41,9 +41,10 @@ from obstore.store import MemoryStore
 
 from stratagraph.memory import propagation
 from stratagraph.memory.artifacts import Artifacts
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.capture.service import Capture, Captured
+from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.erase.service import Erasure

@@ -21,8 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.capture.service import Captured
 from stratagraph.memory.revise.request import Merge
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey

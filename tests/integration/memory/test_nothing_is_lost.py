@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.capture.service import Captured
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.model.enums import MemoryType, Outcome, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput

@@ -12,8 +12,8 @@ import pytest
 from fix_memory import Memory, trust_of
 from sqlalchemy import text
 
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.capture.service import Captured
 from stratagraph.memory.changes import Effect
 from stratagraph.memory.propagation import BUDGET
 from stratagraph.memory.reevaluating import reevaluate_due

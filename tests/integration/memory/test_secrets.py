@@ -21,8 +21,8 @@ from structlog.testing import capture_logs
 
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.capture.service import Captured
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.masking import holds_mask
 from stratagraph.memory.predicates import Predicates

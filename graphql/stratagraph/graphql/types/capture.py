@@ -22,6 +22,7 @@ from stratagraph.graphql.types.errors import (
 from stratagraph.graphql.types.receipts import CaptureReceipt
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import (
     MAX_BATCH,
     MAX_CONTENT_BYTES,
@@ -30,7 +31,6 @@ from stratagraph.memory.capture.request import (
     MAX_TAGS,
     CaptureRequest,
 )
-from stratagraph.memory.capture.service import Captured
 
 CONTENT = f"""The content, a JSON object of at most {MAX_CONTENT_BYTES:,} bytes with `context`. Its keys by source kind:
 EVENT {{event_kind, ref, summary?, thread_id?}};

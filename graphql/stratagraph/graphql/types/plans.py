@@ -31,19 +31,20 @@ class PlanStep:
         description="Place of the step within its rank, from 0, from top to bottom; chosen so that few links cross."
     )
     depth: int = strawberry.field(
-        description="Length of the longest path from a source of the whole plan to the step, in links; of a group, to"
-        " its first step. Equals `rank` where no steps are grouped."
+        description="Length of the longest path from a source of the whole plan to the step, in links, from 0; of a"
+        " group, to its first step. Equals `rank` where no steps are grouped."
     )
     count: int = strawberry.field(description="Number of steps that this stands for: 1, or more for a group.")
     status: PlanStepStatus = strawberry.field(
         description="What is known of the step's executions; of a group, the worst of its steps' statuses."
     )
     executions: int | None = strawberry.field(
-        description="Number of known executions; null until something has been learned of the step, and for a group."
+        description="Number of known executions, from 0; null until something has been learned of the step, and for a"
+        " group."
     )
     failures: int | None = strawberry.field(
-        description="Number of known executions that failed; null until something has been learned of the step, and for"
-        " a group."
+        description="Number of known executions that failed, from 0; null until something has been learned of the"
+        " step, and for a group."
     )
 
     @classmethod
@@ -115,8 +116,8 @@ class PlanGraph:
         description=f"Whether steps are shown in groups, because there are more than {MAX_NODES}, or because they have"
         f" more than {MAX_LINKS:,} links."
     )
-    step_count: int = strawberry.field(description="Number of steps before grouping.")
-    link_count: int = strawberry.field(description="Number of links before grouping.")
+    step_count: int = strawberry.field(description="Number of steps before grouping, from 1.")
+    link_count: int = strawberry.field(description="Number of links before grouping, from 0.")
     metrics: PlanMetrics = strawberry.field(description="Results of past executions.")
     critical_path: list[strawberry.ID] = strawberry.field(
         description="Identifiers of the steps on the longest path through the plan, in order."

@@ -10,9 +10,10 @@ from uuid import UUID
 
 import structlog
 
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.failures import FailedCaptureGone
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.capture.service import Capture, Captured
+from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.cursors import decode_id, encode_id
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory

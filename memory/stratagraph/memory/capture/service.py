@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
+from stratagraph.memory.capture.answers import Captured, answer
 from stratagraph.memory.capture.caption import caption
 from stratagraph.memory.capture.classify import classify, is_outcome
-from stratagraph.memory.capture.draft import Draft, MentionResult
+from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.earlier import EarlierCapture, find_earlier_captures
 from stratagraph.memory.capture.erased import refuse_erased
 from stratagraph.memory.capture.error_paths import at_item, refuse_repeated_keys, set_request_path
 from stratagraph.memory.capture.failures import FailedCaptureGone, keep_failed, replayed_candidates
 from stratagraph.memory.capture.grouping import independent_groups, require_few_contending
 from stratagraph.memory.capture.interpret import interpret
-from stratagraph.memory.capture.naming import Names, resolve_names
+from stratagraph.memory.capture.naming import resolve_names
 from stratagraph.memory.capture.new_records import draft_terms
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, ImportedItem, checked
 from stratagraph.memory.capture.secrets import hide_secrets, keep_content, sealing_level
 from stratagraph.memory.capture.writer import Written, read_final_state, write_group
-from stratagraph.memory.changes import RecordChange, as_visible, visible_changes
 from stratagraph.memory.retrying import retried
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
-from stratagraph.store.model.enums import Access, RecordState
+from stratagraph.store.model.enums import Access
 from stratagraph.store.model.errors import (
     ConditionsOverlap,
     IdempotencyMismatch,
@@ -40,7 +40,7 @@ from stratagraph.store.model.errors import (
     StoreUnavailable,
     StratagraphError,
 )
-from stratagraph.store.model.records import MemoryRecord, Relation
+from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED, Trust
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.candidates import (
@@ -55,27 +55,6 @@ from stratagraph.store.records.identifiers import find_known_identifiers
 from stratagraph.store.records.reading import Reader
 
 LONG_TEXT = 20_000  # characters from which the terms of a text are computed before the transaction
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Captured:
-    """The answer to one capture, as visible to the caller.
-
-    `primary` is the record that the capture became or was added to, `created` are all records and `edges` all relations
-    that it created, each as it is after the whole request. `candidate` is the id of its stored trace, and `sequence`
-    the token for reading one's own write. `mentions` are the names in it and what became of each, `changes` what it did
-    to stored records. With `replayed` it is the answer of an earlier request with the same idempotency key, without
-    `mentions` and `changes`.
-    """
-
-    primary: MemoryRecord
-    created: tuple[MemoryRecord, ...]
-    edges: tuple[Relation, ...]
-    candidate: UUID
-    sequence: str
-    mentions: tuple[MentionResult, ...] = ()
-    changes: tuple[RecordChange, ...] = ()
-    replayed: bool = False
 
 
 class Capture:
@@ -310,7 +289,7 @@ class Capture:
                 Reader(connection, self._directory, caller, self._clock.now()), caller.tenant, replays
             )
         answers = {
-            draft.position: _answer(caller, draft, written[draft.position], sequence, names, at) for draft in fresh
+            draft.position: answer(caller, draft, written[draft.position], sequence, names, at) for draft in fresh
         } | replayed
         return [answers[draft.position] for draft in drafts]
 
@@ -360,46 +339,3 @@ def _candidate_row(draft: Draft, key: RequestKey, written: Written) -> dict[str,
         "request_hash": key.request_hash,
         "is_import": draft.request.imported is not None,
     }
-
-
-def _answer(caller: Caller, draft: Draft, written: Written, sequence: str, names: Names, at: datetime) -> Captured:
-    """Return the answer as visible to the caller.
-
-    A policy rule may have raised the record above the caller's ceiling; the caller then gets it redacted, or a
-    stand-in where it may not see it at all.
-    """
-    trust = caller.trust
-    primary = as_visible(trust, written.primary) or _stand_in(caller, draft, at)
-    created = [as_visible(trust, record) for record in written.created]
-    return Captured(
-        primary=primary,
-        created=tuple(record for record in created if record is not None),
-        edges=() if primary.redacted else tuple(written.edges),
-        candidate=draft.candidate,
-        sequence=sequence,
-        mentions=() if primary.redacted else names.results(draft),
-        changes=visible_changes(trust, written.changed, written.effects),
-    )
-
-
-def _stand_in(caller: Caller, draft: Draft, at: datetime) -> MemoryRecord:
-    """Return a redacted record in place of one that the writer may not see, with the id of the stored trace.
-
-    The record may be new or have existed, and its writer must not learn which.
-    """
-    return MemoryRecord(
-        id=draft.candidate,
-        tenant=caller.tenant.name,
-        type=draft.type,
-        scope=draft.scope,
-        sensitivity=draft.sensitivity,
-        state=RecordState.ACTIVE,
-        confidence=draft.confidence,
-        salience=1.0,
-        tags=tuple(draft.request.tags),
-        created_at=at,
-        occurred_at=at,
-        updated_at=at,
-        version=0,
-        redacted=True,
-    )

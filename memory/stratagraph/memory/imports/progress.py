@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import Retention
-from stratagraph.memory.capture.service import Captured
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType
 
 IMPORT_RETENTION = Retention(half_life_s=timedelta(days=30).total_seconds(), deletion_policy=DeletionPolicy.MANUAL_ONLY)
