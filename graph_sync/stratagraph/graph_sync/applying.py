@@ -23,7 +23,9 @@ from stratagraph.store.model.errors import MirrorUnavailable
 
 MIN_BATCH = 50  # changes
 FIRST_BATCH = 500  # changes
-SHORT_S, LONG_S = 0.1, 0.3  # desired time of a transaction: a shorter one wastes round trips, a longer one holds locks
+# Desired time of a transaction: a shorter one wastes round trips, a longer one holds locks. On a busy machine the round
+# trips alone take some tenths of a second; a size that shrinks because of them makes everything slower.
+SHORT_S, LONG_S = 0.3, 1.0
 MAX_REFUSED = 20  # changes refused in a row, with none accepted, after which Neo4j itself is taken to be at fault
 ATTEMPTS = 5
 _log = structlog.get_logger(__name__)

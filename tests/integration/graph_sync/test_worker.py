@@ -81,6 +81,40 @@ async def test_captures_of_every_kind_are_mirrored_exactly(mirrored: MirroredMem
     assert {row["time"] for row in fetch_relations} == {"ZONED DATETIME NOT NULL"}
 
 
+@pytest.mark.parametrize("kind", list(Kind))
+async def test_a_row_that_another_transaction_creates_at_the_same_moment_is_written_and_no_dead_letter(
+    mirrored: MirroredMemory, kind: Kind
+) -> None:
+    await mirrored.memory.observe("Alice", "lives_in", "Basel")
+    await mirrored.sync()  # so that relationship types have their constraints
+    await mirrored.memory.observe("Bob", "lives_in", "Bern")
+    rows, _ = await mirrored.source.scan(kind, None, tenant=None, page=1_000)
+    key = {"ten": rows[-1]["tenant"], "id": str(rows[-1]["id"])}
+    if kind is Kind.RECORD:
+        create = "CREATE (:Mirrored {ten: $ten, id: $id})"  # as a worker does that writes a relation first
+    else:
+        names = await mirrored.memory.directory.predicate_names({(row["tenant"], row["predicate"]) for row in rows})
+        predicate = names[rows[-1]["tenant"], rows[-1]["predicate"]]
+        key |= {"source": str(rows[-1]["source"]), "target": str(rows[-1]["target"])}
+        create = (
+            "MERGE (a:Mirrored {ten: $ten, id: $source}) MERGE (b:Mirrored {ten: $ten, id: $target})"
+            f" CREATE (a)-[:{predicate.upper()} {{ten: $ten, id: $id, ver: 0, gen: 1}}]->(b)"
+        )
+    async with mirrored.mirror.driver.session() as session:
+        other = await session.begin_transaction()
+        await (await other.run(create, key)).consume()
+        follow = asyncio.create_task(mirrored.worker.follow_once())
+        await until(lambda: _is_blocked(mirrored))
+        await other.commit()
+    assert (await follow).dead_letters == 0
+    assert await mirrored.mirror_is_equal()
+
+
+async def _is_blocked(mirrored: MirroredMemory) -> bool:
+    rows = await mirrored.cypher("SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN status")
+    return bool(rows)
+
+
 async def test_the_mirror_contains_no_text_and_no_payload(mirrored: MirroredMemory) -> None:
     await capture_every_kind(mirrored.memory)
     longer_than_a_caption = "x" * mapping.NAME_LENGTH
