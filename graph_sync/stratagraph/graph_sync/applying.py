@@ -103,9 +103,9 @@ class Applier:
 
         Of several changes of one row, the batch has only the newest.
         """
-        newest: dict[tuple[int, Kind, object], LoggedChange] = {}
+        newest: dict[_Key, LoggedChange] = {}
         for change in changes:
-            key = (change.tenant, change.kind, change.id)
+            key = (change.tenant, change.kind, change.id.int)
             if key not in newest or newest[key].version <= change.version:
                 newest[key] = change
         chosen = list(newest.values())
@@ -227,9 +227,11 @@ class Applier:
         numbers: GenerationNumbers,
     ) -> MirrorBatch:
         batch = MirrorBatch(tenants={change.tenant for change in changes})
-        remaining = {(change.tenant, change.kind, change.id): change for change in changes}
+        remaining: dict[_Key, LoggedChange] = {
+            (change.tenant, change.kind, change.id.int): change for change in changes
+        }
         for row in rows.get(Kind.RECORD, ()):
-            change = remaining.pop((row["tenant"], Kind.RECORD, row["id"]))
+            change = remaining.pop((row["tenant"], Kind.RECORD, row["id"].int))
             batch.nodes.append(
                 node(
                     row,
@@ -241,7 +243,7 @@ class Applier:
         relations = rows.get(Kind.RELATION, ())
         names = await self._directory.predicate_names({(row["tenant"], row["predicate"]) for row in relations})
         for row in relations:
-            change = remaining.pop((row["tenant"], Kind.RELATION, row["id"]))
+            change = remaining.pop((row["tenant"], Kind.RELATION, row["id"].int))
             predicate, generation = names[row["tenant"], row["predicate"]], numbers.of(row["tenant"])
             if row["ended_at"] is None:
                 batch.relations.setdefault(predicate, []).append(
@@ -256,6 +258,9 @@ class Applier:
             deleted = tombstone(change.tenant, change.id, change.version, generation=numbers.of(change.tenant))
             (batch.deleted_nodes if change.kind is Kind.RECORD else batch.untyped_deletions).append(deleted)
         return batch
+
+
+_Key = tuple[int, Kind, int]  # tenant, kind, and the id as a number, which is hashed in a tenth of the time
 
 
 @dataclass(slots=True)

@@ -16,8 +16,8 @@ from fix_neo4j import BoltProxy
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from stratagraph.graph_sync import mapping
-from stratagraph.graph_sync.batches import GenerationChanged
+from stratagraph.graph_sync import applying, mapping, worker
+from stratagraph.graph_sync.batches import CheckpointLock, GenerationChanged, MirrorBatch
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import SyncConfig, mirror_feed
@@ -113,6 +113,27 @@ async def test_a_row_that_another_transaction_creates_at_the_same_moment_is_writ
 async def _is_blocked(mirrored: MirroredMemory) -> bool:
     rows = await mirrored.cypher("SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN status")
     return bool(rows)
+
+
+async def test_a_backlog_is_read_in_chunks_and_written_in_smaller_pages(
+    mirrored: MirroredMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "CHUNK", 17)
+    monkeypatch.setattr(applying, "FIRST_BATCH", 3)
+    await mirrored.sync()
+    await capture_every_kind(mirrored.memory)
+    pages: list[int] = []
+    apply = mirrored.mirror.apply
+
+    async def counted(batch: MirrorBatch, lock: CheckpointLock, **position: Any) -> None:
+        pages.append(len(batch.nodes) + sum(len(rows) for rows in batch.relations.values()))
+        await apply(batch, lock, **position)
+
+    monkeypatch.setattr(mirrored.mirror, "apply", counted)
+    assert (await mirrored.start_afresh()).applied > 17
+    assert pages[0] <= 3
+    assert len(pages) > 2
+    assert await mirrored.mirror_is_equal()
 
 
 async def test_the_mirror_contains_no_text_and_no_payload(mirrored: MirroredMemory) -> None:

@@ -183,7 +183,7 @@ class Feed:
         }
         if len(snapshots) < 2:
             return None  # the snapshots were restarted and the cursors taken away; renewing the lease will find that
-        rows = await fetch_dicts(
+        logged = await fetch_dicts(
             connection,
             "read_window",
             shards=[shard for cursor in lease.cursors for shard in shards_of(cursor, cursors=self.cursors)],
@@ -193,11 +193,11 @@ class Feed:
             page=limit,
         )
         return LogPage(
-            changes=[LoggedChange(**{**row, "kind": _KINDS[row["kind"]]}) for row in rows],
+            changes=[LoggedChange(**{**row, "kind": _KINDS[row["kind"]]}) for row in logged],
             window_snapshot=later,
             nonce=snapshots[later]["nonce"],
             earlier_nonce=snapshots[lease.snapshot]["nonce"],
-            last=len(rows) < limit,
+            last=len(logged) < limit,
         )
 
     async def advance(self, lease: Lease, page: LogPage, *, connection: AsyncConnection | None = None) -> Lease | None:
