@@ -139,9 +139,12 @@ async def _outage(memory: Memory, kept: dict[str, UUID]) -> None:
         )
         return said.primary.id
 
-    async def call(id_: str, tool: str, result: str, *after: str) -> UUID:
+    async def call(id_: str, tool: str, result: str, *after: str, failed: bool = False) -> UUID:
         memory.clock.forward(timedelta(minutes=1))
-        content = {"tool_name": tool, "args": {"service": "lantern"}, "result": result, "thread_id": thread}
+        content: dict[str, Any] = {"tool_name": tool, "args": {"service": "lantern"}, "result": result}
+        content["thread_id"] = thread
+        if failed:
+            content["error"] = True
         made = await memory.remember(
             SourceKind.TOOL_OUTPUT,
             {**content, "call_id": id_, "depends_on": list(after)},
@@ -170,6 +173,7 @@ async def _outage(memory: Memory, kept: dict[str, UUID]) -> None:
     memory.clock.forward(timedelta(hours=20))
     await say("Ben Okafor", "Is the clock of Keycloak watched now?", _named("Keycloak", "Service"))
     await call("d1", "list_alerts", "no alert for clock skew")
+    await call("d2", "run_tests", "test_clock_alert: no such alert", "d1", failed=True)
     await say("assistant", "There is no alert for clock skew yet", _named("lantern#52", "Issue"))
 
 

@@ -260,7 +260,7 @@ async def check_captions_and_colours(visit: Visit, frame: Any) -> None:
     nodes_in = await visit.nodes_in(frame)
     assert nodes_in["Lantern"] == colour_of("Project")
     assert nodes_in["Plan: roll Lantern back"] == colour_of("PlanGraph")
-    kinds = ("Project", "Episodic", "Semantic", "Working", "Competence", "PlanGraph")
+    kinds = ("Project", "Turn", "Commit", "Semantic", "Working", "Competence", "PlanGraph")
     assert set(nodes_in.values()) == {colour_of(kind) for kind in kinds}
     assert all(nodes_in), "every node must have a caption"
     arrows = dict(await frame.evaluate(ARROWS))

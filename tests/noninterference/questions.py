@@ -98,7 +98,8 @@ def questions(sight: Sight, ids: Sequence[UUID], others: Sequence[UUID], now: da
             for name in (*NAMES, "Ally")
             for scope, first in ((None, 20), (None, 1), ("project:a", 20), ("project:b", 20))
         ],
-        "planGraph": [{"id": "p"}, {"id": "p", "version": "1"}, *({"id": id_} for id_ in probed[-2:])],
+        "planGraph": [{"id": "p"}, {"id": "p", "version": "1"}, *({"id": id_} for id_ in probed[-2:])]
+        + [{"id": id_, "at": at} for id_ in ("p", probed[-1]) for at in past],
         "revisionImpact": [{"id": id_} for id_ in probed],
         "reevaluations": [{}],
         "failedCaptures": [{"first": 100}, {"first": 1}],

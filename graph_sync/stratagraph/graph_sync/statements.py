@@ -15,6 +15,7 @@ SCHEMA: tuple[str, ...] = (
     "CREATE CONSTRAINT plan_step_key IF NOT EXISTS FOR (s:PlanStep) REQUIRE (s.ten, s.id) IS UNIQUE",
     "CREATE CONSTRAINT tool_key IF NOT EXISTS FOR (t:Tool) REQUIRE (t.ten, t.name) IS UNIQUE",
     "CREATE INDEX plan_step_op IF NOT EXISTS FOR (s:PlanStep) ON (s.ten, s.op)",
+    "CREATE INDEX failed_call IF NOT EXISTS FOR (c:ToolCall) ON (c.ten, c.failed)",
     "CREATE INDEX entity_tool IF NOT EXISTS FOR (e:Entity) ON (e.ten, e.tool)",
     "CREATE CONSTRAINT generation_key IF NOT EXISTS FOR (g:SyncGeneration) REQUIRE g.ten IS UNIQUE",
     "CREATE CONSTRAINT rebuild_key IF NOT EXISTS FOR (s:SyncRebuild) REQUIRE s.gen IS UNIQUE",

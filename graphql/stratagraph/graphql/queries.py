@@ -141,7 +141,10 @@ class RecordQueries:
         )
         return [MemoryRecord.of(record) for record in found]
 
-    @strawberry.field(description="Return a plan as a graph, or null where it is not visible to the caller.")
+    @strawberry.field(
+        description="Return a plan as a graph to draw, or null where it is not visible to the caller. A large plan is"
+        " shown in groups of steps, each of which can be shown by itself."
+    )
     async def plan_graph(
         self,
         info: Info,
@@ -149,11 +152,22 @@ class RecordQueries:
             strawberry.ID, strawberry.argument(description="Id of the plan's record, or the plan's `planId`.")
         ],
         version: Annotated[
-            str | None, strawberry.argument(description="Version label of the plan; null for the newest version.")
+            str | None,
+            strawberry.argument(
+                description="Version label of the plan; null for the newest that is part of the current truth, else the"
+                " newest."
+            ),
+        ] = None,
+        at: Annotated[
+            datetime | None, strawberry.argument(description="A past instant to show the plan as of; null for now.")
+        ] = None,
+        group: Annotated[
+            strawberry.ID | None,
+            strawberry.argument(description="Id of a group in an earlier answer, to show its steps; null for all."),
         ] = None,
     ) -> PlanGraph | None:
         context = info.context
-        found = await context.services.lookup.plan(context.trust, id, version)
+        found = await context.services.lookup.plan(context.trust, id, version, at=at, group=group)
         return PlanGraph.of(found) if found is not None else None
 
     @strawberry.field(

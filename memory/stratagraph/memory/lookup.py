@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -9,14 +10,14 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.cursors import decode_id, decode_version, encode_id, encode_version
-from stratagraph.memory.plan_layout import PlanLayout, lay_out_plan
+from stratagraph.memory.plans.drawing import Drawing, draw_plan
 from stratagraph.store.audit.events import fetch_audit
 from stratagraph.store.feed.settling import past_instant, settle
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import Clock
-from stratagraph.store.model.enums import Access, MemoryType
+from stratagraph.store.model.enums import Access, MemoryType, RecordState
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import AuditEntry, MemoryRecord, Relation
 from stratagraph.store.model.trust import Trust, Visibility
@@ -177,27 +178,54 @@ class Lookup:
         records = [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
         return [record for record in records if scope is None or record.scope == scope]
 
-    async def plan(self, trust: Trust, id_: str, version: str | None) -> PlanLayout | None:
-        """Return the layout of the plan whose `plan_id` or record id is `id_`, or None if there is none.
+    async def plan(
+        self,
+        trust: Trust,
+        id_: str,
+        version: str | None = None,
+        *,
+        at: datetime | None = None,
+        group: str | None = None,
+    ) -> Drawing | None:
+        """Return the drawing of the plan whose `plan_id` or record id is `id_`, or None if there is none.
 
-        `version` is the version label in its payload; None for the newest version. A plan that the caller may not read
-        in full is skipped. Raises InvalidInput for an id that cannot be stored.
+        `version` is the version label in its payload; None for the newest version that is part of the current truth,
+        else the newest. With `at`, the plan is shown as it was at that past instant. With `group`, the steps of that
+        group are drawn. A plan that the caller may not read in full is skipped. Raises InvalidInput for an id that
+        cannot be stored, for a future instant and for an unknown group.
         """
         trust.require(Access.READ)
         check_json(id_, path=["id"])
+        check_json(version, path=["version"])
         caller = await self._directory.resolve(trust)
+        now = self._clock.now()
+        instant = past_instant(at, now=now, name="at") if at is not None else None
+        if instant is not None:
+            await settle(self._database, instant)
         async with self._database.reading(caller.bounds) as connection:
-            reader = Reader(connection, self._directory, caller, self._clock.now())
-            found: Sequence[MemoryRecord] = await reader.by_handle(
-                [handle_key(caller.tenant, MemoryType.PLAN_GRAPH, id_)]
-            )
-            if not found and _is_uuid(id_):
-                found = list((await reader.records([UUID(id_)])).values())
-        for record in found:
-            payload = record.payload
-            if record.type is MemoryType.PLAN_GRAPH and payload is not None and version in (None, payload["version"]):
-                return lay_out_plan(record, payload)
-        return None
+            past = Past(connection, self._directory, caller)
+            found = await self._plans(Reader(connection, self._directory, caller, now), past, id_, instant)
+            record = next((one for one in found if version in (None, (one.payload or {})["version"])), None)
+            if record is None or record.payload is None:
+                return None
+            withdrawn_at = await past.withdrawn_at(record, at=instant or now)
+        # In a thread, because a plan may have thousands of steps.
+        return await asyncio.to_thread(draw_plan, record, record.payload, valid_to=withdrawn_at, group=group)
+
+    async def _plans(self, reader: Reader, past: Past, id_: str, at: datetime | None) -> list[MemoryRecord]:
+        """Return the readable plans with a `plan_id` or record id: the current ones first, each group newest first."""
+        found: Sequence[MemoryRecord] = await reader.by_handle(
+            [handle_key(reader.caller.tenant, MemoryType.PLAN_GRAPH, id_)], at=at
+        )
+        if not found and _is_uuid(id_):
+            found = list((await reader.records([UUID(id_)])).values())
+        if at is not None:
+            moments = [Moment(record.id, at) for record in found]
+            known = await past.records(moments)
+            found = [known[moment] for moment in moments if moment in known]
+        plans = [record for record in found if record.type is MemoryType.PLAN_GRAPH and record.payload is not None]
+        current = (RecordState.ACTIVE, RecordState.CONTESTED)
+        return sorted(plans, key=lambda record: record.state not in current)
 
     async def relations(self, trust: Trust, ids: Collection[UUID]) -> dict[UUID, list[Relation]]:
         """Return the visible relations of each record, at most MAX_RELATIONS, greatest weight first.

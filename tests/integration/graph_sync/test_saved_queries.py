@@ -176,7 +176,18 @@ async def test_the_saved_queries_return_the_records_of_the_story(browser: Browse
     users, _ = shown(await browser.run("16", tool="deploy"))
     assert {"Plan: roll Lantern back", "Plan: deploy Lantern without logging anybody out"} <= users
     (called,) = await browser.run("17", tool="deploy")
-    assert called["episode"] == "Episode login outage, success"
+    assert (called["episode"], called["failed"]) == ("Episode login outage, success", False)
+    failed, links = shown(await browser.run("24"))
+    assert {"run_tests", "Plan: roll Lantern back", "Plan: deploy Lantern without logging anybody out"} <= failed
+    assert {link.type for link in links} == {"USES_TOOL", "HAS_STEP"}
+    tools = {row["tool"]: row for row in await browser.run("25")}
+    assert [
+        (row["records_with_calls"], row["failed"], row["plans"]) for row in (tools["run_tests"], tools["deploy"])
+    ] == [
+        (2, 1, 2),
+        (1, 0, 2),
+    ]
+    assert len(tools["deploy"]["entities"]) == 1
 
     shared = {row["entity"]: row for row in await browser.run("18", name="Alice Moreau")}
     assert (shared["Lantern"]["shared_records"], shared["Lantern"]["is_a"]) == (3, ["Project"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -127,35 +126,33 @@ async def test_a_relation_that_a_caller_names_like_a_step_s_is_left_alone(mirror
     assert await mirrored.mirror_is_equal()
 
 
-@pytest.mark.parametrize(
-    ("source_kind", "content", "label"),
-    [
-        (SourceKind.AGENT_TURN, {"role": "user", "text": "hello"}, "Turn"),
-        (SourceKind.TOOL_OUTPUT, {"tool_name": "grep"}, "ToolCall"),
-        (SourceKind.TOOL_OUTPUT, {"tool_name": "grep", "error": "no such file"}, "ToolCall"),
-        (SourceKind.EVENT, {"event_kind": "commit", "ref": "abc"}, "Commit"),
-        (SourceKind.EVENT, {"event_kind": "alarm", "ref": "abc"}, "Event"),
-        (
-            SourceKind.EPISODE,
-            {"timeline": [{"t": "2026-05-01T10:00:00Z", "event_kind": "start", "ref": "x"}], "outcome": "success"},
-            "Episode",
-        ),
-        (
-            SourceKind.EPISODE,
-            {"timeline": [{"t": f"2026-05-01T1{hour}:00:00Z", "event_kind": "x", "ref": "x"} for hour in (0, 1)]},
-            "Episode",
-        ),
-        (SourceKind.EPISODE, {"tool_graph": [{"id": "1", "tool": "grep"}, {"id": "2", "tool": "sed"}]}, "Episode"),
-    ],
+KINDS: tuple[tuple[SourceKind, dict[str, Any], str], ...] = (
+    (SourceKind.AGENT_TURN, {"role": "user", "text": "hello"}, "Turn"),
+    (SourceKind.TOOL_OUTPUT, {"tool_name": "grep"}, "ToolCall"),
+    (SourceKind.TOOL_OUTPUT, {"tool_name": "grep", "error": "no such file"}, "ToolCall"),
+    (SourceKind.EVENT, {"event_kind": "commit", "ref": "abc"}, "Commit"),
+    (SourceKind.EVENT, {"event_kind": "alarm", "ref": "abc"}, "Event"),
+    (
+        SourceKind.EPISODE,
+        {"timeline": [{"t": "2026-05-01T10:00:00Z", "event_kind": "start", "ref": "x"}], "outcome": "success"},
+        "Episode",
+    ),
+    (
+        SourceKind.EPISODE,
+        {"timeline": [{"t": f"2026-05-01T1{hour}:00:00Z", "event_kind": "x", "ref": "x"} for hour in (0, 1)]},
+        "Episode",
+    ),
+    (SourceKind.EPISODE, {"tool_graph": [{"id": "1", "tool": "grep"}, {"id": "2", "tool": "sed"}]}, "Episode"),
 )
-async def test_an_episodic_record_is_labelled_by_what_it_is(
-    mirrored: MirroredMemory, source_kind: SourceKind, content: Mapping[str, Any], label: str
-) -> None:
-    kept = (await mirrored.memory.remember(source_kind, dict(content))).primary.id
+
+
+async def test_an_episodic_record_is_labelled_by_what_it_is(mirrored: MirroredMemory) -> None:
+    kept = [(await mirrored.memory.remember(kind, content)).primary.id for kind, content, _ in KINDS]
     await mirrored.sync()
-    labels, shown = await mirrored.existing_node(kept)
-    assert labels == {"Mirrored", "Memory", "Episodic", label}
-    assert shown.get("failed") is (True if "error" in content else None)
+    for id_, (_, content, label) in zip(kept, KINDS, strict=True):
+        labels, shown = await mirrored.existing_node(id_)
+        assert labels == {"Mirrored", "Memory", "Episodic", label}
+        assert shown.get("failed") is (True if "error" in content else None)
 
 
 async def test_a_thread_s_episode_is_an_episode_and_an_entity_s_type_is_no_kind_of_event(
@@ -216,7 +213,7 @@ async def expected(mirrored: MirroredMemory) -> tuple[set[tuple[str, str]], set[
     return users, {(tool, id_) for tool, id_ in entities if tool in {tool for tool, _ in users}}
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 12))])
 async def test_whatever_is_written_and_removed_each_tool_has_its_users_and_entities(
     mirrored: MirroredMemory, seed: int
 ) -> None:

@@ -11,16 +11,19 @@ import pytest
 from typer.testing import CliRunner
 
 from stratagraph.graph_sync.browser import SavedQuery, role_statements, saved_queries, style_sheet, write_kit
-from stratagraph.graph_sync.mapping import TYPE_LABELS, relationship_type
+from stratagraph.graph_sync.mapping import EPISODE_LABEL, EVENT_LABELS, TYPE_LABELS, relationship_type
 from stratagraph.service.cli.neo4j import app
 from stratagraph.store.model.errors import Misconfigured
 from stratagraph.store.model.predicates import INVERSES
 
 SETTER, *QUERIES = saved_queries()
-LABELS = {"Mirrored", "Memory", "Past", "PlanStep", "Tool", "MirrorInfo", *TYPE_LABELS.values()}
+LABELS = {
+    *("Mirrored", "Memory", "Past", "PlanStep", "Tool", "MirrorInfo"),
+    *(*TYPE_LABELS.values(), *EVENT_LABELS.values(), "Event", EPISODE_LABEL),
+}
 RELATIONSHIP_TYPES = {
     *(relationship_type(predicate) for predicate in (*INVERSES, "forked_from")),
-    *("HAS_STEP", "PRECEDES", "FEEDS", "USES_TOOL"),
+    *("HAS_STEP", "PRECEDES", "FEEDS", "USES_TOOL", "IS_TOOL"),
 }
 WRITES = re.compile(r"\b(CREATE|MERGE|SET|DELETE|REMOVE|FOREACH|DROP|LOAD|CALL)\b", re.IGNORECASE)
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -94,6 +97,9 @@ def test_the_style_sheet_has_a_rule_for_every_label_and_the_most_specific_comes_
     types = [order.index(label) for label in TYPE_LABELS.values()]
     assert order[:2] == ["Mirrored", "Memory"]
     assert order.index("Person") > max(types)
+    assert min(order.index(label) for label in ("Event", EPISODE_LABEL, *EVENT_LABELS.values())) > order.index(
+        "Episodic"
+    )
     assert order.index("Past") > order.index("Other")
     styled = {selector.removeprefix("relationship.") for selector in rules() if selector.startswith("relationship.")}
     assert styled <= RELATIONSHIP_TYPES
@@ -166,6 +172,6 @@ def test_the_documentation_page_names_every_query_and_shows_every_picture() -> N
     for query in saved_queries():
         assert query.title in page
     pictures = set(re.findall(r"!\[[^]]+\]\((pictures/[^)]+)\)", page))
-    assert pictures == {f"pictures/{path.name}" for path in (DOCS / "pictures").iterdir()}
+    assert pictures == {f"pictures/{path.name}" for path in (DOCS / "pictures").glob("*.png")}
     assert len(pictures) >= 4
     assert all((DOCS / picture).stat().st_size <= LARGEST_PICTURE for picture in pictures)

@@ -9,6 +9,8 @@ from typing import TypeVar
 import strawberry
 from strawberry.types.enum import has_enum_definition
 
+from stratagraph.memory.plans.drawing import StepKind as PlanStepKind
+from stratagraph.memory.plans.drawing import StepStatus as PlanStepStatus
 from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity, SourceKind
 
 E = TypeVar("E", bound=Enum)
@@ -163,6 +165,27 @@ _register(
     },
 )
 _register(
+    PlanStepKind,
+    "What a step of a drawn plan is.",
+    {
+        PlanStepKind.TOOL: "A step that uses a tool: its `params.tool`, or its `op` if that is one word.",
+        PlanStepKind.ACTION: "A step whose operation is described in several words.",
+        PlanStepKind.GROUP: "Several steps, shown as one because the plan is large.",
+    },
+    name="PlanStepKind",
+)
+_register(
+    PlanStepStatus,
+    "What is known of the executions of a plan's step.",
+    {
+        PlanStepStatus.UNTRIED: "Nothing has been learned of it.",
+        PlanStepStatus.SUCCEEDED: "Every known execution succeeded.",
+        PlanStepStatus.UNRELIABLE: "Some of the known executions failed.",
+        PlanStepStatus.FAILED: "Every known execution failed.",
+    },
+    name="PlanStepStatus",
+)
+_register(
     PlanLinkKind,
     "Kind of dependency between two steps of a plan.",
     {
@@ -196,6 +219,8 @@ __all__ = [
     "ErrorCode",
     "MemoryType",
     "PlanLinkKind",
+    "PlanStepKind",
+    "PlanStepStatus",
     "RecordState",
     "Sensitivity",
     "SourceKind",

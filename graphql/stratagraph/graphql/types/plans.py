@@ -1,4 +1,4 @@
-"""Plans as graphs, with a rank per step so that a front end needs no layout algorithm."""
+"""Plans as graphs, with a place for each step, so that a front end needs no layout algorithm."""
 
 from __future__ import annotations
 
@@ -8,26 +8,74 @@ from typing import Self
 import strawberry
 
 from stratagraph.graphql.scalars import JSON
-from stratagraph.graphql.types.enums import PlanLinkKind
-from stratagraph.memory import plan_layout
+from stratagraph.graphql.types.enums import PlanLinkKind, PlanStepKind, PlanStepStatus, RecordState
+from stratagraph.memory.plans import drawing
+from stratagraph.memory.plans.groups import MAX_LINKS, MAX_NODES
 
 
-@strawberry.type(description="One action of a plan.")
+@strawberry.type(description="One action of a plan, or a group of several where the plan is too large to show at once.")
 class PlanStep:
-    id: strawberry.ID = strawberry.field(description="Identifier of the step, unique within the plan.")
-    op: str = strawberry.field(description="The operation that the step performs.")
+    id: strawberry.ID = strawberry.field(
+        description="Identifier of the step, unique within the plan. That of a group can be given as the argument"
+        " `group`."
+    )
+    label: str = strawberry.field(description="What to write on the step: one line of at most 80 characters.")
+    kind: PlanStepKind = strawberry.field(description="Whether this is a step or a group of steps.")
+    op: str = strawberry.field(description="The operation that the step performs; of a group, that of its first step.")
     params: JSON | None = strawberry.field(description="Parameters of the operation.")
     guards: JSON | None = strawberry.field(description="Conditions that must hold before the step runs.")
     rank: int = strawberry.field(
         description="Length of the longest path from a source to the step, in links, from 0; its column in a drawing."
     )
+    order: int = strawberry.field(
+        description="Place of the step within its rank, from 0, from top to bottom; chosen so that few links cross."
+    )
+    depth: int = strawberry.field(
+        description="Length of the longest path from a source of the whole plan to the step, in links; of a group, to"
+        " its first step. Equals `rank` where no steps are grouped."
+    )
+    count: int = strawberry.field(description="Number of steps that this stands for: 1, or more for a group.")
+    status: PlanStepStatus = strawberry.field(
+        description="What is known of the step's executions; of a group, the worst of its steps' statuses."
+    )
+    executions: int | None = strawberry.field(
+        description="Number of known executions; null until something has been learned of the step, and for a group."
+    )
+    failures: int | None = strawberry.field(
+        description="Number of known executions that failed; null until something has been learned of the step, and for"
+        " a group."
+    )
+
+    @classmethod
+    def of(cls, step: drawing.DrawnStep) -> Self:
+        return cls(
+            id=strawberry.ID(step.id),
+            label=step.label,
+            kind=step.kind,
+            op=step.op,
+            params=step.params,
+            guards=step.guards,
+            rank=step.rank,
+            order=step.order,
+            depth=step.depth,
+            count=step.count,
+            status=step.status,
+            executions=step.executions,
+            failures=step.failures,
+        )
 
 
 @strawberry.type(description="A dependency between two steps of a plan.")
 class PlanLink:
+    id: strawberry.ID = strawberry.field(
+        description="Identifier of the link, unique within the plan and equal in all versions that have the link."
+    )
     source: strawberry.ID = strawberry.field(description="Identifier of the earlier step.")
     target: strawberry.ID = strawberry.field(description="Identifier of the later step.")
     kind: PlanLinkKind = strawberry.field(description="Whether the link orders the steps or passes data.")
+    count: int = strawberry.field(
+        description="Number of dependencies that the link stands for; more than 1 between groups."
+    )
 
 
 @strawberry.type(description="Results of the plan's past executions, as captured with the plan.")
@@ -50,15 +98,32 @@ class PlanGraph:
     plan_id: str = strawberry.field(description="Name of the plan, shared by all its versions.")
     version: str = strawberry.field(description="Version label of the plan's payload; not the record's version.")
     intent: str | None = strawberry.field(description="What the plan is for, in words.")
-    steps: list[PlanStep] = strawberry.field(description="The steps in topological order.")
-    links: list[PlanLink] = strawberry.field(description="The dependencies between the steps.")
+    state: RecordState = strawberry.field(
+        description="Whether the plan is part of the current truth; with `at`, whether it was at that instant."
+    )
+    valid_from: datetime = strawberry.field(description="Instant in UTC at which this version became known.")
+    valid_to: datetime | None = strawberry.field(
+        description="Instant in UTC at which this version was superseded or retracted; null while it is current."
+    )
+    steps: list[PlanStep] = strawberry.field(
+        description=f"The steps in topological order: by rank, and by order within it. At most {MAX_NODES}."
+    )
+    links: list[PlanLink] = strawberry.field(
+        description=f"The dependencies between the steps. They join at most {MAX_LINKS:,} pairs of steps."
+    )
+    collapsed: bool = strawberry.field(
+        description=f"Whether steps are shown in groups, because there are more than {MAX_NODES}, or because they have"
+        f" more than {MAX_LINKS:,} links."
+    )
+    step_count: int = strawberry.field(description="Number of steps before grouping.")
+    link_count: int = strawberry.field(description="Number of links before grouping.")
     metrics: PlanMetrics = strawberry.field(description="Results of past executions.")
     critical_path: list[strawberry.ID] = strawberry.field(
         description="Identifiers of the steps on the longest path through the plan, in order."
     )
 
     @classmethod
-    def of(cls, plan: plan_layout.PlanLayout) -> Self:
+    def of(cls, plan: drawing.Drawing) -> Self:
         payload = plan.payload
         metrics = payload.get("metrics") or {}
         last = metrics.get("last_executed_at")
@@ -67,18 +132,23 @@ class PlanGraph:
             plan_id=payload["plan_id"],
             version=payload["version"],
             intent=payload.get("intent"),
-            steps=[
-                PlanStep(id=strawberry.ID(step.id), op=step.op, params=step.params, guards=step.guards, rank=step.rank)
-                for step in plan.steps
-            ],
+            state=plan.record.state,
+            valid_from=plan.valid_from,
+            valid_to=plan.valid_to,
+            steps=[PlanStep.of(step) for step in plan.steps],
             links=[
                 PlanLink(
-                    source=strawberry.ID(edge["from"]),
-                    target=strawberry.ID(edge["to"]),
-                    kind=PlanLinkKind(edge["kind"]),
+                    id=strawberry.ID(link.id),
+                    source=strawberry.ID(link.source),
+                    target=strawberry.ID(link.target),
+                    kind=PlanLinkKind(link.kind),
+                    count=link.count,
                 )
-                for edge in payload["edges"]
+                for link in plan.links
             ],
+            collapsed=plan.collapsed,
+            step_count=plan.step_count,
+            link_count=plan.link_count,
             metrics=PlanMetrics(
                 avg_latency_ms=metrics.get("avg_latency_ms"),
                 failure_rate=metrics.get("failure_rate"),

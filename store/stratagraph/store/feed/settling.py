@@ -21,14 +21,14 @@ LEEWAY = timedelta(seconds=1)  # the most by which the clocks of two servers may
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.005, 0.1
 
 
-def past_instant(as_of: datetime, *, now: datetime) -> datetime:
-    """Return `as_of` in UTC. Raises InvalidInput if it has no offset or is later than `now`."""
-    instant = as_utc(as_of, path=["asOf"])
+def past_instant(as_of: datetime, *, now: datetime, name: str = "asOf") -> datetime:
+    """Return `as_of` in UTC. Raises InvalidInput, which names the argument, if it has no offset or is after `now`."""
+    instant = as_utc(as_of, path=[name])
     if instant > now:
         raise InvalidInput(
-            f"asOf: {rfc3339(instant)} lies in the future; the time is {rfc3339(now)}. Leave it out to read the"
+            f"{name}: {rfc3339(instant)} lies in the future; the time is {rfc3339(now)}. Leave it out to read the"
             " present.",
-            path=["asOf"],
+            path=[name],
         )
     return instant
 

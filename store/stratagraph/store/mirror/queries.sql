@@ -41,8 +41,8 @@ RETURNING d.id
 DELETE FROM sync_dead_letter WHERE consumer = :consumer AND (:everything OR id = ANY(CAST(:ids AS uuid[]))) RETURNING id
 
 -- mirrored_events --
--- Fragment: what the mirror shows of the payload of an episodic record `r`: the kinds of its first two events, the tools
--- that it called, and its outcome.
+-- Fragment: what the mirror shows of the payload of an episodic record `r`.
+-- The kinds of its first two events, the tools that it called, and its outcome.
 jsonb_build_object('event_kinds', jsonb_path_query_array(r.payload, '$.timeline[0 to 1].event_kind'),
   'tools', jsonb_path_query_array(r.payload, '$.tool_graph[*].tool'), 'outcome', r.payload -> 'outcome')
 

@@ -123,6 +123,14 @@ class Past:
             if Moment(id_, instant) in records
         ]
 
+    async def withdrawn_at(self, record: MemoryRecord, *, at: datetime) -> datetime | None:
+        """Return when a record, as it was at `at`, had ceased to be part of the current truth; None if it was part."""
+        if record.state in (RecordState.ACTIVE, RecordState.CONTESTED):
+            return None
+        rows = await fetch(self.connection, "fetch_last_current", tenant=self.caller.tenant.id, id=record.id, at=at)
+        found: datetime | None = rows[0]["at"]
+        return found
+
     async def assemble_episodes(
         self, records: Iterable[tuple[MemoryRecord, datetime]], *, most: int
     ) -> dict[Moment, dict[str, Any]]:

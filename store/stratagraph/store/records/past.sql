@@ -8,6 +8,11 @@ CROSS JOIN LATERAL (
 ) v
 ORDER BY v.episode, v.position
 
+-- fetch_last_current --
+-- Fetch the instant at which a record was last part of the current truth, up to :at; null if it never was before.
+SELECT max(to_at) AS at FROM record_history
+WHERE tenant = :tenant AND id = :id AND state IN (1, 2) AND to_at <= CAST(:at AS timestamptz)
+
 -- fetch_records_at --
 -- Fetch records as of their instants; the caller must be able to read them in full then and now.
 -- :ids and :instants are parallel arrays. Salience is computed from the last event before the instant and from the

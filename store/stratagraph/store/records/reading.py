@@ -75,9 +75,12 @@ class Reader:
         )
         return await self._records(rows)
 
-    async def by_handle(self, keys: Sequence[bytes]) -> list[MemoryRecord]:
-        """Return at most 100 records with the given handle keys (of a plan_id, skill_name or ref), newest first."""
-        rows = await fetch(self.connection, "fetch_by_handle", **self.caller.parameters(), keys=list(keys))
+    async def by_handle(self, keys: Sequence[bytes], *, at: datetime | None = None) -> list[MemoryRecord]:
+        """Return at most 100 records with the given handle keys (of a plan_id, skill_name or ref), newest first.
+
+        With `at`, only records that were created by then, as they are now.
+        """
+        rows = await fetch(self.connection, "fetch_by_handle", **self.caller.parameters(), keys=list(keys), at=at)
         return await self._records(rows)
 
     async def relations(self, ids: Collection[UUID]) -> list[Relation]:

@@ -11,11 +11,18 @@ from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.payloads.base import Count, Instant, Name, Number, Part, Payload, Share
 
 
+class StepMetrics(Part):
+    execution_count: Count | None = None
+    failure_count: Count | None = None
+
+
 class PlanNode(Part):
     id: Name
     op: Name
     params: dict[str, Any] | None = None
     guards: dict[str, Any] | None = None
+    label: str | None = None
+    metrics: StepMetrics | None = None
 
 
 class PlanEdge(Part):

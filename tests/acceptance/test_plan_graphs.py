@@ -1,0 +1,100 @@
+"""docs/plan-graphs.md shows what `planGraph` answers, and its picture is drawn from that answer.
+
+With STRATAGRAPH_TEST_PICTURES=docs/pictures the test writes the picture.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fix_service import Client
+from plan_picture import draw
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PICTURES = os.environ.get("STRATAGRAPH_TEST_PICTURES")
+CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
+  ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
+
+
+def step(id_: str, op: str, executions: int | None = None, failures: int | None = None) -> dict[str, Any]:
+    learned = {"metrics": {"execution_count": executions, "failure_count": failures}} if executions is not None else {}
+    return {"id": id_, "op": op, **learned}
+
+
+PLAN = {
+    "plan_id": "deploy-lantern",
+    "version": "1",
+    "intent": "deploy Lantern without logging anybody out",
+    "nodes": [
+        step("build", "build_image", 12, 0),
+        step("test", "run_tests", 12, 2),
+        step("migrate", "migrate_database", 4, 4),
+        step("canary", "deploy_canary", 10, 0),
+        step("watch", "watch the error rate"),
+        step("ship", "deploy", 10, 0),
+    ],
+    "edges": [
+        {"from": source, "to": target, "kind": kind}
+        for source, target, kind in (
+            ("build", "test", "control"),
+            ("build", "migrate", "control"),
+            ("test", "canary", "control"),
+            ("migrate", "canary", "control"),
+            ("canary", "watch", "control"),
+            ("watch", "ship", "control"),
+            ("build", "canary", "data"),
+        )
+    ],
+}
+
+
+async def capture(client: Client, plan: dict[str, Any]) -> str:
+    given = {"source": "test", "sourceKind": "OBSERVATION", "proposedType": "PLAN_GRAPH", "content": plan}
+    made = await client.data(CAPTURE, input=given)
+    return str(made["captureMemory"]["primaryRecord"]["id"])
+
+
+async def test_the_page_shows_the_answer_and_the_picture_is_drawn_from_it(client: Client) -> None:
+    page = (DOCS / "plan-graphs.md").read_text()
+    await capture(client, PLAN)
+    ((document, shown),) = re.findall(r"```graphql\n(.*?)```\s+```json\n(.*?)```", page, flags=re.DOTALL)
+    answer = await client.data(document)
+    assert answer == json.loads(shown), json.dumps(answer, indent=2)
+    drawn = draw(answer["planGraph"])
+    if PICTURES is not None:
+        await asyncio.to_thread((Path(PICTURES) / "plan-graph.svg").write_text, drawn)
+    assert (DOCS / "pictures" / "plan-graph.svg").read_text() == drawn
+
+
+async def test_a_large_plan_is_answered_in_groups_that_can_be_opened(client: Client) -> None:
+    nodes = [step(f"s{at:03}", "test") for at in range(600)]
+    edges = [{"from": "s000", "to": node["id"], "kind": "control"} for node in nodes[1:]]
+    id_ = await capture(client, {"plan_id": "large", "version": "1", "nodes": nodes, "edges": edges})
+    document = """query($id: ID!, $group: ID) { planGraph(id: $id, group: $group) {
+      collapsed stepCount linkCount steps { id kind count label rank depth } links { source target count } } }"""
+    whole = (await client.data(document, id=id_))["planGraph"]
+    assert (whole["collapsed"], whole["stepCount"], whole["linkCount"]) == (True, 600, 599)
+    assert sum(one["count"] for one in whole["steps"]) == 600
+    assert len(whole["steps"]) <= 500
+    assert sum(link["count"] for link in whole["links"]) == 599
+    group = next(one for one in whole["steps"] if one["kind"] == "GROUP")
+    inner = (await client.data(document, id=id_, group=group["id"]))["planGraph"]
+    assert (inner["collapsed"], len(inner["steps"])) == (False, group["count"])
+    assert {(one["kind"], one["rank"], one["depth"]) for one in inner["steps"]} == {("TOOL", 0, 1)}
+    refused = await client(document, id=id_, group="s001")
+    assert refused["errors"][0]["extensions"]["path"] == ["group"]
+
+
+async def test_a_plan_of_the_future_is_refused(client: Client) -> None:
+    await capture(client, PLAN)
+    document = 'query($at: DateTime) { planGraph(id: "deploy-lantern", at: $at) { state } }'
+    year = datetime.now(UTC).year + 2
+    refused = await client(document, at=f"{year}-01-01T00:00:00Z")
+    assert refused["errors"][0]["extensions"]["path"] == ["at"]
+    assert await client.data(document, at="2020-01-01T00:00:00Z") == {"planGraph": None}
