@@ -63,7 +63,7 @@ class MirrorBatch:
     Relations and their deletions are grouped by predicate; `untyped_deletions` are those of relations whose row, and
     with it the predicate, is deleted.
 
-    Rows that are missing from the mirror are created first, which is cheaper than a MERGE with its comparisons but fails with
+    Rows that are missing from the mirror are created first, which is cheaper than a MERGE but fails with
     ConstraintValidationFailed if another transaction creates one of them at that moment. With `merge_only`, this step
     is left out.
     """
