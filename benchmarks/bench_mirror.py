@@ -1,32 +1,55 @@
-"""Measure the mirror worker's throughput, against plain driver calls that only create the same rows."""
+"""Measure the mirror worker's throughput against plain driver calls that only create the same rows, and its delay."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
 from uuid import UUID
 
 import typer
+from bench_visible import Rate, measure_visible
 from graphs import Filled, neo4j_server
 from harness import Bound, Case, Store, interleaved, machine, percentile, progress, report, server, store, trust
 from sqlalchemy import text
 
-from stratagraph.graph_sync.applying import FIRST_BATCH
-from stratagraph.graph_sync.mapping import node, relation, relationship_type
+from stratagraph.graph_sync.mapping import as_columns, node, relation, relationship_type
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.model.enums import Sensitivity
 
-THROUGHPUT = 0.9  # least rate of the worker, as a share of that of the plain driver
+THROUGHPUT = 0.6  # least rate of the worker, as a share of that of the prepared rows
+VISIBLE_MS = 1_000  # greatest p95 from a commit until the change is in the mirror
+RATE, BATCH = 500, 25  # records a second, and records in one transaction, while that is measured
 BARE_BATCH = 1_000
 ROUNDS = 5
-_RECORDS = "UNWIND $rows AS row CREATE (n:Mirrored) SET n = row.p SET n:$(row.labels)"
-_RELATIONS = """
+# Rows of one set of labels, as lists of values: the same values, labels and constraints as the worker's.
+_NODES = """
+    UNWIND $rows AS row
+    CREATE (:LABELS {
+      ten: row[0], id: row[1], gen: row[2], type: row[5], state: row[6], acl: row[7],
+      created_at: datetime({epochSeconds: row[8], nanosecond: row[9]}),
+      occurred_at: datetime({epochSeconds: row[10], nanosecond: row[11]}),
+      ver: row[12], d: row[13], name: row[14], valid_from: row[15], valid_to: row[16], tool: row[17], failed: row[18]
+    })
+"""
+_EDGES = """
+    UNWIND $rows AS row
+    MATCH (a:Mirrored {ten: row[0], id: row[4]})
+    MATCH (b:Mirrored {ten: row[0], id: row[5]})
+    CREATE (a)-[:`TYPE` {
+      ten: row[0], id: row[1], gen: row[2], w: row[6],
+      created_at: datetime({epochSeconds: row[7], nanosecond: row[8]}),
+      ver: row[9], d: row[10]
+    }]->(b)
+"""
+# The same by dictionaries, made while the time runs, and with labels chosen by each row.
+_NODES_BY_NAME = "UNWIND $rows AS row CREATE (n:Mirrored) SET n = row.p SET n:$(row.labels)"
+_EDGES_BY_NAME = """
     UNWIND $rows AS row
     MATCH (a:Mirrored {ten: row.ten, id: row.src})
     MATCH (b:Mirrored {ten: row.ten, id: row.dst})
@@ -35,14 +58,27 @@ _RELATIONS = """
 _EMPTY = "MATCH (n) WHERE NOT n:SyncCheckpoint CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS"
 
 
+Rows = dict[Kind, list[dict[str, Any]]]
+Names = dict[tuple[int, int], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Rows that one statement creates, a batch at a time."""
+
+    statement: str
+    rows: Sequence[Any]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Both:
     """A graph in Postgres, all of it in the log, and a Neo4j to mirror it into."""
 
     filled: Filled
     worker: SyncWorker
-    rows: dict[Kind, list[dict[str, Any]]]
-    names: dict[tuple[int, int], str]
+    rows: Rows
+    names: Names
+    prepared: list[Group]
 
     async def empty(self) -> None:
         """Empty the mirror, and move the worker to the start of the log."""
@@ -71,20 +107,50 @@ class Both:
         assert result.applied == sum(len(rows) for rows in self.rows.values()), result
 
     async def create(self) -> None:
-        """Write the rows with the plain driver: no version guard, no checkpoint, no reading from Postgres."""
-        nodes = [node(row, generation=1, names_up_to=Sensitivity.LOW) for row in self.rows[Kind.RECORD]]
+        """Write the prepared rows with the plain driver: no version guard, no checkpoint, no reading from Postgres."""
+        await self._write(self.prepared)
+
+    async def convert_and_create(self) -> None:
+        """Convert the rows to dictionaries and write those with the plain driver."""
+        await self._write(_by_name(self.rows, self.names))
+
+    async def _write(self, groups: Sequence[Group]) -> None:
         async with self.filled.neo4j.driver.session() as session:
-            for first in range(0, len(nodes), BARE_BATCH):
-                await (await session.run(_RECORDS, rows=nodes[first : first + BARE_BATCH])).consume()
-            for name in sorted(set(self.names.values())):
-                statement = _RELATIONS.replace("TYPE", relationship_type(name))
-                edges = [
-                    relation(row, generation=1)
-                    for row in self.rows[Kind.RELATION]
-                    if self.names[row["tenant"], row["predicate"]] == name
-                ]
-                for first in range(0, len(edges), BARE_BATCH):
-                    await (await session.run(statement, rows=edges[first : first + BARE_BATCH])).consume()
+            for group in groups:
+                for first in range(0, len(group.rows), BARE_BATCH):
+                    rows = group.rows[first : first + BARE_BATCH]
+                    await (await session.run(group.statement, rows=rows)).consume()
+
+
+def _prepare(rows: Rows, names: Names) -> list[Group]:
+    """Return the statements that create everything the worker writes, with their rows."""
+    nodes: dict[tuple[str, ...], list[list[Any]]] = {}
+    for row in rows[Kind.RECORD]:
+        converted = node(row, generation=1, names_up_to=Sensitivity.LOW)
+        nodes.setdefault(("Mirrored", *converted["labels"]), []).append(as_columns(converted))
+    edges: dict[str, list[list[Any]]] = {}
+    for row in rows[Kind.RELATION]:
+        relation_type = relationship_type(names[row["tenant"], row["predicate"]])
+        edges.setdefault(relation_type, []).append(as_columns(relation(row, generation=1)))
+    return [
+        *(Group(statement=_NODES.replace("LABELS", ":".join(labels)), rows=group) for labels, group in nodes.items()),
+        *(Group(statement=_EDGES.replace("TYPE", relation_type), rows=group) for relation_type, group in edges.items()),
+    ]
+
+
+def _by_name(rows: Rows, names: Names) -> list[Group]:
+    nodes = [node(row, generation=1, names_up_to=Sensitivity.LOW) for row in rows[Kind.RECORD]]
+    edges: dict[str, list[dict[str, Any]]] = {}
+    for row in rows[Kind.RELATION]:
+        relation_type = relationship_type(names[row["tenant"], row["predicate"]])
+        edges.setdefault(relation_type, []).append(relation(row, generation=1))
+    return [
+        Group(statement=_NODES_BY_NAME, rows=nodes),
+        *(
+            Group(statement=_EDGES_BY_NAME.replace("TYPE", relation_type), rows=group)
+            for relation_type, group in edges.items()
+        ),
+    ]
 
 
 @asynccontextmanager
@@ -105,7 +171,7 @@ async def both(url: str, bolt: str, records: int) -> AsyncIterator[Both]:
         )
         await mirror.prepare_types(sorted(set(names.values())))
         try:
-            yield Both(filled=filled, worker=worker, rows=rows, names=names)
+            yield Both(filled=filled, worker=worker, rows=rows, names=names, prepared=_prepare(rows, names))
         finally:
             await worker.release()
 
@@ -126,35 +192,60 @@ async def _log_everything(where: Store) -> None:
 async def _throughput(url: str, bolt: str, *, records: int) -> tuple[dict[str, Any], Bound]:
     async with both(url, bolt, records) as two:
         cases = {
-            "ours": Case(run=two.follow, prepare=two.empty),
-            "bare": Case(run=two.create, prepare=two.empty),
+            "worker": Case(run=two.follow, prepare=two.empty),
+            "prepared rows": Case(run=two.create, prepare=two.empty),
+            "rows converted while timed": Case(run=two.convert_and_create, prepare=two.empty),
         }
         await interleaved(cases, 1, title="warming up")
         took = await interleaved(cases, ROUNDS, title="writing everything")
         rows = sum(len(of_kind) for of_kind in two.rows.values())
     rates = {name: round(rows / (percentile(values, 0.5) / 1_000)) for name, values in took.items()}
-    ratio = round(rates["ours"] / rates["bare"], 3)
-    figures = {"rows": rows, "rows_per_s": rates, "ours_over_bare": ratio, "first_batch": FIRST_BATCH}
+    worker = rates.pop("worker")
+    ratios = {name: round(worker / rate, 3) for name, rate in rates.items()}
+    # Machines that do other work change their speed from round to round, but less between two runs of one round.
+    pairs = [bare / ours for ours, bare in zip(took["worker"], took["prepared rows"], strict=True)]
+    figures = {
+        "rows": rows,
+        "sessions": 1,
+        "rows_per_s": {"worker": worker, **rates},
+        "worker_over": ratios,
+        "worker_over_prepared_by_round": [round(pair, 3) for pair in pairs],
+    }
+    least = percentile(pairs, 0.5)
     return figures, Bound(
-        name="bare driver's rate over ours", value=round(1 / ratio, 3), limit=round(1 / THROUGHPUT, 3)
+        name="prepared rows' rate over the worker's", value=round(1 / least, 3), limit=round(1 / THROUGHPUT, 3)
     )
+
+
+async def _visible(url: str, bolt: str, *, records: int, seconds: float) -> tuple[dict[str, Any], Bound]:
+    figures = await measure_visible(url, bolt, rates=(Rate(RATE, batch=BATCH),), records=records, seconds=seconds)
+    p95 = figures[f"{RATE} writes/s, {BATCH} a transaction"]["p95_ms"]
+    return figures, Bound(name="p95 until visible, ms", value=p95, limit=VISIBLE_MS)
 
 
 def main(
     records: Annotated[int, typer.Option(help="Number of records, with two relations each.", min=100)] = 20_000,
+    seconds: Annotated[float, typer.Option(help="Duration of the steady writes, seconds.")] = 30.0,
     heap: Annotated[str, typer.Option(help="Heap of Neo4j.")] = "1g",
     page_cache: Annotated[str, typer.Option(help="Page cache of Neo4j.")] = "512m",
-    quick: Annotated[bool, typer.Option("--quick", help="Use 2,000 records.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use 2,000 records and 10 seconds.")] = False,
 ) -> None:
-    """Write the same rows by the worker, from the log, and by the plain driver, from memory, in turn, both warmed up.
+    """Write the same rows by the worker, from a backlog, and by the plain driver, from memory, in turn, both warm.
 
-    The worker reads log and rows, guards each row by its version, and stores its position. Bound: its rate is at least
-    0.9 times that of UNWIND … CREATE. Prints one JSON document; exits 1 if the bound is missed.
+    The worker reads log and rows, guards each row by its version, and stores its position. The plain driver creates
+    rows that were converted before, with literal labels. Each uses one session. Bound: the worker's rate is at least
+    0.6 times that of the plain driver. Then the worker follows 500 writes a second in a process of its own. Bound: 95 %
+    are in the mirror within 1 s. Prints one JSON document; exits 1 if a bound is missed.
     """
-    with server() as url, neo4j_server(heap, page_cache) as bolt:
-        figures, bound = asyncio.run(_throughput(url, bolt, records=2_000 if quick else records))
+    if quick:
+        records, seconds = 2_000, 10.0
+    with server() as url:
+        with neo4j_server(heap, page_cache) as bolt:
+            throughput, least = asyncio.run(_throughput(url, bolt, records=records))
+        with neo4j_server(heap, page_cache) as bolt:
+            visible, most = asyncio.run(_visible(url, bolt, records=min(records, 10_000), seconds=seconds))
         about = machine(url)
-    report("mirror", figures, bounds=[bound], machine=about)
+    report("mirror", {"throughput": throughput, "visible": visible}, bounds=[least, most], machine=about)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,20 @@ from harness import machine, percentile, progress, report, server, store, trust
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.worker import SyncConfig, SyncWorker
 
-RATES = (100, 500)  # writes a second
-EACH = 125  # writes a second by one writer; one connection does not do more
+
+@dataclass(frozen=True)
+class Rate:
+    """`writes` a second, `batch` of them in each transaction."""
+
+    writes: int
+    batch: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.writes} writes/s" + (f", {self.batch} a transaction" if self.batch > 1 else "")
+
+
+RATES = (Rate(100), Rate(500), Rate(500, batch=25))
+EACH = 125  # transactions a second by one writer; one connection does not do more
 WARM_S = 5.0
 
 
@@ -39,6 +51,7 @@ class Writer:
     tenant: int
     records: range
     rate: float
+    batch: int
     newest: tuple[UUID, int, float] | None = None
     written: int = 0
     stopped: bool = False
@@ -48,17 +61,21 @@ class Writer:
         with psycopg.connect(self.url, autocommit=True) as connection:
             began, n = time.monotonic(), 0
             while not self.stopped:
-                row = connection.execute(statement.encode(), {"n": self.records[n % len(self.records)]}).fetchone()
+                with connection.transaction():
+                    for _ in range(self.batch):
+                        chosen = {"n": self.records[n % len(self.records)]}
+                        row = connection.execute(statement.encode(), chosen).fetchone()
+                        n += 1
                 assert row is not None
                 self.newest = (row[0], row[1], time.monotonic())
-                n, self.written = n + 1, n + 1
+                self.written = n
                 time.sleep(max(0.0, began + n / self.rate - time.monotonic()))
 
 
-def _writers(url: str, tenant: int, records: int, rate: int) -> list[Writer]:
+def _writers(url: str, tenant: int, records: int, rate: Rate) -> list[Writer]:
     """Return the writers that the rate needs; each has records of its own."""
-    many = math.ceil(rate / EACH)
-    return [Writer(url, tenant, range(first, records, many), rate / many) for first in range(many)]
+    many = math.ceil(rate.writes / rate.batch / EACH)
+    return [Writer(url, tenant, range(first, records, many), rate.writes / many, rate.batch) for first in range(many)]
 
 
 @contextmanager
@@ -104,7 +121,10 @@ async def _watched(mirror: Mirror, writers: Sequence[Writer], seconds: float) ->
     return took
 
 
-async def _measure(url: str, bolt: str, *, records: int, seconds: float) -> dict[str, Any]:
+async def measure_visible(
+    url: str, bolt: str, *, rates: Sequence[Rate], records: int, seconds: float
+) -> dict[str, Any]:
+    """Return the time from commit to mirror at each rate, the worker in a process of its own."""
     async with store(url, "visible") as where, Mirror(bolt, user=None, password=None, database="neo4j") as mirror:
         filled = Filled(
             where=where, mirror=mirror, caller=await where.directory.resolve(trust()), records=records, per_record=1
@@ -116,7 +136,7 @@ async def _measure(url: str, bolt: str, *, records: int, seconds: float) -> dict
         await worker.release()
         figures: dict[str, Any] = {"records": records}
         with following(where.url, bolt):
-            for rate in RATES:
+            for rate in rates:
                 writers = _writers(where.url, filled.caller.tenant.id, records, rate)
                 writing = [asyncio.create_task(asyncio.to_thread(writer.run)) for writer in writers]
                 try:
@@ -125,7 +145,7 @@ async def _measure(url: str, bolt: str, *, records: int, seconds: float) -> dict
                     for writer in writers:
                         writer.stopped = True
                     await asyncio.gather(*writing)
-                figures[f"{rate} writes/s"] = {
+                figures[str(rate)] = {
                     "writes_per_s": round(sum(writer.written for writer in writers) / (seconds + WARM_S)),
                     "samples": len(took),
                     **{f"p{share}_ms": round(percentile(took, share / 100), 1) for share in (50, 95, 99)},
@@ -140,14 +160,14 @@ def main(
     page_cache: Annotated[str, typer.Option(help="Page cache of Neo4j.")] = "512m",
     quick: Annotated[bool, typer.Option("--quick", help="Use 2,000 records and 10 seconds.")] = False,
 ) -> None:
-    """Change rows at 100 and 500 writes a second, each in a transaction of its own, and poll Neo4j for the changes.
+    """Change rows at 100 and 500 writes a second, alone and in batches, and poll Neo4j for the changes.
 
     Prints one JSON document.
     """
     if quick:
         records, seconds = 2_000, 10.0
     with server() as url, neo4j_server(heap, page_cache) as bolt:
-        figures = asyncio.run(_measure(url, bolt, records=records, seconds=seconds))
+        figures = asyncio.run(measure_visible(url, bolt, rates=RATES, records=records, seconds=seconds))
         about = machine(url)
     report("visible", figures, bounds=[], machine=about)
 

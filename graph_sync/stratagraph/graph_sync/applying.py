@@ -23,7 +23,9 @@ from stratagraph.store.model.errors import MirrorUnavailable
 
 MIN_BATCH = 50  # changes
 FIRST_BATCH = 500  # changes
-SHORT_S, LONG_S = 0.1, 0.3  # desired time of a transaction: a shorter one wastes round trips, a longer one holds locks
+# Desired time of a transaction: a shorter one wastes round trips, a longer one holds locks. On a busy machine the round
+# trips alone take some tenths of a second; a size that shrinks because of them makes everything slower.
+SHORT_S, LONG_S = 0.3, 1.0
 MAX_REFUSED = 20  # changes refused in a row, with none accepted, after which Neo4j itself is taken to be at fault
 ATTEMPTS = 5
 _log = structlog.get_logger(__name__)
@@ -61,11 +63,14 @@ class BatchSize:
 class ChangeBatch:
     """Changes, and the rows that they name as read from Postgres.
 
-    A change whose row is not in `rows` deletes that row from the mirror.
+    A change whose row is not in `rows` deletes that row from the mirror. `converted` is what the mirror shows of them
+    under the generation numbers `numbers`: rows are converted while an earlier batch is being written.
     """
 
     changes: Sequence[LoggedChange]
     rows: Mapping[Kind, Sequence[Mapping[str, Any]]]
+    numbers: GenerationNumbers
+    converted: MirrorBatch
 
 
 class Applier:
@@ -98,14 +103,22 @@ class Applier:
 
         Of several changes of one row, the batch has only the newest.
         """
-        newest: dict[tuple[int, Kind, object], LoggedChange] = {}
+        newest: dict[_Key, LoggedChange] = {}
         for change in changes:
-            key = (change.tenant, change.kind, change.id)
+            key = (change.tenant, change.kind, change.id.int)
             if key not in newest or newest[key].version <= change.version:
                 newest[key] = change
         chosen = list(newest.values())
         rows = {kind: await self._source.rows(kind, keys_of(chosen, kind)) for kind in Kind}
-        return ChangeBatch(changes=chosen, rows=rows)
+        return await self.convert(chosen, rows)
+
+    async def convert(
+        self, changes: Sequence[LoggedChange], rows: Mapping[Kind, Sequence[Mapping[str, Any]]]
+    ) -> ChangeBatch:
+        """Return the batch of `changes`, each of another row, and of their `rows`."""
+        numbers = self.numbers
+        converted = await self._convert(changes, rows, numbers)
+        return ChangeBatch(changes=changes, rows=rows, numbers=numbers, converted=converted)
 
     async def write(
         self,
@@ -135,20 +148,28 @@ class Applier:
                 self.size.failed()
             _raise_outage(error)
             refused = _Refused()
+            # A row that another transaction created at the same moment is refused too, and merged now.
             await self._write_by_halves(batch.changes, keys, refused)
             await self._write(await self.read([]), keys, checkpoint, progress)
             return refused.count
         return 0
 
     async def _write(
-        self, changes: ChangeBatch, keys: tuple[str, ...], checkpoint: Checkpoint | None, progress: Progress | None
+        self,
+        batch: ChangeBatch,
+        keys: tuple[str, ...],
+        checkpoint: Checkpoint | None = None,
+        progress: Progress | None = None,
+        *,
+        merge_only: bool = False,
     ) -> None:
         for _ in range(ATTEMPTS):
-            batch = await self._convert(changes)
+            if batch.numbers != self.numbers:
+                batch = await self.convert(batch.changes, batch.rows)
+            batch.converted.merge_only = merge_only
+            lock = CheckpointLock(keys=keys, numbers=batch.numbers)
             try:
-                await self._mirror.apply(
-                    batch, CheckpointLock(keys=keys, numbers=self.numbers), checkpoint=checkpoint, progress=progress
-                )
+                await self._mirror.apply(batch.converted, lock, checkpoint=checkpoint, progress=progress)
             except GenerationChanged:
                 await self.refresh()
             else:
@@ -161,7 +182,7 @@ class Applier:
     async def _write_by_halves(self, changes: Sequence[LoggedChange], keys: tuple[str, ...], refused: _Refused) -> None:
         """Write changes of which at least one is refused: find it, store it as a dead letter, and write the others."""
         try:
-            await self._write(await self.read(changes), keys, None, None)
+            await self._write(await self.read(changes), keys, merge_only=True)
         except Neo4jError as error:
             _raise_outage(error)
             if len(changes) > 1:
@@ -192,7 +213,7 @@ class Applier:
         written = 0
         for change in await self._dead_letters.fetch_due():
             try:
-                await self._write(await self.read([change]), keys, None, None)
+                await self._write(await self.read([change]), keys, merge_only=True)
             except Neo4jError as error:
                 _raise_outage(error)
                 await self._dead_letters.add(change, f"{error.code}")
@@ -202,34 +223,31 @@ class Applier:
                 written += await self._dead_letters.delete([change])
         return written
 
-    async def _convert(self, changes: ChangeBatch) -> MirrorBatch:
-        batch = MirrorBatch(tenants={change.tenant for change in changes.changes})
-        remaining = {(change.tenant, change.kind, change.id): change for change in changes.changes}
-        self._add_records(batch, remaining, changes.rows.get(Kind.RECORD, ()))
-        await self._add_relations(batch, remaining, changes.rows.get(Kind.RELATION, ()))
-        for change in remaining.values():  # their rows are deleted
-            deleted = tombstone(change.tenant, change.id, change.version, generation=self.numbers.of(change.tenant))
-            (batch.deleted_nodes if change.kind is Kind.RECORD else batch.untyped_deletions).append(deleted)
-        return batch
-
-    def _add_records(self, batch: MirrorBatch, remaining: _ByKey, rows: Sequence[Mapping[str, Any]]) -> None:
-        names_up_to = self._source.names_up_to
-        for row in rows:
-            change = remaining.pop((row["tenant"], Kind.RECORD, row["id"]))
+    async def _convert(
+        self,
+        changes: Sequence[LoggedChange],
+        rows: Mapping[Kind, Sequence[Mapping[str, Any]]],
+        numbers: GenerationNumbers,
+    ) -> MirrorBatch:
+        batch = MirrorBatch(tenants={change.tenant for change in changes})
+        remaining: dict[_Key, LoggedChange] = {
+            (change.tenant, change.kind, change.id.int): change for change in changes
+        }
+        for row in rows.get(Kind.RECORD, ()):
+            change = remaining.pop((row["tenant"], Kind.RECORD, row["id"].int))
             batch.nodes.append(
                 node(
                     row,
-                    generation=self.numbers.of(row["tenant"]),
-                    names_up_to=names_up_to,
+                    generation=numbers.of(row["tenant"]),
+                    names_up_to=self._source.names_up_to,
                     upto=_replaced_up_to(change, row["row_version"]),
                 )
             )
-
-    async def _add_relations(self, batch: MirrorBatch, remaining: _ByKey, rows: Sequence[Mapping[str, Any]]) -> None:
-        names = await self._directory.predicate_names({(row["tenant"], row["predicate"]) for row in rows})
-        for row in rows:
-            change = remaining.pop((row["tenant"], Kind.RELATION, row["id"]))
-            predicate, generation = names[row["tenant"], row["predicate"]], self.numbers.of(row["tenant"])
+        relations = rows.get(Kind.RELATION, ())
+        names = await self._directory.predicate_names({(row["tenant"], row["predicate"]) for row in relations})
+        for row in relations:
+            change = remaining.pop((row["tenant"], Kind.RELATION, row["id"].int))
+            predicate, generation = names[row["tenant"], row["predicate"]], numbers.of(row["tenant"])
             if row["ended_at"] is None:
                 batch.relations.setdefault(predicate, []).append(
                     relation(row, generation=generation, upto=_replaced_up_to(change, row["row_version"]))
@@ -239,9 +257,13 @@ class Applier:
                 batch.deleted_relations.setdefault(predicate, []).append(
                     tombstone(row["tenant"], row["id"], version, generation=generation)
                 )
+        for change in remaining.values():  # their rows are deleted
+            deleted = tombstone(change.tenant, change.id, change.version, generation=numbers.of(change.tenant))
+            (batch.deleted_nodes if change.kind is Kind.RECORD else batch.untyped_deletions).append(deleted)
+        return batch
 
 
-_ByKey = dict[tuple[int, Kind, Any], LoggedChange]
+_Key = tuple[int, Kind, int]  # tenant, kind, and the id as a number, since hashing a UUID runs in Python
 
 
 @dataclass(slots=True)

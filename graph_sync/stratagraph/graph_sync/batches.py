@@ -65,6 +65,10 @@ class MirrorBatch:
 
     Relations and their deletions are grouped by predicate; `untyped_deletions` are those of relations whose row, and
     with it the predicate, is deleted.
+
+    Rows that are missing from the mirror are created first, which is cheaper than a MERGE but fails with
+    ConstraintValidationFailed if another transaction creates one of them at that moment. With `merge_only`, this step
+    is left out.
     """
 
     tenants: set[int] = field(default_factory=set)
@@ -73,6 +77,7 @@ class MirrorBatch:
     relations: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     deleted_relations: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     untyped_deletions: list[dict[str, Any]] = field(default_factory=list)
+    merge_only: bool = False
 
 
 async def lock_checkpoints(transaction: AsyncManagedTransaction, lock: CheckpointLock, tenants: set[int]) -> None:
@@ -100,14 +105,18 @@ async def write_batch(transaction: AsyncManagedTransaction, batch: MirrorBatch, 
     order.
     """
     if batch.nodes:
-        await _write_nodes(transaction, _sorted(batch.nodes))
+        await _write_nodes(transaction, _sorted(batch.nodes), merge_only=batch.merge_only)
     if batch.deleted_nodes:
         result = await transaction.run(statement("delete_nodes"), rows=_sorted(batch.deleted_nodes))
         tools = (await result.single(strict=True))["tools"]
         await _delete_unused_tools(transaction, {(tenant, name) for tenant, name in tools})
     for predicate, rows in sorted(batch.relations.items()):
         columns = [as_columns(row) for row in _sorted(rows)]
-        await transaction.run(of_type("upsert_relations", relationship_type(predicate)), rows=columns)
+        relation_type = relationship_type(predicate)
+        if not batch.merge_only:
+            columns, _ = await _create_missing(transaction, of_type("create_relations", relation_type), columns)
+        if columns:
+            await transaction.run(of_type("upsert_relations", relation_type), rows=columns)
     deleted = [row for rows in batch.deleted_relations.values() for row in rows] + batch.untyped_deletions
     if deleted:
         await transaction.run(statement("upsert_relation_tombstones"), rows=_sorted(deleted))
@@ -118,14 +127,31 @@ async def write_batch(transaction: AsyncManagedTransaction, batch: MirrorBatch, 
             await transaction.run(of_type("delete_relations", one), rows=_sorted(batch.untyped_deletions))
 
 
-async def _write_nodes(transaction: AsyncManagedTransaction, nodes: Sequence[Mapping[str, Any]]) -> None:
+async def _create_missing(
+    transaction: AsyncManagedTransaction, text: str, rows: list[list[Any]]
+) -> tuple[list[list[Any]], set[str]]:
+    """Create the rows that are missing; return the other rows, and the ids of those created."""
+    record = await (await transaction.run(text, rows=rows)).single(strict=True)
+    created = set(record["created"])
+    return [row for row in rows if row[1] not in created], created
+
+
+async def _write_nodes(
+    transaction: AsyncManagedTransaction, nodes: Sequence[Mapping[str, Any]], *, merge_only: bool
+) -> None:
     """Write nodes that are not older than the mirror's, with their steps and tools.
 
     Tools are created before and deleted after all that uses them, each time in the order of their keys.
     """
-    result = await transaction.run(statement("upsert_nodes"), rows=[as_columns(row) for row in nodes])
-    record = await result.single(strict=True)
-    written, had = set(record["written"]), set(record["had"])
+    columns = [as_columns(row) for row in nodes]
+    written: set[str] = set()
+    had: set[str] = set()
+    if not merge_only:
+        columns, written = await _create_missing(transaction, statement("create_nodes"), columns)
+    if columns:
+        record = await (await transaction.run(statement("upsert_nodes"), rows=columns)).single(strict=True)
+        written.update(record["written"])
+        had.update(record["had"])
     left: set[tuple[int, str]] = set()
     if had:
         old = [[row["ten"], row["id"]] for row in nodes if row["id"] in had]

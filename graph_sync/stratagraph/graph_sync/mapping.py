@@ -63,13 +63,14 @@ def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity, u
     replaces the versions up to `upto`.
     """
     memory_type = MemoryType(row["type"])
+    id_ = str(row["id"])
     live = RecordState(row["state"]) in (RecordState.ACTIVE, RecordState.CONTESTED)
     named = row["sensitivity"] <= names_up_to
     payload = (row["payload"] if named else None) or {}  # that of a sealed record is null
     number = acl(row["scope"], row["sensitivity"])
     properties = {
         "ten": row["tenant"],
-        "id": str(row["id"]),
+        "id": id_,
         "type": memory_type.label,
         "state": RecordState(row["state"]).label,
         "acl": number,
@@ -98,10 +99,10 @@ def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity, u
         if payload["event_kinds"] == ["tool_error"]:
             properties["failed"] = True
     elif payload and memory_type is MemoryType.PLAN_GRAPH:
-        steps = [_step(str(row["id"]), step, number) for step in payload["nodes"]]
-        links = [_link(str(row["id"]), edge) for edge in payload["edges"]]
+        steps = [_step(id_, step, number) for step in payload["nodes"]]
+        links = [_link(id_, edge) for edge in payload["edges"]]
     return {
-        **_guard(row["tenant"], row["id"], row["row_version"], generation, upto),
+        **_guard(row["tenant"], id_, row["row_version"], generation, upto),
         "labels": labels,
         "p": properties,
         "steps": steps,
@@ -140,11 +141,11 @@ def _link(plan: str, edge: Mapping[str, Any]) -> dict[str, str]:
 
 def tombstone(tenant: int, id_: UUID, version: int, *, generation: int) -> dict[str, Any]:
     """Return the mirror's tombstone of a deleted record or relation, which keeps older versions from being written."""
-    return {**_guard(tenant, id_, version, generation, version), "ver": version}
+    return {**_guard(tenant, str(id_), version, generation, version), "ver": version}
 
 
-def _guard(tenant: int, id_: UUID, version: int, generation: int, upto: int) -> dict[str, Any]:
-    return {"ten": tenant, "id": str(id_), "gen": generation, "upto": max(version - 1, upto)}
+def _guard(tenant: int, id_: str, version: int, generation: int, upto: int) -> dict[str, Any]:
+    return {"ten": tenant, "id": id_, "gen": generation, "upto": max(version - 1, upto)}
 
 
 def relation(row: Mapping[str, Any], *, generation: int, upto: int = 0) -> dict[str, Any]:
@@ -152,13 +153,14 @@ def relation(row: Mapping[str, Any], *, generation: int, upto: int = 0) -> dict[
 
     It replaces one of an older generation or version, by the same rule as in `node`.
     """
+    id_ = str(row["id"])
     return {
-        **_guard(row["tenant"], row["id"], row["row_version"], generation, upto),
+        **_guard(row["tenant"], id_, row["row_version"], generation, upto),
         "src": str(row["source"]),
         "dst": str(row["target"]),
         "p": {
             "ten": row["tenant"],
-            "id": str(row["id"]),
+            "id": id_,
             "w": row["weight"],
             "created_at": row["created_at"],
             "ver": row["row_version"],

@@ -78,7 +78,7 @@ class Rebuilder:
             LoggedChange(seq=0, tenant=row["tenant"], kind=kind, id=row["id"], version=row["row_version"], op="U")
             for row in rows
         ]
-        return ChangeBatch(changes=changes, rows={kind: rows}), end
+        return await self._applier.convert(changes, {kind: rows}), end
 
     async def _prune(self, generation: Generation) -> None:
         if generation.tenant is not None:

@@ -40,6 +40,7 @@ from stratagraph.store.model.ids import new_owner
 from stratagraph.store.postgres.database import Database
 
 CONSUMER = "neo4j"
+CHUNK = 20_000  # changes read at once: each reading sorts all that is left of a window, which is long after an outage
 WAIT_S = 0.2  # pause while no cursor is free, or until the leader has begun a rebuild or a rewind
 _log = structlog.get_logger(__name__)
 
@@ -100,6 +101,7 @@ class SyncWorker:
         self._tended_at = -float(LEASE_S)
         self._recorded_at = -float(LEASE_S)
         self._incarnation = ""
+        self._unread: tuple[Lease, LogPage] | None = None  # the rest of a chunk, and the lease at its position
         self._applier = self._new_applier(directory)
         comparison = Comparison(self._source, mirror, self._generations, directory)
         self.checker = Checker(self._source, mirror, self._feed, self._generations, comparison)
@@ -263,8 +265,19 @@ class SyncWorker:
                 await task
 
     async def _read(self, lease: Lease) -> _Step | None:
-        page = await self._feed.page(lease, limit=self._applier.size.now)
+        page = await self._next_page(lease)
         return _Step(page=page, batch=await self._applier.read(page.changes)) if page is not None else None
+
+    async def _next_page(self, lease: Lease) -> LogPage | None:
+        if self._unread is not None and self._unread[0] == lease:
+            chunk: LogPage | None = self._unread[1]
+        else:
+            chunk = await self._feed.page(lease, limit=CHUNK)
+        if chunk is None:
+            return None
+        page, rest = chunk.split(self._applier.size.now)
+        self._unread = (lease.after(page), rest) if rest is not None else None
+        return page
 
     def _checkpoint(self, lease: Lease, page: LogPage) -> Checkpoint:
         """Return the checkpoint after a page: until the window is complete, that of the earlier snapshot."""
@@ -313,6 +326,7 @@ class SyncWorker:
         """Return whether the mirror can continue from the position of these cursors."""
         await self._applier.refresh()
         self._mirror.forget_types()
+        self._unread = None  # the log may be another one, if Postgres was restored
         self._incarnation = await self._generations.incarnation()
         positions = dict.fromkeys(lease.cursors, (lease.snapshot, lease.window_seq))
         found = await self._mirror.checkpoints()

@@ -16,8 +16,8 @@ from fix_neo4j import BoltProxy
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from stratagraph.graph_sync import mapping
-from stratagraph.graph_sync.batches import GenerationChanged
+from stratagraph.graph_sync import applying, mapping, worker
+from stratagraph.graph_sync.batches import CheckpointLock, GenerationChanged, MirrorBatch
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader
 from stratagraph.graph_sync.worker import SyncConfig, mirror_feed
@@ -79,6 +79,61 @@ async def test_captures_of_every_kind_are_mirrored_exactly(mirrored: MirroredMem
         row["type"] for row in fetch_relations
     }
     assert {row["time"] for row in fetch_relations} == {"ZONED DATETIME NOT NULL"}
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+async def test_a_row_that_another_transaction_creates_at_the_same_moment_is_written_and_no_dead_letter(
+    mirrored: MirroredMemory, kind: Kind
+) -> None:
+    await mirrored.memory.observe("Alice", "lives_in", "Basel")
+    await mirrored.sync()  # so that relationship types have their constraints
+    await mirrored.memory.observe("Bob", "lives_in", "Bern")
+    rows, _ = await mirrored.source.scan(kind, None, tenant=None, page=1_000)
+    key = {"ten": rows[-1]["tenant"], "id": str(rows[-1]["id"])}
+    if kind is Kind.RECORD:
+        create = "CREATE (:Mirrored {ten: $ten, id: $id})"  # as a worker does that writes a relation first
+    else:
+        names = await mirrored.memory.directory.predicate_names({(row["tenant"], row["predicate"]) for row in rows})
+        predicate = names[rows[-1]["tenant"], rows[-1]["predicate"]]
+        key |= {"source": str(rows[-1]["source"]), "target": str(rows[-1]["target"])}
+        create = (
+            "MERGE (a:Mirrored {ten: $ten, id: $source}) MERGE (b:Mirrored {ten: $ten, id: $target})"
+            f" CREATE (a)-[:{predicate.upper()} {{ten: $ten, id: $id, ver: 0, gen: 1}}]->(b)"
+        )
+    async with mirrored.mirror.driver.session() as session:
+        other = await session.begin_transaction()
+        await (await other.run(create, key)).consume()
+        follow = asyncio.create_task(mirrored.worker.follow_once())
+        await until(lambda: _is_blocked(mirrored))
+        await other.commit()
+    assert (await follow).dead_letters == 0
+    assert await mirrored.mirror_is_equal()
+
+
+async def _is_blocked(mirrored: MirroredMemory) -> bool:
+    rows = await mirrored.cypher("SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN status")
+    return bool(rows)
+
+
+async def test_a_backlog_is_read_in_chunks_and_written_in_smaller_pages(
+    mirrored: MirroredMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "CHUNK", 17)
+    monkeypatch.setattr(applying, "FIRST_BATCH", 3)
+    await mirrored.sync()
+    await capture_every_kind(mirrored.memory)
+    pages: list[int] = []
+    apply = mirrored.mirror.apply
+
+    async def counted(batch: MirrorBatch, lock: CheckpointLock, **position: Any) -> None:
+        pages.append(len(batch.nodes) + sum(len(rows) for rows in batch.relations.values()))
+        await apply(batch, lock, **position)
+
+    monkeypatch.setattr(mirrored.mirror, "apply", counted)
+    assert (await mirrored.start_afresh()).applied > 17
+    assert pages[0] <= 3
+    assert len(pages) > 2
+    assert await mirrored.mirror_is_equal()
 
 
 async def test_the_mirror_contains_no_text_and_no_payload(mirrored: MirroredMemory) -> None:

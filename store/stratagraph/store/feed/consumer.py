@@ -19,12 +19,13 @@ from stratagraph.store.feed.leases import LEASE_S, Lease, LogPage
 from stratagraph.store.feed.snapshots import SHARDS, Barrier, SnapshotWriter, shards_of
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
-from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.queries import fetch, fetch_dicts, run
 
 PAGE = 2_000  # rows of the log in one page
 WINDOW_SNAPSHOTS = 20  # snapshots that a window spans at first, so that pages stay cheap after an outage
 WIDEST_WINDOW = 1_000 * WINDOW_SNAPSHOTS  # snapshots that a window spans if there are few changes for each
 SNAPSHOT_RETRY_S = 0.005
+_KINDS = {int(kind): kind for kind in Kind}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +194,7 @@ class Feed:
         }
         if len(snapshots) < 2:
             return None  # the snapshots were restarted and the cursors taken away; renewing the lease will find that
-        rows = await fetch(
+        logged = await fetch_dicts(
             connection,
             "read_window",
             shards=[shard for cursor in lease.cursors for shard in shards_of(cursor, cursors=self.cursors)],
@@ -204,11 +205,11 @@ class Feed:
         )
         self._adapt_span(spanned, len(rows), limit)
         return LogPage(
-            changes=[LoggedChange(**{**row, "kind": Kind(row["kind"])}) for row in rows],
+            changes=[LoggedChange(**{**row, "kind": _KINDS[row["kind"]]}) for row in logged],
             window_snapshot=later,
             nonce=snapshots[later]["nonce"],
             earlier_nonce=snapshots[lease.snapshot]["nonce"],
-            last=len(rows) < limit,
+            last=len(logged) < limit,
         )
 
     def _adapt_span(self, spanned: int, rows: int, limit: int) -> None:

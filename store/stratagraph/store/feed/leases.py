@@ -26,6 +26,12 @@ class LogPage:
     earlier_nonce: UUID
     last: bool
 
+    def split(self, count: int) -> tuple[LogPage, LogPage | None]:
+        """Return a page of the first `count` changes, and one of the rest, or None if there is no rest."""
+        if len(self.changes) <= count:
+            return self, None
+        return replace(self, changes=self.changes[:count], last=False), replace(self, changes=self.changes[count:])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:

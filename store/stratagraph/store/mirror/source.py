@@ -13,7 +13,7 @@ from stratagraph.store.feed.changes import Change, Kind, LoggedChange, log_chang
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.queries import fetch, fetch_dicts
 
 FIRST_ID = UUID(int=0)
 _LAST_TENANT = 2**63 - 1
@@ -63,14 +63,13 @@ class MirrorSource:
         if not keys:
             return []
         async with self._database.background_snapshot(Role.FEED) as connection:
-            rows = await fetch(
+            return await fetch_dicts(
                 connection,
                 "mirror_nodes" if kind is Kind.RECORD else "mirror_relations",
                 tenants=[tenant for tenant, _ in keys],
                 ids=[id_ for _, id_ in keys],
                 **self._names(kind),
             )
-            return [dict(row) for row in rows]
 
     async def scan(
         self, kind: Kind, after: ScanPosition | None, *, tenant: int | None, page: int
@@ -82,7 +81,7 @@ class MirrorSource:
         """
         position = after or ScanPosition(tenant=tenant or 0, id=FIRST_ID)
         async with self._database.background_snapshot(Role.FEED) as connection:
-            rows = await fetch(
+            rows = await fetch_dicts(
                 connection,
                 "scan_nodes" if kind is Kind.RECORD else "scan_relations",
                 tenant=position.tenant,
@@ -92,7 +91,7 @@ class MirrorSource:
                 **self._names(kind),
             )
         end = ScanPosition(tenant=rows[-1]["tenant"], id=rows[-1]["id"]) if len(rows) == page else None
-        return [dict(row) for row in rows], end
+        return rows, end
 
     async def counts(self, tenant: int | None = None) -> tuple[int, int]:
         """Return the numbers of records and of relations that have not ended, of one tenant or, with None, of all."""

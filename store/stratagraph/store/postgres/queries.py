@@ -35,6 +35,13 @@ async def fetch(connection: AsyncConnection, statement: str, /, **parameters: An
     return (await connection.execute(query(statement), parameters)).mappings().all()
 
 
+async def fetch_dicts(connection: AsyncConnection, statement: str, /, **parameters: Any) -> list[dict[str, Any]]:
+    """Run a named statement and return its rows as dictionaries, for thousands of rows at a time."""
+    result = await connection.execute(query(statement), parameters)
+    columns = tuple(result.keys())
+    return [dict(zip(columns, row, strict=True)) for row in result.all()]
+
+
 async def run(connection: AsyncConnection, statement: str, /, **parameters: Any) -> int:
     """Run a named statement and return the number of rows that it inserted, updated or deleted."""
     return (await connection.execute(query(statement), parameters)).rowcount
