@@ -111,7 +111,7 @@ def listener_of(log: Path) -> str:
     """Return the address of the metrics' own listener, which the service logs."""
     for line in log.read_text().splitlines():
         entry = json.loads(line)
-        if entry["event"] == "metrics":
+        if entry["event"] == "metrics are served":
             return str(entry["url"]).removesuffix("/metrics")
     raise AssertionError("the service did not log the address of its metrics")
 

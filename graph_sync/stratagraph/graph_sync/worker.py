@@ -35,6 +35,7 @@ from stratagraph.store.mirror.generations import Generations
 from stratagraph.store.mirror.scrubs import Scrubs
 from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.error_reports import error_report
 from stratagraph.store.model.errors import MirrorUnavailable, StoreUnavailable, StratagraphError
 from stratagraph.store.model.ids import new_owner
 from stratagraph.store.postgres.database import Database
@@ -164,8 +165,7 @@ class SyncWorker:
                 away, pause = True, min(self._config.back_off_s, max(0.1, pause * 2))
             except Exception as error:  # any error: it must not stop the API that runs in the same process
                 await step_back()
-                # The message is not logged, since a driver's error may quote rows, and rows hold memories.
-                _log.error("mirror worker failed", task=task, error=type(error).__name__)
+                _log.error("mirror worker failed", task=task, **error_report(error))
                 away, pause = True, self._config.back_off_s
             await asyncio.sleep(pause)
 

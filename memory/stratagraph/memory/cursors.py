@@ -9,6 +9,8 @@ from uuid import UUID
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 
+_LARGEST = 2**31 - 1  # number of a version or of an audit entry
+
 
 def encode_id(id_: UUID) -> str:
     """Return the cursor after which the page that follows the record `id_` begins."""
@@ -27,7 +29,10 @@ def encode_version(number: int) -> str:
 
 def decode_version(cursor: str) -> int:
     """Return the version number in a cursor. Raises InvalidInput if it is not a cursor of `encode_version`."""
-    return int.from_bytes(_decode(cursor, length=8), signed=True)
+    number = int.from_bytes(_decode(cursor, length=8))
+    if number > _LARGEST:
+        raise _not_a_cursor(cursor)
+    return number
 
 
 def _encode(key: bytes) -> str:
@@ -40,7 +45,11 @@ def _decode(cursor: str, *, length: int) -> bytes:
     except (ValueError, binascii.Error):
         key = b""
     if len(key) != length:
-        raise InvalidInput(
-            f"after: {shown(cursor)} is not a cursor; give `pageInfo.endCursor` of the previous page", path=["after"]
-        )
+        raise _not_a_cursor(cursor)
     return key
+
+
+def _not_a_cursor(cursor: str) -> InvalidInput:
+    return InvalidInput(
+        f"after: {shown(cursor)} is not a cursor; give `pageInfo.endCursor` of the previous page", path=["after"]
+    )

@@ -356,7 +356,7 @@ class ForbiddenMirror:
 class CompleteMirror(MirrorFreshness):
     """The freshness of a mirror that is complete and could be queried."""
 
-    async def of(self, tenant: int) -> Freshness:
+    async def now(self, tenant: int) -> Freshness:
         return Freshness(whole=True, generation=1, snapshot=1, seconds=0.0)
 
 

@@ -203,7 +203,7 @@ class Feed:
             after=lease.window_seq,
             page=limit,
         )
-        self._adapt_span(spanned, len(rows), limit)
+        self._adapt_span(spanned, len(logged), limit)
         return LogPage(
             changes=[LoggedChange(**{**row, "kind": _KINDS[row["kind"]]}) for row in logged],
             window_snapshot=later,

@@ -1,11 +1,15 @@
 -- When the writer of a change began, so that the age of what a consumer lacks is known also before a snapshot sees it.
 -- Earlier changes have none; the default is set apart, so that no row is rewritten.
 
+SET LOCAL ROLE {maintenance};
+
 ALTER TABLE sync_log ADD COLUMN began_at TIMESTAMP WITH TIME ZONE;
 
 ALTER TABLE sync_log ALTER COLUMN began_at SET DEFAULT now();
 
 COMMENT ON COLUMN sync_log.began_at IS 'when the writer''s transaction began; null for a change that an earlier release wrote';
+
+RESET ROLE;
 
 -- Which end of a relation is no longer current, so that traversal does not read what has been superseded: of a hub with
 -- 100,000 relations of which 50 are current, it read 100,000. A hint: true only where the end is superseded or
@@ -29,7 +33,9 @@ CREATE INDEX relation_out_current_ix ON relation (tenant, source, weight DESC, i
 
 CREATE INDEX relation_in_current_ix ON relation (tenant, target, weight DESC, id) INCLUDE (source, predicate) WHERE ended_at IS NULL AND NOT source_past;
 
-CREATE OR REPLACE VIEW relation_in_sight AS
+DROP VIEW relation_in_sight;
+
+CREATE VIEW relation_in_sight AS
 SELECT e.tenant, e.id, e.source, e.target, e.predicate, e.weight, e.created_at, e.ended_at,
   a.scope AS source_scope, a.sensitivity AS source_sensitivity, a.is_current AS source_is_current,
   b.scope AS target_scope, b.sensitivity AS target_sensitivity, b.is_current AS target_is_current,
@@ -44,3 +50,11 @@ CROSS JOIN LATERAL (
   WHERE r.tenant = e.tenant AND r.id = e.target LIMIT 1
 ) b
 WHERE least(a.sensitivity, b.sensitivity) <= (SELECT caller_ceiling());
+
+GRANT SELECT ON relation_in_sight TO {read}, {write}, {jobs}, {erase};
+
+GRANT CREATE ON SCHEMA {schema} TO {heads};
+
+ALTER VIEW relation_in_sight OWNER TO {heads};
+
+REVOKE CREATE ON SCHEMA {schema} FROM {heads};
