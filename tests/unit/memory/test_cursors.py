@@ -19,14 +19,17 @@ def test_a_version_is_read_back_from_its_cursor(number: int) -> None:
     assert decode_version(encode_version(number)) == number
 
 
+def number_in(cursor: str) -> int | None:
+    """Return the number in a cursor, None if it is refused."""
+    try:
+        return decode_version(cursor)
+    except InvalidInput:
+        return None
+
+
 @given(st.text(max_size=24) | st.binary(min_size=8, max_size=8).map(lambda key: base64.urlsafe_b64encode(key).decode()))
 def test_any_other_cursor_is_refused_or_names_a_number_that_the_columns_hold(cursor: str) -> None:
-    try:
-        number = decode_version(cursor)
-    except InvalidInput as error:
-        assert error.path == ["after"]
-    else:
-        assert 0 <= number <= LARGEST
+    assert (number_in(cursor) or 0) in range(LARGEST + 1)
 
 
 def test_a_number_beyond_the_columns_is_no_cursor() -> None:
