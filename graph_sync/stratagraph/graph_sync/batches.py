@@ -156,7 +156,9 @@ async def _write_nodes(
     if had:
         old = [[row["ten"], row["id"]] for row in nodes if row["id"] in had]
         result = await transaction.run(statement("detach_steps"), rows=old)
-        left |= {(tenant, name) for tenant, name in (await result.single(strict=True))["tools"]}
+        found = (await result.single(strict=True))["tools"]
+        # A tool with another key was edited by hand; the scrub deletes it.
+        left |= {(ten, name) for ten, name in found if isinstance(ten, int) and isinstance(name, str)}
     rows = [row for row in nodes if row["id"] in written and has_steps(row)]
     if rows:
         used = {(row["ten"], tool) for row in rows for tool in tools_used(row)}

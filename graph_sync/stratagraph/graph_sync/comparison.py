@@ -101,11 +101,12 @@ class Comparison:
         return ComparedPage(rows=len(elements), differences=mine, end=following)
 
     async def schema(self) -> list[Difference]:
-        """Return the constraints and indexes that the mirror lacks, and generations of tenants that are wrong.
+        """Return missing constraints and indexes, foreign constraints, and generations of tenants that are wrong.
 
         A wrong generation makes the mirror refuse every write for the tenant, so that it is never settled.
         """
-        differences = schema_differences(await self._schema.missing(await self._directory.all_predicates()))
+        predicates = await self._directory.all_predicates()
+        differences = schema_differences(await self._schema.missing(predicates), await self._schema.foreign(predicates))
         return differences + [
             Difference(drift=Drift.EDITED, subject=Subject.STATE, tenant=tenant, detail="the tenant's generation")
             for tenant in await self._wrong_generations()
@@ -132,11 +133,13 @@ class Comparison:
         return wrong
 
     async def restore_schema(self) -> None:
-        """Create the missing constraints and indexes, after deleting what has the key of another.
+        """Drop foreign constraints and create missing ones and indexes, after deleting what has the key of another.
 
         Raises the driver's Neo4jError if somebody writes such a node at the same time.
         """
-        await self._schema.restore(await self._schema.missing(await self._directory.all_predicates()))
+        predicates = await self._directory.all_predicates()
+        await self._schema.drop(await self._schema.foreign(predicates))
+        await self._schema.restore(await self._schema.missing(predicates))
 
     async def phases_without_index(self, schema: Sequence[Difference]) -> set[ScrubPhase]:
         """Return the phases that look up keys of which the index is missing, in a store too large to do without.

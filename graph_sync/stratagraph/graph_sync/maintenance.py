@@ -362,6 +362,7 @@ class Maintenance:
             compared_in_seconds=round(scrub.took_s, 1) if scrub is not None and scrub.took_s is not None else None,
             compared_rows=scrub.last_rows if scrub is not None else None,
             found=describe_drift(scrub.last_drift) if scrub is not None and scrub.last_drift is not None else None,
+            found_since=describe_drift(scrub.drift) if scrub is not None and scrub.drift else None,
             note="Names and structure only; Postgres holds the truth. Changes made here are undone. If checked_at is"
             " more than a minute ago, no worker maintains the mirror, and the state is that of then.",
         )

@@ -1,7 +1,7 @@
 """The constraints and indexes that the mirror must have, compared with those that it has.
 
 A constraint that somebody dropped lets two nodes with one key be written, and then cannot be created again until one of
-them is deleted.
+them is deleted. A constraint that somebody created may refuse what the workers write.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from stratagraph.graph_sync.differences import Difference, Drift, Subject
-from stratagraph.graph_sync.mapping import relationship_type
+from stratagraph.graph_sync.mapping import RESERVED, relationship_type
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import SCHEMA, relation_constraint, statement
 
@@ -20,6 +20,7 @@ _DDL = re.compile(
     r" (?:\(\w+:(?P<label>\w+)\)|\(\)-\[\w+:`(?P<type>\w+)`\]-\(\)) (?:REQUIRE|ON) \(?(?P<properties>[\w., ]+?)\)?"
     r"(?: IS UNIQUE)?$"
 )
+_OWN_TYPES = ("PRECEDES", "FEEDS", "USES_TOOL", "IS_TOOL")  # of relationships beside the predicates
 PART = 50_000  # nodes or relationships, above which duplicates are searched in 256 parts
 
 
@@ -32,6 +33,17 @@ class SchemaItem:
     properties: tuple[str, ...]
     unique: bool
     of_relationships: bool
+
+    @property
+    def key(self) -> tuple[str, tuple[str, ...], bool, bool]:
+        """What it does, whatever its name."""
+        return self.token, self.properties, self.unique, self.of_relationships
+
+
+def _wanted(types: Collection[str]) -> list[SchemaItem]:
+    """Return what the mirror must have, if it has relationships of `types`."""
+    wanted = [schema_item(line) for line in SCHEMA if line.startswith("CREATE")]
+    return wanted + [schema_item(relation_constraint(one)) for one in types]
 
 
 def schema_item(ddl: str) -> SchemaItem:
@@ -65,9 +77,26 @@ class MirrorSchema:
             if state != "FAILED" and len(tokens or ()) == 1:
                 found.add((tokens[0], tuple(properties), unique, of == "RELATIONSHIP"))
         used = await self._mirror.used_types({relationship_type(one) for one in predicates})
-        wanted = [schema_item(line) for line in SCHEMA if line.startswith("CREATE")]
-        wanted += [schema_item(relation_constraint(one)) for one in used]
-        return [one for one in wanted if (one.token, one.properties, one.unique, one.of_relationships) not in found]
+        return [one for one in _wanted(used) if one.key not in found]
+
+    async def foreign(self, predicates: Collection[str]) -> list[str]:
+        """Return the names of constraints of the mirror's labels and relationship types that it must not have."""
+        types = {relationship_type(one) for one in predicates}
+        own = {one.key for one in _wanted(types)}
+        names = []
+        for name, unique, of, tokens, properties in (await self._mirror.read(statement("list_constraints"), {}))[0][
+            "found"
+        ]:
+            is_ours = of == "RELATIONSHIP" and not types.union(_OWN_TYPES).isdisjoint(tokens)
+            is_ours = is_ours or (of == "NODE" and not RESERVED.isdisjoint(tokens))
+            if is_ours and (tokens[0], tuple(properties), unique, of == "RELATIONSHIP") not in own:
+                names.append(name)
+        return sorted(names)
+
+    async def drop(self, names: Collection[str]) -> None:
+        """Drop constraints."""
+        for name in names:
+            await self._mirror.write(f"DROP CONSTRAINT `{name.replace('`', '``')}` IF EXISTS")
 
     async def restore(self, missing: Sequence[SchemaItem]) -> None:
         """Delete all nodes and relationships beyond the first with one key, and create what is missing."""
@@ -87,6 +116,7 @@ class MirrorSchema:
             await self._mirror.delete_elements(elements, of_relationships=one.of_relationships)
 
 
-def schema_differences(missing: Sequence[SchemaItem]) -> list[Difference]:
-    """Return missing constraints and indexes as differences; the detail has the name."""
-    return [Difference(drift=Drift.MISSING, subject=Subject.CONSTRAINT, detail=one.name) for one in missing]
+def schema_differences(missing: Sequence[SchemaItem], foreign: Sequence[str]) -> list[Difference]:
+    """Return missing constraints and indexes, and foreign constraints, as differences; the detail has the name."""
+    lacking = [Difference(drift=Drift.MISSING, subject=Subject.CONSTRAINT, detail=one.name) for one in missing]
+    return lacking + [Difference(drift=Drift.FOREIGN, subject=Subject.CONSTRAINT, detail=name) for name in foreign]

@@ -21,7 +21,7 @@ from neo4j.exceptions import ClientError
 from neo4j.spatial import CartesianPoint
 from neo4j.time import DateTime
 
-from stratagraph.graph_sync.differences import Difference, Drift
+from stratagraph.graph_sync.differences import Difference, Drift, Subject
 from stratagraph.store.model.enums import MemoryType, SourceKind
 
 pytestmark = pytest.mark.neo4j
@@ -342,6 +342,31 @@ async def test_constraints_that_were_dropped_and_the_duplicates_written_without_
         assert row["name"] in {one.detail for one in found if one.drift is Drift.MISSING}, row["name"]
         await repair(filled)
         assert await read_all(filled) == before, row["name"]
+
+
+async def test_a_constraint_made_by_hand_is_named_and_dropped_and_what_it_refused_is_written(
+    filled: MirroredMemory,
+) -> None:
+    before = await read_all(filled)
+    await filled.write_cypher("CREATE CONSTRAINT `a ``vandal` FOR (n:Semantic) REQUIRE n.seldom IS UNIQUE")
+    await filled.write_cypher("CREATE CONSTRAINT mine FOR (n:Stranger) REQUIRE n.name IS UNIQUE")
+    found = await differences_of(filled)
+    assert [(one.drift, one.detail) for one in found] == [(Drift.FOREIGN, "a `vandal")]
+    await repair(filled)
+    after = await read_all(filled)
+    assert {line for line in after if line not in before} == {line for line in after if "mine" in line}
+    await filled.write_cypher("DROP CONSTRAINT mine")
+
+
+@pytest.mark.parametrize("key", ["t.name = 5", "t.name = ['a']", "t.name = NULL", "t.ten = 'x'", "t.ten = NULL"])
+async def test_an_edited_tool_does_not_stop_the_worker(filled: MirroredMemory, key: str) -> None:
+    before = await read_all(filled)
+    await filled.write_cypher(f"MATCH (t:Tool)<-[:USES_TOOL]-(:Memory) WITH t ORDER BY t.name LIMIT 1 SET {key}")
+    callers = [one for one in await differences_of(filled) if one.subject is Subject.RECORD]
+    assert callers
+    await filled.repair(callers)  # written again while the tool still has the odd key
+    await repair(filled)
+    assert await read_all(filled) == before
 
 
 async def test_the_running_scrub_undoes_edits(filled: MirroredMemory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,10 +151,12 @@ def _print_status(found: dict[str, Any]) -> None:
             if check["took_seconds"] is not None
             else f"Last scrub completed {_ago(check['seconds_ago'])}: {describe_drift(check['drift'] or {})}"
         )
+    if check is not None and check["found_since"]:
+        people.print(f"Found and repaired since: {describe_drift(check['found_since'])}")
 
 
 def _last_check(scrub: ScrubReport) -> dict[str, Any]:
-    """Return the result of the last complete scrub; the values are null before the first."""
+    """Return the result of the last complete scrub, null before the first, and what the running one has found."""
     at = scrub.last_checked_at
     return {
         "at": at,
@@ -162,6 +164,7 @@ def _last_check(scrub: ScrubReport) -> dict[str, Any]:
         "took_seconds": scrub.took_s,
         "rows": scrub.last_rows,
         "drift": scrub.last_drift,
+        "found_since": scrub.drift,
     }
 
 
