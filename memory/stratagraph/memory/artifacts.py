@@ -44,7 +44,6 @@ from stratagraph.store.model.errors import (
     LimitExceeded,
     RecordNotFound,
     StoreUnavailable,
-    StratagraphError,
 )
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.trust import Trust
@@ -106,7 +105,6 @@ class Artifacts:
         self._clock = clock
         self._blobs = blobs
         self.max_bytes = max_bytes
-        self._removing: set[asyncio.Task[None]] = set()  # the loop itself does not keep tasks alive
 
     async def put(
         self,
@@ -150,7 +148,9 @@ class Artifacts:
             if key is not None:
                 sealer = await caller.tenant.keyring.sealer(connection)
                 sealed = SealedKey(blob=sealer.seal(stored.id, PURPOSE, key), data_key=sealer.key_id)
-            replaced = await attach_object(
+            # An object that this one replaces is queued for the job sweep-artifacts. To remove it here would take time,
+            # and so tell that somebody else had stored the same bytes.
+            await attach_object(
                 connection,
                 stored,
                 size_bytes=len(data),
@@ -159,11 +159,6 @@ class Artifacts:
                 actor=trust.actor,
                 at=at,
             )
-        if replaced:
-            # Not awaited: the time of the answer must not tell that somebody else had stored the same bytes.
-            task = asyncio.create_task(self._remove_replaced(caller, replaced), name="replaced artifact")
-            self._removing.add(task)
-            task.add_done_callback(self._removing.discard)
         return Uploaded(sha256=digest, size_bytes=len(data), is_new=digest not in seen)
 
     async def get(self, trust: Trust, uri: str) -> Fetched:
@@ -275,15 +270,6 @@ class Artifacts:
         if failed:
             _log.warning("artifact objects not removed", objects=failed)
         return removed
-
-    async def _remove_replaced(self, caller: Caller, replaced: Sequence[StoredObject]) -> None:
-        """Remove objects that an upload replaced. On failure they stay queued, because the upload has succeeded."""
-        try:
-            removed = await self._remove(replaced)
-            async with self._database.writing(caller.bounds) as connection:
-                await delete_removals(connection, removed)
-        except StratagraphError as error:
-            _log.warning("replaced artifact object is left for the job sweep-artifacts", code=error.code)
 
 
 def _associated_data(stored: StoredObject) -> bytes:

@@ -35,12 +35,12 @@ async def attach_object(
     key: SealedKey | None,
     actor: str,
     at: datetime,
-) -> list[StoredObject]:
+) -> None:
     """Make a written object the one from which its artifact is read, and record the upload by `actor`.
 
-    Returns the object that it replaces, or an empty list. That one is queued for removal; remove it after the commit.
-    Uploading the same bytes again therefore repairs an object that was damaged in the store. Raises StoreUnavailable
-    if the registered object was removed in the meantime, or if the artifact is being removed concurrently.
+    The object that it replaces is queued for removal. Uploading the same bytes again therefore repairs an object that
+    was damaged in the store. Raises StoreUnavailable if the registered object was removed in the meantime, or if the
+    artifact is being removed concurrently.
     """
     removal, artifact = tables.artifact_removal, tables.artifact
     registered = await connection.execute(
@@ -59,7 +59,6 @@ async def attach_object(
         "look_at": at + GRACE,
     }
     this = (artifact.c.tenant == stored.tenant, artifact.c.sha256 == stored.sha256)
-    replaced: list[StoredObject] = []
     for _ in range(ATTEMPTS):
         if await insert_rows(connection, artifact, [row], suffix="ON CONFLICT DO NOTHING RETURNING sha256"):
             break
@@ -70,7 +69,6 @@ async def attach_object(
             continue
         await connection.execute(update(artifact).where(*this).values(object=stored.id, **sealed))
         await run(connection, "enqueue_removals", tenants=[stored.tenant], objects=[old], hashes=[stored.sha256])
-        replaced = [StoredObject(tenant=stored.tenant, sha256=stored.sha256, id=old)]
         break
     else:
         raise StoreUnavailable("An artifact with the same bytes is being removed; send it again.")
@@ -88,4 +86,3 @@ async def attach_object(
         suffix="ON CONFLICT (tenant, sha256, actor) DO UPDATE"
         " SET media_type = excluded.media_type, uploaded_at = excluded.uploaded_at",
     )
-    return replaced
