@@ -80,16 +80,20 @@ class MirrorSchema:
         return [one for one in _wanted(used) if one.key not in found]
 
     async def foreign(self, predicates: Collection[str]) -> list[str]:
-        """Return the names of constraints of the mirror's labels and relationship types that it must not have."""
+        """Return the names of constraints of the mirror's labels and relationship types that it must not have.
+
+        The key of relations may be that of any type, because the predicate may have been erased since.
+        """
         types = {relationship_type(one) for one in predicates}
-        own = {one.key for one in _wanted(types)}
+        own = {one.key for one in _wanted(())}
         names = []
         for name, unique, of, tokens, properties in (await self._mirror.read(statement("list_constraints"), {}))[0][
             "found"
         ]:
             is_ours = of == "RELATIONSHIP" and not types.union(_OWN_TYPES).isdisjoint(tokens)
             is_ours = is_ours or (of == "NODE" and not RESERVED.isdisjoint(tokens))
-            if is_ours and (tokens[0], tuple(properties), unique, of == "RELATIONSHIP") not in own:
+            is_key = of == "RELATIONSHIP" and unique and properties == ["ten", "id"]
+            if is_ours and not is_key and (tokens[0], tuple(properties), unique, of == "RELATIONSHIP") not in own:
                 names.append(name)
         return sorted(names)
 
