@@ -12,11 +12,12 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -39,7 +40,8 @@ from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
-from stratagraph.store.model.enums import Access, Sensitivity, SourceKind
+from stratagraph.store.model.enums import Access, MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.schema import migrate
@@ -111,6 +113,26 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 @pytest.fixture
 def directory(database: Database) -> Directory:
     return Directory(database, Vault(database, LocalMasterKey(bytes(32))))
+
+
+def record_of(memory_type: MemoryType, **fields: Any) -> MemoryRecord:
+    """Return an active record of NOON that is in no database, with `fields` in place of the plain ones."""
+    plain = MemoryRecord(
+        id=UUID(int=1),
+        tenant="acme",
+        type=memory_type,
+        scope="",
+        sensitivity=Sensitivity.LOW,
+        state=RecordState.ACTIVE,
+        confidence=1.0,
+        salience=1.0,
+        tags=(),
+        created_at=NOON,
+        occurred_at=NOON,
+        updated_at=NOON,
+        version=1,
+    )
+    return replace(plain, **fields)
 
 
 @dataclass

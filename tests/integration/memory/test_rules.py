@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import pytest
-from fix_memory import Memory, trust_of
+from fix_memory import Memory, record_of, trust_of
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
@@ -73,31 +71,14 @@ async def test_a_salience_event_does_not_rewrite_the_record_row(memory: Memory) 
     assert await one(memory, "SELECT pinned FROM salience WHERE id = :id", id=record.id) is True
 
 
-_RECORD = MemoryRecord(
-    id=UUID(int=1),
-    tenant="t",
-    type=MemoryType.SEMANTIC,
-    scope="",
-    sensitivity=Sensitivity.LOW,
-    state=RecordState.ACTIVE,
-    confidence=1.0,
-    salience=1.0,
-    tags=(),
-    created_at=datetime(2026, 1, 1, tzinfo=UTC),
-    occurred_at=datetime(2026, 1, 1, tzinfo=UTC),
-    updated_at=datetime(2026, 1, 1, tzinfo=UTC),
-    version=1,
-)
-
-
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0.001, 1))
 def test_salience_changes_a_score_by_at_most_30_percent(
     fresh: float, faded: float, confidence: float, words: float
 ) -> None:
     why = Why(words=words)
     high, low = max(fresh, faded), min(fresh, faded)
-    best = score(replace(_RECORD, salience=high, confidence=confidence), why)
-    worst = score(replace(_RECORD, salience=low, confidence=confidence), why)
+    best = score(record_of(MemoryType.SEMANTIC, salience=high, confidence=confidence), why)
+    worst = score(record_of(MemoryType.SEMANTIC, salience=low, confidence=confidence), why)
     assert worst <= best
     assert worst >= 0.7 * best - 1e-12
 

@@ -8,13 +8,14 @@ from uuid import UUID
 
 import pytest
 from fix_examples import examples
+from fix_memory import record_of
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import records
 
 from stratagraph.memory.qualifiers import CONDITIONS_LENGTH, qualifiers, validity_qualifiers
 from stratagraph.memory.retrieve.rendering import CHARACTERS_PER_TOKEN, render
-from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.model.records import MemoryRecord
 
 ID = UUID(int=1)
@@ -30,30 +31,10 @@ def facts(draw: st.DrawFn) -> MemoryRecord:
 def fact(**changes: object) -> MemoryRecord:
     """Return the fact that Alice manages the depot, stated for 2026 and the year after."""
     validity = {"mode": "timeboxed", "start": "2026-01-01T00:00:00Z", "end": "2028-01-01T00:00:00Z"}
-    base = MemoryRecord(
-        id=ID,
-        tenant="acme",
-        type=MemoryType.SEMANTIC,
-        scope="",
-        sensitivity=Sensitivity.LOW,
-        state=RecordState.ACTIVE,
-        confidence=1.0,
-        salience=1.0,
-        tags=(),
-        created_at=START,
-        occurred_at=START,
-        updated_at=START,
-        version=1,
-        text="Alice manages depot from 2026-01-01T00:00:00Z until 2028-01-01T00:00:00Z",
-        payload={
-            "kind": "semantic",
-            "subject": "Alice",
-            "predicate": "manages",
-            "object": "depot",
-            "validity": validity,
-        },
-    )
-    return replace(base, **changes)  # type: ignore[arg-type]  # fields of a record
+    payload = {"kind": "semantic", "subject": "Alice", "predicate": "manages", "object": "depot", "validity": validity}
+    text = "Alice manages depot from 2026-01-01T00:00:00Z until 2028-01-01T00:00:00Z"
+    times = {"created_at": START, "occurred_at": START, "updated_at": START}
+    return record_of(MemoryType.SEMANTIC, **({"text": text, "payload": payload} | times | changes))
 
 
 def test_a_line_shows_state_conditions_and_the_effective_validity_and_not_the_stated_one() -> None:

@@ -196,29 +196,21 @@ _CONVERTERS: dict[type, Callable[[Any], object]] = {
     answers.NeighbourRecord: Neighbour.of,
 }
 
+_PlanErrors = InvalidInput | Forbidden | Unavailable
+_RecordErrors = InvalidInput | NotFound | Forbidden | Unavailable
+
+
+def _result(name: str, answer: str) -> Any:
+    """Return what names and describes the union of an answer and the errors in its place."""
+    return strawberry.union(name, description=f"{answer}, or the error that refused the question.")
+
+
 ExplainPathResult = Annotated[
-    PathExplanation | InvalidInput | NotFound | Forbidden | Unavailable,
-    strawberry.union(
-        "ExplainPathResult", description="The paths between two records, or the error that refused the question."
-    ),
+    PathExplanation | _RecordErrors, _result("ExplainPathResult", "The paths between two records")
 ]
-ImpactResult = Annotated[
-    Impact | InvalidInput | NotFound | Forbidden | Unavailable,
-    strawberry.union("ImpactResult", description="What rests on a record, or the error that refused the question."),
-]
+ImpactResult = Annotated[Impact | _RecordErrors, _result("ImpactResult", "What rests on a record")]
 RelatedEntitiesResult = Annotated[
-    RelatedEntities | InvalidInput | NotFound | Forbidden | Unavailable,
-    strawberry.union(
-        "RelatedEntitiesResult", description="The entities related to a record, or the error that refused the question."
-    ),
+    RelatedEntities | _RecordErrors, _result("RelatedEntitiesResult", "The entities related to a record")
 ]
-ExpandResult = Annotated[
-    Expansion | InvalidInput | NotFound | Forbidden | Unavailable,
-    strawberry.union("ExpandResult", description="The expansion of a record, or the error that refused the question."),
-]
-PlansContainingResult = Annotated[
-    PlanMatches | InvalidInput | Forbidden | Unavailable,
-    strawberry.union(
-        "PlansContainingResult", description="Plans with some steps, or the error that refused the question."
-    ),
-]
+ExpandResult = Annotated[Expansion | _RecordErrors, _result("ExpandResult", "The expansion of a record")]
+PlansContainingResult = Annotated[PlanMatches | _PlanErrors, _result("PlansContainingResult", "Plans with some steps")]
