@@ -7,36 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
-from uuid import UUID
 
 import pytest
 from fix_examples import examples
-from fix_memory import NOON
+from fix_memory import NOON, record_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stratagraph.memory.plans.drawing import Drawing, StepKind, StepStatus, draw_plan
 from stratagraph.memory.plans.groups import MAX_LINKS, MAX_NODES, grouped
-from stratagraph.memory.plans.layout import Pair, crossings, forward_links, lay_out
-from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
+from stratagraph.memory.plans.layout import Pair, crossings, forward_links, lay_out, longest_path
+from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import InvalidInput
-from stratagraph.store.model.records import MemoryRecord
 
-RECORD = MemoryRecord(
-    id=UUID(int=1),
-    tenant="acme",
-    type=MemoryType.PLAN_GRAPH,
-    scope="",
-    sensitivity=Sensitivity.LOW,
-    state=RecordState.ACTIVE,
-    confidence=1.0,
-    salience=1.0,
-    tags=(),
-    created_at=NOON,
-    occurred_at=NOON,
-    updated_at=NOON,
-    version=1,
-)
+RECORD = record_of(MemoryType.PLAN_GRAPH)
 IDS = st.integers(0, 11).map(str)
 GRAPHS = st.tuples(st.lists(IDS, min_size=1, unique=True), st.lists(st.tuples(IDS, IDS), max_size=40))  # with circles
 
@@ -65,20 +49,20 @@ def columns_of(places: Mapping[str, Any]) -> list[list[str]]:
 @examples(100)
 def test_every_step_has_a_place_of_its_own_and_links_lead_to_higher_ranks(graph: tuple[list[str], list[Pair]]) -> None:
     ids, links = graph[0], known(*graph)
-    layout = lay_out(ids, links)
-    assert set(layout.places) == set(ids)
-    assert len(set(layout.places.values())) == len(ids)
-    for column in columns_of(layout.places):
-        assert [layout.places[id_].order for id_ in column] == list(range(len(column)))
+    places = lay_out(ids, links)
+    assert set(places) == set(ids)
+    assert len(set(places.values())) == len(ids)
+    for column in columns_of(places):
+        assert [places[id_].order for id_ in column] == list(range(len(column)))
     forward = forward_links(sorted(ids), links)
     for source, target in forward:
-        assert layout.places[source].rank < layout.places[target].rank
+        assert places[source].rank < places[target].rank
     for id_ in ids:
-        before = [layout.places[source].rank for source, target in forward if target == id_]
-        assert layout.places[id_].rank == max(before, default=-1) + 1
-    chain = layout.longest_chain
-    assert len(chain) == max(place.rank for place in layout.places.values()) + 1
-    assert set(pairwise(chain)) <= forward
+        before = [places[source].rank for source, target in forward if target == id_]
+        assert places[id_].rank == max(before, default=-1) + 1
+    path = longest_path(ids, links)
+    assert len(path) == max(place.rank for place in places.values()) + 1
+    assert set(pairwise(path)) <= forward
 
 
 @given(GRAPHS)
@@ -112,7 +96,7 @@ def test_a_layout_depends_on_no_order_and_crosses_no_more_than_one_by_id(
     rng.shuffle(ids)
     rng.shuffle(links)
     assert lay_out(ids, links + links[:1]) == layout
-    columns = columns_of(layout.places)
+    columns = columns_of(layout)
     forward = forward_links(sorted(ids), links)
     assert crossings(columns, forward) == counted(columns, forward)
     assert crossings(columns, forward) <= crossings([sorted(column) for column in columns], forward)
@@ -131,7 +115,7 @@ def test_a_forest_is_laid_out_without_crossings(parents: list[int], rng: random.
     rng.shuffle(ids)
     links = [(ids[parent % at], ids[at]) for at, parent in enumerate(parents) if at and parent % 7]
     layout = lay_out(ids, links)
-    assert crossings(columns_of(layout.places), links) == 0
+    assert crossings(columns_of(layout), links) == 0
 
 
 def random_plan(rng: random.Random) -> tuple[list[str], list[Pair]]:
@@ -152,7 +136,8 @@ def random_plan(rng: random.Random) -> tuple[list[str], list[Pair]]:
                 if rng.random() < 0.2
             ]
         case "chains":
-            links = [(id_, ids[at + 1]) for at, id_ in enumerate(ids[:-1]) if at % 10 != 9]
+            length = rng.choice([2, 10, 650])
+            links = [(id_, ids[at + 1]) for at, id_ in enumerate(ids[:-1]) if at % length != length - 1]
         case "circle":
             links = [(id_, ids[(at + 1) % size]) for at, id_ in enumerate(ids)]
         case _:
@@ -172,10 +157,14 @@ def test_a_plan_of_any_size_is_shown_within_the_bounds_with_every_step_counted_o
     assert drawing.collapsed == (len(ids) > MAX_NODES or len(set(links)) > MAX_LINKS)
     assert (drawing.step_count, drawing.link_count) == (len(ids), len(links))
     assert sum(step.count for step in drawing.steps) == len(ids)
+    counts = {step.id: step.count for step in drawing.steps}
+    longest = len(longest_path(ids, links))  # in steps, however they are grouped
+    assert sum(counts[id_] for id_ in drawing.critical_path) >= longest
     if not drawing.collapsed:
         assert {step.id for step in drawing.steps} == set(ids)
         assert {(link.source, link.target) for link in drawing.links} == set(links)
         assert all(step.depth == step.rank for step in drawing.steps)
+        assert len(drawing.critical_path) == longest
     assert opened(payload, drawing, rng) == drawing.step_count
 
 
@@ -191,7 +180,8 @@ def check(drawing: Drawing) -> None:
     assert [(step.rank, step.order) for step in drawing.steps] == sorted(
         (step.rank, step.order) for step in drawing.steps
     )
-    assert set(drawing.critical_path) <= ranks.keys()
+    assert len(set(drawing.critical_path)) == len(drawing.critical_path) > 0
+    assert set(pairwise(drawing.critical_path)) <= {(link.source, link.target) for link in drawing.links}
 
 
 def opened(payload: Mapping[str, Any], drawing: Drawing, rng: random.Random, depth: int = 0) -> int:
@@ -215,6 +205,32 @@ def members(ids: Sequence[str], links: Sequence[Pair], depth: int = 0) -> list[s
         inner = [pair for pair in links if within.issuperset(pair)]
         found += group if len(group) == 1 else members(group, inner, depth + 1)
     return found
+
+
+@given(st.integers(0, 10**9))
+@examples(10)
+def test_no_chain_is_cut_unless_it_is_all_that_there_is(seed: int) -> None:
+    ids, links = random_plan(random.Random(seed))
+    groups = grouped(ids, links)
+    if len(groups) == len(ids):
+        return  # small enough to be shown step by step
+    forward = forward_links(sorted(ids), links)
+    after: dict[str, list[str]] = {id_: [] for id_ in ids}
+    before: dict[str, list[str]] = {id_: [] for id_ in ids}
+    for source, target in forward:
+        after[source].append(target)
+        before[target].append(source)
+    in_chains = {(near, far) for near, far in forward if (after[near], before[far]) == ([far], [near])}
+    group = {id_: at for at, members in enumerate(groups) for id_ in members}
+    cuts = sum(group[near] != group[far] for near, far in in_chains)
+    if len(in_chains) == len(ids) - 1:  # a single chain
+        assert len(groups) == -(-len(ids) // MAX_NODES)
+        assert max(map(len, groups)) - min(map(len, groups)) <= 1
+        assert cuts == len(groups) - 1
+    else:
+        assert cuts == 0
+        if len(ids) - len(in_chains) <= MAX_NODES and len(forward) - len(in_chains) <= MAX_LINKS:
+            assert len(groups) == len(ids) - len(in_chains), "one group for each chain"
 
 
 @given(st.integers(0, 10**9))
@@ -249,10 +265,27 @@ def test_chains_become_groups_before_ranks_do() -> None:
 def test_the_depth_of_a_grouped_step_is_that_in_the_whole_plan() -> None:
     ids = [f"{at:04}" for at in range(1_200)]
     drawing = draw_plan(RECORD, payload_of(ids, pairwise(ids)))
-    assert [(step.rank, step.depth, step.count) for step in drawing.steps[:2]] == [(0, 0, 3), (1, 3, 3)]
-    assert [link.count for link in drawing.links] == [1] * (len(drawing.steps) - 1)
+    assert [(step.rank, step.depth, step.count) for step in drawing.steps] == [
+        (0, 0, 400),
+        (1, 400, 400),
+        (2, 800, 400),
+    ]
+    assert [link.count for link in drawing.links] == [1, 1]
     inner = draw_plan(RECORD, drawing.payload, group=drawing.steps[1].id)
-    assert [(step.rank, step.depth) for step in inner.steps] == [(0, 3), (1, 4), (2, 5)]
+    assert [(step.rank, step.depth, step.count) for step in inner.steps[:2]] == [(0, 400, 1), (1, 401, 1)]
+
+
+def test_the_critical_path_leads_through_a_chain_however_short_its_group_looks() -> None:
+    chain = [f"c{at:03}" for at in range(600)]
+    way = ["start", "left", "middle", "right"]
+    links = [("start", chain[0]), *pairwise(chain), *pairwise(way), ("start", "right")]
+    drawing = draw_plan(RECORD, payload_of([*way, *chain], links))
+    (group,) = (step for step in drawing.steps if step.kind is StepKind.GROUP and step.count == 600)
+    assert drawing.critical_path == ("start", group.id)
+    assert len(drawing.steps) == 4, "start, the chain, left to middle, and right"
+    inner = draw_plan(RECORD, drawing.payload, group=group.id)
+    assert [step.count for step in inner.steps] == [300, 300]
+    assert inner.critical_path == tuple(step.id for step in inner.steps)
 
 
 @pytest.mark.parametrize("group", ["", "#", "#9", "#-1", "#0.0", "s1", "##0", "#٣"])

@@ -39,12 +39,12 @@ class PlanStep:
         description="What is known of the step's executions; of a group, the worst of its steps' statuses."
     )
     executions: int | None = strawberry.field(
-        description="Number of known executions, from 0; null until something has been learned of the step, and for a"
-        " group."
+        description="Number of known executions, from 0, as captured with the plan; null where none was captured, and"
+        " for a group."
     )
     failures: int | None = strawberry.field(
-        description="Number of known executions that failed, from 0; null until something has been learned of the"
-        " step, and for a group."
+        description="Number of known executions that failed, from 0, as captured with the plan; null where none was"
+        " captured, and for a group."
     )
 
     @classmethod
@@ -120,7 +120,8 @@ class PlanGraph:
     link_count: int = strawberry.field(description="Number of links before grouping, from 0.")
     metrics: PlanMetrics = strawberry.field(description="Results of past executions.")
     critical_path: list[strawberry.ID] = strawberry.field(
-        description="Identifiers of the steps on the longest path through the plan, in order."
+        description="Identifiers of the steps on the longest path through the plan, or through the group, in order;"
+        " where steps are grouped, of the groups that hold them."
     )
 
     @classmethod

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from stratagraph.memory.plans.groups import fits, grouped
-from stratagraph.memory.plans.layout import forward_links, lay_out, ranks_of
+from stratagraph.memory.plans.layout import forward_links, lay_out, longest_path, ranks_of
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads.plan_graph import tool_of_step
@@ -44,8 +44,8 @@ class DrawnStep:
     """A step of a plan, or a group of `count` steps, whose `op`, `params` and `guards` are those of its first step.
 
     `rank` is its column in the drawing and `order` its place in the column; `depth` is the number of links on the
-    longest path to it in the whole plan, for a group that to its first step. `executions` and `failures` are None until
-    something has been learned of the step, and for a group.
+    longest path to it in the whole plan, for a group that to its first step. `executions` and `failures` are None where
+    none were captured, and for a group.
     """
 
     id: str
@@ -79,6 +79,7 @@ class Drawing:
     """A plan, or one group of its steps, to draw: the steps by rank and order, and the links between them.
 
     `collapsed` tells whether steps were joined into groups. `step_count` and `link_count` are the numbers before that.
+    `critical_path` is the longest path of single steps, as the nodes through which it leads.
     The plan was part of the current truth from `valid_from` until before `valid_to`, which is None if it still is.
     """
 
@@ -115,10 +116,10 @@ def draw_plan(
     shown_as = {id_: name for name, members in zip(names, groups, strict=True) for id_ in members}
     edges = [edge for edge in payload["edges"] if (edge["from"], edge["to"]) in pairs]
     links = _links(edges, shown_as)
-    layout = lay_out(set(shown_as.values()), ((link.source, link.target) for link in links))
+    places = lay_out(set(shown_as.values()), ((link.source, link.target) for link in links))
     members_of = dict(zip(names, groups, strict=True))
     steps = []
-    for id_, place in layout.places.items():
+    for id_, place in places.items():
         members = [nodes[member] for member in sorted(members_of[id_], key=lambda one: (depths[one], one))]
         steps.append(_step(id_, members, depths[members[0]["id"]], rank=place.rank, order=place.order))
     return Drawing(
@@ -126,7 +127,7 @@ def draw_plan(
         payload=payload,
         steps=tuple(steps),
         links=links,
-        critical_path=layout.longest_chain,
+        critical_path=tuple(dict.fromkeys(shown_as[id_] for id_ in longest_path(chosen, pairs))),
         collapsed=not fits(chosen, pairs),
         step_count=len(chosen),
         link_count=len(edges),

@@ -1,8 +1,9 @@
 """Groups of steps, so that a plan of any size is shown as at most MAX_NODES nodes and MAX_LINKS links. No I/O.
 
 A small enough plan is shown as it is. Of a larger one, first each chain becomes a group: steps that only follow each
-other. If that is not enough, steps of the same rank do, or of several neighbouring ranks. Links between groups are
-counted, and never lead back. A group can be shown by itself, by the same rules, until only steps are left.
+other. If that is not enough, chains of the same rank are joined, or those of several neighbouring ranks; a chain is
+cut only where it is all that there is. Links between groups are counted, and never lead back. A group can be shown by
+itself, by the same rules, until only steps are left.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ def grouped(ids: Sequence[str], links: Collection[Pair]) -> list[list[str]]:
         return [[id_] for id_ in nodes]
     forward = forward_links(nodes, links)
     chains = _chains(nodes, forward)
-    if 1 < len(chains) <= MAX_NODES and _joined(chains, forward) <= MAX_LINKS:
+    if len(chains) == 1:
+        return _cut(chains[0])
+    if len(chains) <= MAX_NODES and _joined(chains, forward) <= MAX_LINKS:
         return chains
-    columns = by_rank(ranks_of(nodes, forward))
+    columns = _columns(chains, forward)
     most = MAX_NODES
     while _joined(cells := _cells(columns, most), forward) > MAX_LINKS:
         most //= 2  # 62 groups have fewer links than that
@@ -68,15 +71,31 @@ def _chains(nodes: Sequence[str], forward: Collection[Pair]) -> list[list[str]]:
     return chains
 
 
-def _cells(columns: Sequence[Sequence[str]], most: int) -> list[list[str]]:
+def _cut(chain: Sequence[str]) -> list[list[str]]:
+    """Return a chain in the fewest parts of equal length that can each be shown as they are, at least two."""
+    parts = min(MAX_NODES, max(2, -(-len(chain) // MAX_NODES)))
+    bounds = [len(chain) * at // parts for at in range(parts + 1)]
+    return [list(chain[start:end]) for start, end in pairwise(bounds)]
+
+
+def _columns(chains: Sequence[Sequence[str]], forward: Collection[Pair]) -> list[list[Sequence[str]]]:
+    """Return the chains by rank, where each chain counts as one step; those of a rank sorted by their first step."""
+    first = {id_: chain[0] for chain in chains for id_ in chain}
+    links = {(first[source], first[target]) for source, target in forward if first[source] != first[target]}
+    chain_of = {chain[0]: chain for chain in chains}
+    return [[chain_of[id_] for id_ in column] for column in by_rank(ranks_of(sorted(chain_of), links))]
+
+
+def _cells(columns: Sequence[Sequence[Sequence[str]]], most: int) -> list[list[str]]:
     """Return the steps in at most `most` groups: ranks, cut into slices where there is room, or runs of ranks."""
     if len(columns) > most:
         run = -(-len(columns) // most)
-        return [[id_ for column in columns[at : at + run] for id_ in column] for at in range(0, len(columns), run)]
-    total = sum(len(column) for column in columns)
-    cells: list[list[str]] = []
-    for column in columns:
-        slices = 1 + (len(column) - 1) * (most - len(columns)) // total
-        bounds = [len(column) * at // slices for at in range(slices + 1)]
-        cells += [list(column[start:end]) for start, end in pairwise(bounds)]
-    return cells
+        parts = [[chain for column in columns[at : at + run] for chain in column] for at in range(0, len(columns), run)]
+    else:
+        total = sum(len(column) for column in columns)
+        parts = []
+        for column in columns:
+            slices = 1 + (len(column) - 1) * (most - len(columns)) // total
+            bounds = [len(column) * at // slices for at in range(slices + 1)]
+            parts += [list(column[start:end]) for start, end in pairwise(bounds)]
+    return [[id_ for chain in part for id_ in chain] for part in parts]

@@ -23,17 +23,10 @@ class Place:
     order: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """The places of all nodes, by id in the order of rank and order, and the ids of the longest chain of links."""
+def lay_out(ids: Iterable[str], links: Iterable[Pair]) -> dict[str, Place]:
+    """Return the places of the nodes of a graph, by id in the order of rank and order.
 
-    places: Mapping[str, Place]
-    longest_chain: tuple[str, ...]
-
-
-def lay_out(ids: Iterable[str], links: Iterable[Pair]) -> Layout:
-    """Return the layout of a graph. It depends on the sets of `ids` and `links` alone, not on their order.
-
+    They depend on the sets of `ids` and `links` alone, not on the order in which these are given.
     The rank of a node is the number of links on the longest path that leads to it. The order within a rank is that with
     the fewest crossings of links between neighbouring ranks among those tried: by id, and by the mean position of the
     linked nodes. A forest whose links lead away from its roots has no crossings.
@@ -43,8 +36,23 @@ def lay_out(ids: Iterable[str], links: Iterable[Pair]) -> Layout:
     before, after = _neighbours(nodes, forward)
     ranks = ranks_of(nodes, forward)
     columns = _ordered(ranks, before, after)
-    places = {id_: Place(rank, order) for rank, column in enumerate(columns) for order, id_ in enumerate(column)}
-    return Layout(places=places, longest_chain=_longest_chain(nodes, ranks, before))
+    return {id_: Place(rank, order) for rank, column in enumerate(columns) for order, id_ in enumerate(column)}
+
+
+def longest_path(ids: Iterable[str], links: Iterable[Pair]) -> list[str]:
+    """Return the nodes of the longest path of links, first to last; of several, the one whose last ids sort first."""
+    nodes = sorted(set(ids))
+    if not nodes:
+        return []
+    forward = forward_links(nodes, links)
+    before, _ = _neighbours(nodes, forward)
+    ranks = ranks_of(nodes, forward)
+    last = min(nodes, key=lambda id_: (-ranks[id_], id_))
+    path = [last]
+    while ranks[last]:
+        last = next(id_ for id_ in before[last] if ranks[id_] == ranks[last] - 1)
+        path.append(last)
+    return path[::-1]
 
 
 def forward_links(nodes: Sequence[str], links: Iterable[Pair]) -> set[Pair]:
@@ -163,17 +171,3 @@ def _swept(
         column.sort(key=wanted.__getitem__)
         height |= {id_: order - (len(column) - 1) / 2 for order, id_ in enumerate(column)}
     return swept
-
-
-def _longest_chain(
-    nodes: Sequence[str], ranks: Mapping[str, int], before: Mapping[str, Sequence[str]]
-) -> tuple[str, ...]:
-    """Return the nodes of the longest path, first to last; of several, the one whose last ids sort first."""
-    if not nodes:
-        return ()
-    last = min(nodes, key=lambda id_: (-ranks[id_], id_))
-    chain = [last]
-    while ranks[last]:
-        last = next(id_ for id_ in before[last] if ranks[id_] == ranks[last] - 1)
-        chain.append(last)
-    return tuple(reversed(chain))
