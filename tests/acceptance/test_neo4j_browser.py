@@ -57,6 +57,13 @@ DRAWING_IS_STILL = """() => {
   window.before = now
   return same
 }"""
+FRAMES_ARE_STILL = """() => {
+  const frames = [...document.querySelectorAll('[data-testid=frame]')]
+  const now = frames.map(frame => frame.getBoundingClientRect().top).join()
+  const same = now === window.tops
+  window.tops = now
+  return same
+}"""
 FILLS_THE_PAGE = """frame => {
   const box = frame.getBoundingClientRect()
   return box.left <= 0 && box.top <= 0 && box.width >= innerWidth && box.height >= innerHeight
@@ -170,15 +177,18 @@ class Visit:
         return self.page.get_by_test_id("frame").filter(has=line).first
 
     async def picture(self, name: str) -> None:
+        """Write a picture of the page, once its frames have slid to their places."""
         if PICTURES is not None:
+            await self.page.wait_for_function(FRAMES_ARE_STILL, polling=500)
             await self.page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
     async def picture_of(self, frame: Any, name: str) -> None:
         """Write a picture of one frame in full screen, once its drawing has stopped moving."""
         if PICTURES is None:
             return
-        await frame.get_by_title("Fullscreen", exact=True).click()
         # A frame slides in, and full screen measures the page wrongly until the frame has arrived.
+        await self.page.wait_for_function(FRAMES_ARE_STILL, polling=500)
+        await frame.get_by_title("Fullscreen", exact=True).click()
         await self.page.wait_for_function(FILLS_THE_PAGE, arg=await frame.element_handle())
         if await frame.locator("g.node").count():
             await frame.get_by_label("zoom-to-fit").click()
