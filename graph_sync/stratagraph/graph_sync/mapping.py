@@ -15,6 +15,7 @@ from uuid import UUID
 
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.payloads.plan_graph import tool_of_step
+from stratagraph.store.model.predicates import INVERSES, LINEAGE
 from stratagraph.store.model.trust import acl
 
 # The version of this conversion, stored in the mirror's checkpoints. Increase it with every change of what the mirror
@@ -44,6 +45,13 @@ RESERVED = frozenset(
         *TYPE_LABELS.values(),
         *EVENT_LABELS.values(),
         *("Event", EPISODE_LABEL),
+    }
+)
+# The types of relationships that do not come from predicates of people's own
+RELATIONSHIP_TYPES = frozenset(
+    {
+        *(predicate.upper() for predicate in (*INVERSES, *LINEAGE)),
+        *("HAS_STEP", "PRECEDES", "FEEDS", "USES_TOOL", "IS_TOOL"),
     }
 )
 MAX_ENTITY_LABELS = 4

@@ -22,7 +22,7 @@ from stratagraph.graph_sync.batches import (
     save_progress,
     write_batch,
 )
-from stratagraph.graph_sync.mapping import VERSION, relationship_type
+from stratagraph.graph_sync.mapping import RELATIONSHIP_TYPES, RESERVED, VERSION, relationship_type
 from stratagraph.graph_sync.statements import SCHEMA, UUID_PATTERN, of_type, relation_constraint, statement
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.mirror.generations import GenerationNumbers, StartPosition
@@ -123,13 +123,15 @@ class Mirror:
             await self.driver.verify_connectivity()
 
     async def prepare(self) -> None:
-        """Create the missing constraints and indexes, except those of relationship types (`prepare_types`).
+        """Create the missing constraints and indexes, except those of relationship types (`prepare_types`), and names.
 
+        Neo4j warns of names in a query that it has never seen, so all labels and types are created at once.
         Repeat it after an outage: the database may be another one.
         """
         self.forget_types()
         for line in SCHEMA:
             await self._create(line)
+        await self._commit_alone(statement("create_names"), labels=list(RESERVED), types=list(RELATIONSHIP_TYPES))
 
     def forget_types(self) -> None:
         """Forget which relationship types have a constraint, because the database may be another one now."""

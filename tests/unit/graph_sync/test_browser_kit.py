@@ -11,23 +11,19 @@ import pytest
 from typer.testing import CliRunner
 
 from stratagraph.graph_sync.browser import SavedQuery, role_statements, saved_queries, style_sheet, write_kit
-from stratagraph.graph_sync.mapping import EPISODE_LABEL, EVENT_LABELS, TYPE_LABELS, relationship_type
+from stratagraph.graph_sync.mapping import EPISODE_LABEL, EVENT_LABELS, RELATIONSHIP_TYPES, TYPE_LABELS
 from stratagraph.service.cli.neo4j import app
 from stratagraph.store.model.errors import Misconfigured
-from stratagraph.store.model.predicates import INVERSES
 
 SETTER, *QUERIES = saved_queries()
 LABELS = {
     *("Mirrored", "Memory", "Past", "PlanStep", "Tool", "MirrorInfo"),
     *(*TYPE_LABELS.values(), *EVENT_LABELS.values(), "Event", EPISODE_LABEL),
 }
-RELATIONSHIP_TYPES = {
-    *(relationship_type(predicate) for predicate in (*INVERSES, "forked_from")),
-    *("HAS_STEP", "PRECEDES", "FEEDS", "USES_TOOL", "IS_TOOL"),
-}
 WRITES = re.compile(r"\b(CREATE|MERGE|SET|DELETE|REMOVE|FOREACH|DROP|LOAD|CALL)\b", re.IGNORECASE)
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 PAGE = DOCS / "neo4j-browser.md"
+README = DOCS.parent / "README.md"
 LARGEST_PICTURE = 200_000  # bytes
 
 
@@ -62,13 +58,12 @@ def test_saved_queries_are_numbered_without_gaps_in_titles_and_file_names() -> N
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.file)
 def test_a_saved_query_has_a_title_a_description_its_parameters_and_a_limit(query: SavedQuery) -> None:
-    title, description, *_ = query.text.splitlines()
+    title, *said = [line for line in query.text.splitlines() if line.startswith("//") and ":param " not in line]
     assert title == f"// {query.title}"
-    assert re.match(r"// [A-Z].+[.]$", description)
+    assert re.fullmatch(r"[A-Z].+[.]", " ".join(line.removeprefix("// ") for line in said))
     assert set(query.parameters) == set(re.findall(r"\$(\w+)", statement(query)))
-    limit = re.search(r"\nLIMIT (\d+)\n$", query.text)
-    assert limit is not None
-    assert int(limit[1]) <= 200
+    limits = [re.search(r"\nLIMIT (\d+)\s*$", part) for part in query.text.split("UNION ALL\n")]
+    assert sum(int(limit[1]) if limit else 10_000 for limit in limits) <= 200
     assert ";" not in statement(query)  # several statements would be shown without their results
 
 
@@ -171,6 +166,8 @@ def test_the_documentation_page_names_every_query_and_shows_every_picture() -> N
     page = PAGE.read_text()
     for query in saved_queries():
         assert query.title in page
+    for text in (page, README.read_text()):
+        assert re.findall(r"(\d+) saved queries", text) == [str(len(saved_queries()))]
     pictures = set(re.findall(r"!\[[^]]+\]\((pictures/[^)]+)\)", page))
     assert pictures == {f"pictures/{path.name}" for path in (DOCS / "pictures").glob("*.png")}
     assert len(pictures) >= 4

@@ -27,6 +27,7 @@ BUNDLE_FOLDER = "Stratagraph"  # the folder in which it shows the queries
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip file can hold, so that equal queries make equal bundles
 _TITLE = re.compile(r"// (\d\d .+)\n")
 _PARAMETER = re.compile(r"^(?:// )?:param (\w+) => (.+?);?$", re.MULTILINE)
+_FOLD = re.compile(r"\n *(?=[^ \n:/])")  # before a line of the first file that continues a parameter's expression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +82,8 @@ def _query(name: str) -> SavedQuery:
     text = _read(QUERIES, name)
     title = _TITLE.match(text)
     assert title is not None, name
+    if "\n:param" in text:  # the Browser reads the expression of a parameter to the end of its line
+        text = _FOLD.sub(" ", text)
     return SavedQuery(file=name, title=title[1], parameters=dict(_PARAMETER.findall(text)), text=text)
 
 
