@@ -10,7 +10,7 @@ RETURN steps_before, s.name AS step,
   COLLECT { MATCH (s)<-[:PRECEDES]-(b) RETURN b.name } AS comes_after,
   COLLECT { MATCH (s)<-[:FEEDS]-(b) RETURN b.name } AS takes_the_output_of
 ORDER BY steps_before, step
-LIMIT 100
+LIMIT 150
 UNION ALL
 MATCH (p:Memory {ten: $ten, name: $plan})<-[:PART_OF]-(s:ToolCall)
 OPTIONAL MATCH (s)-[:DEPENDS_ON*1..50]->(before:ToolCall)
@@ -18,4 +18,4 @@ WITH s, count(DISTINCT before) AS steps_before
 RETURN steps_before, s.name AS step, [] AS comes_after,
   COLLECT { MATCH (s)-[:DEPENDS_ON]->(b) RETURN b.name } AS takes_the_output_of
 ORDER BY steps_before, s.occurred_at
-LIMIT 100
+LIMIT 50
