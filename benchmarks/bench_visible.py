@@ -79,8 +79,8 @@ def _writers(url: str, tenant: int, records: int, rate: Rate) -> list[Writer]:
 
 
 @contextmanager
-def following(url: str, bolt: str) -> Iterator[None]:
-    """`stratagraph sync run` in a process of its own."""
+def following(url: str, bolt: str) -> Iterator[int]:
+    """Run `stratagraph sync run` in a process of its own; yield its id."""
     with tempfile.TemporaryDirectory() as directory:
         process = subprocess.Popen(
             [str(Path(sys.executable).parent / "stratagraph"), "sync", "run"],
@@ -95,7 +95,7 @@ def following(url: str, bolt: str) -> Iterator[None]:
             stdout=subprocess.DEVNULL,
         )
         try:
-            yield
+            yield process.pid
         finally:
             process.terminate()
             process.wait(timeout=60)

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from stratagraph.graph_sync.checkpoints import find_mismatch
 from stratagraph.graph_sync.comparison import ComparedPage, Comparison
 from stratagraph.graph_sync.differences import Difference, Drift, Subject
 from stratagraph.graph_sync.digests import MirrorDigests
@@ -90,8 +91,24 @@ class Checker:
         self._comparison = comparison
 
     async def schema(self) -> list[Difference]:
-        """Return the constraints and indexes that the mirror lacks."""
-        return await self._comparison.schema()
+        """Return what is wrong with constraints and indexes, and with the state that the workers keep in the mirror."""
+        return [*await self._comparison.schema(), *await self._wrong_checkpoints()]
+
+    async def _wrong_checkpoints(self) -> list[Difference]:
+        """Return one difference if the mirror's checkpoints disagree with Postgres; the leader begins a rebuild then.
+
+        Before the mirror has been filled once there are none to compare, and while one is being filled or rewritten
+        they may be of either generation.
+        """
+        whole = (await self._generations.numbers()).whole
+        if whole == 0 or await self._generations.unfinished():
+            return []
+        positions = await self._feed.exact_positions()  # before the checkpoints, which are ahead of them
+        found = await self._mirror.checkpoints()
+        mismatch = await find_mismatch(positions, found, self._source, self._generations, generation=whole)
+        if mismatch is None or (await self._generations.numbers()).whole != whole:
+            return []
+        return [Difference(drift=Drift.EDITED, subject=Subject.STATE, detail=mismatch.reason)]
 
     async def page(self, phase: ScrubPhase, after: ScanPosition | None) -> ComparedPage:
         """Compare the next page of a phase in full, of all tenants; its differences are not confirmed."""
@@ -143,14 +160,15 @@ class Checker:
         changes committed so far are applied; after that time it is reported anyway, with `settled` False. `on_rows` is
         called after each page with the number of its rows, nodes or relationships.
         """
-        schema = await self._comparison.schema()
-        found = await (self._verify_deep if deep else self._verify_digests)(
-            tenant, within_s, on_rows or _ignore, schema
-        )
+        schema = await self.schema()
+        if deep:
+            found = await self._verify_deep(tenant, within_s, on_rows or _ignore, schema)
+        else:
+            found = await self._verify_digests(tenant, within_s, on_rows or _ignore)
         return replace(found, differences=[*schema, *found.differences])
 
     async def _verify_digests(
-        self, tenant: int | None, within_s: float, on_rows: Callable[[int], None], _: Sequence[Difference]
+        self, tenant: int | None, within_s: float, on_rows: Callable[[int], None]
     ) -> Verification:
         rows = 0
         unequal: list[Bucket] = []

@@ -63,12 +63,12 @@ async def find_mismatch(
     `positions` are the snapshot and the number within the window of each cursor, read before the checkpoints that were
     `found`, since a healthy mirror is ahead of its cursors. `generation` is that of the whole mirror.
     """
-    if any(checkpoint_key(cursor) not in found for cursor in positions):
+    if any(key not in found for key in (LEADER_KEY, *map(checkpoint_key, positions))):
         return Mismatch(
             reason="the mirror is new, was emptied or replaced, or was written by another version of the worker"
         )
     checkpoints = {cursor: found[checkpoint_key(cursor)] for cursor in positions}
-    if any(checkpoint.generation != generation for checkpoint in checkpoints.values()):
+    if any(checkpoint.generation != generation for checkpoint in (found[LEADER_KEY], *checkpoints.values())):
         return Mismatch(reason="the mirror has another generation")
     incarnation = await generations.incarnation()
     if any(checkpoint.incarnation != incarnation for checkpoint in checkpoints.values()):

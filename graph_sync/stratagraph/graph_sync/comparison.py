@@ -25,7 +25,7 @@ from stratagraph.graph_sync.images import (
     shown_relation,
     version_of,
 )
-from stratagraph.graph_sync.mapping import node, relation, relationship_type
+from stratagraph.graph_sync.mapping import node, relation, relationship_type, tombstone_digest
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.schema import MirrorSchema, schema_differences
 from stratagraph.graph_sync.statements import (
@@ -42,18 +42,19 @@ from stratagraph.store.mirror.generations import Generations
 from stratagraph.store.mirror.scrubs import ScrubPhase
 from stratagraph.store.mirror.source import MirrorSource, ScanPosition
 
-ROWS = 500  # records or relations of one page
+ROWS = 1_000  # records or relations of one page
 ELEMENTS = 5_000  # nodes or relationships of one page
 WITHOUT_INDEX = 5_000  # nodes or relationships, up to which keys are looked up without an index
 MAX_PARTS = 20_000  # steps, links and tools of one record that are read; a plan has fewer
 Key = tuple[int, UUID]
 
-_NODES_FOUND = """WITH n, class WHERE class IN ['foreign', 'record', 'relation tombstone']
+_NODES_FOUND = """WITH n, class WHERE class IN ['foreign', 'edited state', 'record', 'tombstone', 'relation tombstone']
 RETURN collect(id(n)) AS element, collect(class) AS class,
   collect(CASE WHEN n.ten IS :: INTEGER NOT NULL THEN n.ten ELSE -1 END) AS ten,
   collect(CASE WHEN n.ver IS :: INTEGER NOT NULL THEN n.ver ELSE -1 END) AS version,
-  collect(CASE WHEN class = 'foreign' THEN reduce(text = '', label IN labels(n) | left(text + ':' + label, 100))
-    ELSE n.id END) AS text"""
+  collect(CASE WHEN class ENDS WITH 'tombstone' THEN [n.gen, n.d] ELSE [] END) AS seal,
+  collect(CASE WHEN class IN ['foreign', 'edited state']
+    THEN reduce(text = '', label IN labels(n) | left(text + ':' + label, 100)) ELSE n.id END) AS text"""
 _RELATIONSHIPS_FOUND = """WITH a, r, b, class WHERE class IS NOT NULL
 RETURN collect(id(r)) AS element, collect(class) AS class,
   collect(CASE WHEN a.ten IS :: INTEGER NOT NULL THEN a.ten ELSE -1 END) AS ten,
@@ -82,6 +83,7 @@ class Comparison:
         self._generations = generations
         self._directory = directory
         self._schema = MirrorSchema(mirror)
+        self._highest_node = -1  # of all nodes, as seen last; to find it, all nodes are read
 
     async def page(self, phase: ScrubPhase, after: ScanPosition | None, *, tenant: int | None = None) -> ComparedPage:
         """Compare the next page of a phase, of one tenant or, with None, of all.
@@ -94,6 +96,10 @@ class Comparison:
             return ComparedPage(rows=len(rows), differences=await self._compare_rows(kind, rows), end=end)
         first = after.tenant if after is not None else 0
         last = await self._last_element(phase)
+        if phase is ScrubPhase.NODES and first + ELEMENTS > last:
+            if self._highest_node < first + ELEMENTS:
+                self._highest_node = (await self._mirror.read(statement("highest_node"), {}))[0]["last"]
+            last = max(last, self._highest_node)
         elements = range(first, min(first + ELEMENTS, last + 1))
         found = await self._compare_elements(phase, elements)
         following = ScanPosition(tenant=elements.stop, id=UUID(int=0)) if elements.stop <= last else None
@@ -101,22 +107,41 @@ class Comparison:
         return ComparedPage(rows=len(elements), differences=mine, end=following)
 
     async def schema(self) -> list[Difference]:
-        """Return missing constraints and indexes, foreign constraints, and generations of tenants that are wrong.
+        """Return missing constraints and indexes, foreign constraints, and wrong generations and marks of rebuilds.
 
-        A wrong generation makes the mirror refuse every write for the tenant, so that it is never settled.
+        A wrong generation makes the mirror refuse every write for its tenant, so that it is never settled. A mark of a
+        rebuild that is not under way keeps an old copy from being rewound.
         """
         predicates = await self._directory.all_predicates()
         differences = schema_differences(await self._schema.missing(predicates), await self._schema.foreign(predicates))
-        return differences + [
+        differences += [
             Difference(drift=Drift.EDITED, subject=Subject.STATE, tenant=tenant, detail="the tenant's generation")
             for tenant in await self._wrong_generations()
         ]
+        return differences + [
+            Difference(drift=Drift.FOREIGN, subject=Subject.STATE, detail=f"the mark of rebuild {number}")
+            for number in await self._stray_rebuilds()
+        ]
 
-    async def restore_generations(self) -> None:
-        """Set the generations of single tenants to those of Postgres."""
+    async def restore_state(self) -> None:
+        """Set the generations of single tenants to those of Postgres, and delete marks of rebuilds not under way."""
         rows = [[tenant, number] for tenant, number in (await self._wrong_generations()).items()]
         if rows:
             await self._mirror.write(statement("restore_generations"), rows=rows)
+        if stray := await self._stray_rebuilds():
+            await self._mirror.write(statement("delete_rebuild_marks"), gens=stray)
+
+    async def _stray_rebuilds(self) -> list[int]:
+        """Return the numbers of generations that the mirror marks as being written, and Postgres does not.
+
+        A rebuild is marked in Postgres first, and its mark in the mirror is deleted soon after that in Postgres, so
+        that the mirror is read twice.
+        """
+        marked = set((await self._mirror.read(statement("list_rebuilds"), {}))[0]["gens"])
+        if not marked:
+            return []
+        marked -= {one.number for one in await self._generations.unfinished()}
+        return sorted(marked & set((await self._mirror.read(statement("list_rebuilds"), {}))[0]["gens"]))
 
     async def _wrong_generations(self) -> dict[int, int | None]:
         """Return the tenants whose generation in the mirror is not Postgres's, with the right one; None: none."""
@@ -128,7 +153,7 @@ class Comparison:
             tenant: number for tenant, number in right.items() if shown.get(tenant) != number
         }
         for tenant, number in shown.items():
-            if tenant not in right and (number is None or number > numbers.of(tenant)):
+            if tenant not in right and (number is None or number != numbers.by_tenant.get(tenant)):
                 wrong[tenant] = None
         return wrong
 
@@ -139,7 +164,7 @@ class Comparison:
         """
         predicates = await self._directory.all_predicates()
         await self._schema.drop(await self._schema.foreign(predicates))
-        await self._schema.restore(await self._schema.missing(predicates))
+        await self._schema.restore(predicates)
 
     async def phases_without_index(self, schema: Sequence[Difference]) -> set[ScrubPhase]:
         """Return the phases that look up keys of which the index is missing, in a store too large to do without.
@@ -197,7 +222,7 @@ class Comparison:
         if kind is Kind.RECORD:
             for key, row in keys.items():
                 required[key] = record_image(node(row, generation=0, names_up_to=self._source.names_up_to))
-            for ten, id_, *found in await self._fetch("fetch_nodes", keys, most=MAX_PARTS):
+            for ten, id_, *found in await self._fetch(statement("fetch_nodes"), keys, most=MAX_PARTS):
                 shown.setdefault((ten, id_), []).append((-1, shown_record(found)))
         else:
             names = await self._directory.predicate_names({(row["tenant"], row["predicate"]) for row in rows})
@@ -230,8 +255,6 @@ class Comparison:
         return differences
 
     async def _fetch(self, text: str, keys: Collection[tuple[int, str]], **parameters: Any) -> list[Any]:
-        if text.isidentifier():
-            text = statement(text)
         rows = await self._mirror.read(text, {"keys": [list(key) for key in keys], **parameters})
         return list(rows[0]["found"])
 
@@ -258,16 +281,25 @@ class Comparison:
     async def _compare_nodes(self, elements: Sequence[int]) -> list[Difference]:
         parameters = {"elements": list(elements), **classification_parameters(self._generations.mirror)}
         found = (await self._mirror.read(classify_nodes(_NODES_FOUND), parameters))[0]
-        rows = list(zip(*(found[name] for name in ("element", "class", "ten", "version", "text")), strict=True))
-        records = [(ten, UUID(text)) for _, what, ten, _, text in rows if what == "record"]
-        tombstones = [(ten, UUID(text)) for _, what, ten, _, text in rows if what == "relation tombstone"]
+        names = ("element", "class", "ten", "version", "seal", "text")
+        rows = list(zip(*(found[name] for name in names), strict=True))
+        records = [(ten, UUID(text)) for _, what, ten, _, _, text in rows if what == "record"]
+        tombstones = [(ten, UUID(text)) for _, what, ten, _, _, text in rows if what == "relation tombstone"]
         known = await self._source.existing(Kind.RECORD, records)
         revived = await self._source.existing(Kind.RELATION, tombstones)
         differences = []
-        for element, what, ten, version, text in rows:
+        for element, what, ten, version, seal, text in rows:
             tenant = ten if ten >= 0 else None
             if what == "foreign":
                 differences.append(_foreign(Subject.NODE, tenant, element, text or "a node without labels"))
+            elif what == "edited state":
+                differences.append(
+                    Difference(drift=Drift.EDITED, subject=Subject.NODE, detail=text, elements=(element,))
+                )
+            elif what.endswith("tombstone") and seal[1] != tombstone_digest(ten, text, version, seal[0]):
+                differences.append(
+                    _foreign(Subject.NODE, tenant, element, f"a tombstone of what was never here: {text}")
+                )
             elif what == "record" and (ten, UUID(text)) not in known:
                 differences.append(_orphan(Subject.RECORD, ten, UUID(text), version, element))
             elif what == "relation tombstone" and (ten, UUID(text)) in revived:
@@ -282,8 +314,9 @@ class Comparison:
         }
         found = (await self._mirror.read(classify_relationships(_RELATIONSHIPS_FOUND), parameters))[0]
         names = ("element", "class", "ten", "version", "type", "id")
+        found["id"] = [UUID(id_) if id_ else None for id_ in found["id"]]
         rows = list(zip(*(found[name] for name in names), strict=True))
-        keys = [(ten, UUID(id_)) for _, what, ten, _, _, id_ in rows if what == "relation"]
+        keys = [(ten, id_) for _, what, ten, _, _, id_ in rows if what == "relation"]
         known = await self._source.existing(Kind.RELATION, keys)
         named = await self._directory.predicate_names({(key[0], predicate) for key, predicate in known.items()})
         differences = []
@@ -293,9 +326,9 @@ class Comparison:
                 detail = kind if what == "foreign" else f"a node without its label, at {kind}"
                 differences.append(_foreign(Subject.RELATIONSHIP, tenant, element, detail))
                 continue
-            predicate = known.get((ten, UUID(id_)))
+            predicate = known.get((ten, id_))
             if predicate is None:
-                differences.append(_orphan(Subject.RELATION, ten, UUID(id_), version, element, kind))
+                differences.append(_orphan(Subject.RELATION, ten, id_, version, element, kind))
             elif relationship_type(named[ten, predicate]) != kind:
                 differences.append(_foreign(Subject.RELATIONSHIP, tenant, element, f"{kind}, not its own type"))
         return differences
@@ -305,7 +338,10 @@ class Comparison:
         return sum([1 + await self._last_element(one) for one in (ScrubPhase.NODES, ScrubPhase.RELATIONSHIPS)])
 
     async def _last_element(self, phase: ScrubPhase) -> int:
-        """Return the highest internal id that a page must reach; -1 if there is nothing."""
+        """Return the highest internal id of a relationship, or of a node with one of the worker's labels.
+
+        -1 if there is none. Nodes that have lost their labels may have higher ids.
+        """
         if phase is ScrubPhase.NODES:
             elements = [f"(x:`{label}`)" for label in OWN_LABELS]
         else:
@@ -316,8 +352,6 @@ class Comparison:
             united = "\nUNION ALL\n".join(texts)
             rows = await self._mirror.read(f"CALL () {{\n{united}\n}}\nRETURN max(last) AS last", {})
             last = max(last, rows[0]["last"] if rows[0]["last"] is not None else -1)
-        if phase is ScrubPhase.NODES:  # nodes without their labels may have higher ids
-            last = max(last, await self._mirror.count_elements("(x)"))
         return last
 
 

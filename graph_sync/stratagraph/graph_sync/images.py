@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from neo4j.time import DateTime
-
 from stratagraph.graph_sync.differences import Drift
+from stratagraph.graph_sync.mapping import seconds_and_nanoseconds
 
 GUARD = "gen"  # the property that a rebuild changes; it is compared with the generations, not with the row
 Properties = dict[str, Any]
@@ -138,23 +137,22 @@ def _frozen_each(*values: Any) -> tuple[Any, ...]:
 def _frozen(value: Any) -> Any:
     """Return a value in a form that can be compared and hashed, and in which 1, 1.0 and true differ.
 
-    A single value becomes a pair of type and value; a time is compared to the nanosecond and with its offset.
+    A single value becomes a pair of type and value. A point in time of Postgres becomes the list by which `fetch_nodes`
+    returns those of the mirror, exact to the nanosecond and with its offset.
     """
+    kind = type(value)
+    if kind in _SINGLE:
+        return kind.__name__, value
     if value is None:
         return None
-    if isinstance(value, Mapping):
-        return tuple(sorted((name, _frozen(one)) for name, one in value.items()))
+    if kind is datetime:
+        return _frozen(["datetime", *seconds_and_nanoseconds(value), 0])
     if isinstance(value, (list, tuple)):
         return tuple(_frozen(one) for one in value)
-    if isinstance(value, datetime):  # of Postgres, which has instants only
-        return "datetime", value.astimezone(UTC).isoformat(), 0, 0
-    if isinstance(value, DateTime):
-        native = value.to_native()
-        offset = native.utcoffset()
-        if offset is not None:
-            beyond = value.nanosecond % 1_000
-            return "datetime", native.astimezone(UTC).isoformat(), offset.total_seconds(), beyond
-    return type(value).__name__, value if isinstance(value, (str, int, float, bool)) else str(value)
+    if isinstance(value, Mapping):
+        return tuple(sorted((name, _frozen(one)) for name, one in value.items()))
+    return kind.__name__, str(value)
 
 
+_SINGLE = frozenset({str, int, float, bool})
 _ABSENT = object()

@@ -35,6 +35,11 @@ RENEW_S = LEASE_S / 3
 # position is undone by the end of the next round.
 ROUND_S = 300.0
 SHARE = 0.2  # of the time that the scrub may take; a round of a mirror too large for this takes longer than ROUND_S
+# The share of a round that is LATE_S behind, if it has no more rows, nodes and relationships than PROMISED, as
+# 10⁵ records have: on a busy machine each page takes several times as long, and an edit must be undone in ten minutes.
+LATE_SHARE = 0.5
+LATE_S = 15.0
+PROMISED = 1_000_000
 MIN_SCRUB_S = 0.05  # of one pass, so that a round comes to its end however slow the machine is
 TOMBSTONES_S = 3_600.0  # between two deletions of expired tombstones
 TOMBSTONE_BATCH = 10_000
@@ -279,12 +284,14 @@ class Maintenance:
         """Compare as many pages as are due, repair what differs, and return the number of differences.
 
         A round is paced to take ROUND_S, whatever the size of the mirror, but no more than SHARE of the time is spent
-        on it; then it takes longer.
+        on it, or LATE_SHARE; then it takes longer.
         """
         now = time.monotonic()
         since, self._scrubbed_at = now - self._scrubbed_at, now
-        self._due_rows = min(self._due_rows + since * await self._rows_per_s(), self._round_rows)
-        ends_at = now + max(since * SHARE, MIN_SCRUB_S)
+        rows_per_s = await self._rows_per_s()
+        is_late = self._due_rows > LATE_S * rows_per_s and self._round_rows <= PROMISED
+        self._due_rows = min(self._due_rows + since * rows_per_s, self._round_rows)
+        ends_at = now + max(since * (LATE_SHARE if is_late else SHARE), MIN_SCRUB_S)
         found = 0
         while self._due_rows > 0 and time.monotonic() < ends_at:
             rows, differences = await self._scrub_page()
@@ -309,6 +316,7 @@ class Maintenance:
         """
         position = await self._scrubs.position()
         if position.phase is ScrubPhase.SCHEMA:
+            await self._scrubs.begin()
             differences: Sequence[Difference] = await self._checker.schema()
             rows, after, phase = 0, None, ScrubPhase.NODES
         else:
@@ -334,7 +342,8 @@ class Maintenance:
         if time.monotonic() < self._next_tombstones:
             return
         self._next_tombstones = time.monotonic() + TOMBSTONES_S
-        await self._mirror.delete_expired_tombstones(limit=TOMBSTONE_BATCH)
+        while await self._mirror.delete_expired_tombstones(limit=TOMBSTONE_BATCH) >= TOMBSTONE_BATCH:
+            pass  # however many somebody made
 
     async def publish_status(self) -> None:
         """Write a node into the mirror that shows people in Neo4j Browser how far it is behind Postgres.

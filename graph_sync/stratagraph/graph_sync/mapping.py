@@ -7,6 +7,7 @@ stores no text, no embedding and nothing else of the payload.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -149,7 +150,17 @@ def _link(plan: str, edge: Mapping[str, Any]) -> dict[str, str]:
 
 def tombstone(tenant: int, id_: UUID, version: int, *, generation: int) -> dict[str, Any]:
     """Return the mirror's tombstone of a deleted record or relation, which keeps older versions from being written."""
-    return {**_guard(tenant, str(id_), version, generation, version), "ver": version}
+    digest = tombstone_digest(tenant, str(id_), version, generation)
+    return {**_guard(tenant, str(id_), version, generation, version), "ver": version, "d": digest}
+
+
+def tombstone_digest(tenant: int, id_: str, version: int, generation: int) -> int:
+    """Return the 32-bit digest of a tombstone, by which one that the worker did not write is recognised.
+
+    Postgres does not know which tombstones there must be; they expire after a day.
+    """
+    text = f"{tenant}|{id_}|{version}|{generation}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
 
 
 def _guard(tenant: int, id_: str, version: int, generation: int, upto: int) -> dict[str, Any]:
@@ -186,14 +197,14 @@ def as_columns(row: Mapping[str, Any]) -> list[Any]:
     """
     shown = row["p"]
     if "src" in row:
-        created = _seconds(shown["created_at"])
+        created = seconds_and_nanoseconds(shown["created_at"])
         guard = [row["ten"], row["id"], row["gen"], row["upto"]]
         return [*guard, row["src"], row["dst"], shown["w"], *created, shown["ver"], shown["d"]]
     return [
         *(row["ten"], row["id"], row["gen"], row["upto"], row["labels"]),
         *(shown["type"], shown["state"], shown["acl"]),
-        *_seconds(shown["created_at"]),
-        *_seconds(shown["occurred_at"]),
+        *seconds_and_nanoseconds(shown["created_at"]),
+        *seconds_and_nanoseconds(shown["occurred_at"]),
         *(shown["ver"], shown["d"], shown.get("name"), shown.get("valid_from"), shown.get("valid_to")),
         *(shown.get("tool"), shown.get("failed")),
     ]
@@ -221,7 +232,7 @@ def steps_as_columns(row: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def _seconds(at: datetime) -> tuple[int, int]:
+def seconds_and_nanoseconds(at: datetime) -> tuple[int, int]:
     """Return the whole seconds since 1970 and the remaining nanoseconds."""
     since = at - _EPOCH
     return since.days * 86_400 + since.seconds, since.microseconds * 1_000

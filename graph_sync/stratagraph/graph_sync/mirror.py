@@ -35,6 +35,10 @@ CONNECT_TIMEOUT_S = 5.0
 CONNECTION_LIFETIME_S = 60.0
 FIND_S = 1.0  # between two looks whether the local server has been started
 WRITE_WITHIN_S = 60.0  # of a batch; a server that vanished without closing its connections does not answer at all
+_IN_THE_WAY = {
+    f"Neo.ClientError.Schema.{one}"
+    for one in ("ConstraintWithNameAlreadyExists", "IndexAlreadyExists", "ConstraintAlreadyExists")
+}
 WRITE_RETRY_S = 3.0  # for deadlocks; an outage is waited out by the worker, which retries sooner than the driver
 
 
@@ -130,7 +134,7 @@ class Mirror:
         """
         self.forget_types()
         for line in SCHEMA:
-            await self._create(line)
+            await self.create(line)
         await self._commit_alone(statement("create_names"), labels=list(RESERVED), types=list(RELATIONSHIP_TYPES))
 
     def forget_types(self) -> None:
@@ -145,7 +149,7 @@ class Mirror:
         for predicate in predicates:
             name = relationship_type(predicate)
             if name not in self._constrained:
-                await self._create(relation_constraint(name))
+                await self.create(relation_constraint(name))
                 self._constrained.add(name)
 
     async def apply(
@@ -345,18 +349,22 @@ class Mirror:
         except Neo4jError as error:
             raise MirrorUnavailable(f"Neo4j refused to read: {error.code}; look in its log") from error
 
-    async def _create(self, text: str) -> None:
-        """Create a constraint or an index unless it exists.
+    async def create(self, text: str) -> None:
+        """Create a constraint or an index, by one of the statements of SCHEMA, unless it exists.
 
         If Neo4j crashes while it creates a constraint, the index of that name is left over; it is dropped first.
+        Nothing is created, and nothing raised, if an index or constraint that somebody created is in the way: the scrub
+        drops it (`MirrorSchema.restore`), and until then the mirror does with what is there.
         """
         try:
             await self._commit_alone(text)
         except Neo4jError as error:
-            if error.code != "Neo.ClientError.Schema.IndexWithNameAlreadyExists":
+            if error.code == "Neo.ClientError.Schema.IndexWithNameAlreadyExists":
+                name = text.split(" IF NOT EXISTS", 1)[0].rsplit(" ", 1)[-1]
+                await self._commit_alone(f"DROP INDEX {name} IF EXISTS")
+                await self._commit_alone(text)
+            elif error.code not in _IN_THE_WAY:
                 raise
-            await self._commit_alone(f"DROP INDEX {text.split()[2]} IF EXISTS")
-            await self._commit_alone(text)
 
     async def _commit_alone(self, text: str, **parameters: Any) -> None:
         async with translated(), self.driver.session(database=self.database) as session:

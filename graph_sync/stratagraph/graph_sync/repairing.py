@@ -20,8 +20,16 @@ _T = TypeVar("_T")
 PAGE = 1_000  # nodes, relationships or rows of one statement
 _IN_BATCHES = "IN TRANSACTIONS OF 1000 ROWS"
 _CUT = f"WITH n WHERE class = 'foreign' MATCH (n)-[x]-() CALL (x) {{ DELETE x }} {_IN_BATCHES}"
-_DELETE_NODES = "WITH n WHERE class = 'foreign' OR class = 'relation tombstone' AND id(n) IN $chosen DETACH DELETE n"
-_DELETE_REMNANTS = "WITH DISTINCT CASE WHEN a:OWN THEN b ELSE a END AS n, class WHERE class = 'remnant' DETACH DELETE n"
+_DELETE_NODES = "WITH n WHERE class = 'foreign' OR class ENDS WITH 'tombstone' AND id(n) IN $chosen DETACH DELETE n"
+# Checkpoints are locked by whoever moves them, so that labels and properties are removed one by one.
+_CLEAN_STATE = (
+    "WITH n, [label IN labels(n) WHERE label <> state_label] AS others,"
+    " [key IN keys(n) WHERE NOT key IN state_keys] AS more WHERE class = 'edited state'"
+    " REMOVE n:$(others) FOREACH (key IN more | SET n[key] = null)"
+)
+_REMNANTS = "WITH DISTINCT CASE WHEN a:OWN THEN b ELSE a END AS n, class WHERE class = 'remnant'"
+_CUT_REMNANTS = f"{_REMNANTS} MATCH (n)-[x]-() WHERE NOT id(x) IN $elements CALL (x) {{ DELETE x }} {_IN_BATCHES}"
+_DELETE_REMNANTS = f"{_REMNANTS} DETACH DELETE n"
 _DELETE_RELATIONSHIPS = (
     f"WITH r WHERE class = 'foreign' OR class = 'relation' AND id(r) IN $chosen CALL (r) {{ DELETE r }} {_IN_BATCHES}"
 )
@@ -44,7 +52,7 @@ class Repairer:
         """
         try:
             if any(one.subject is Subject.STATE for one in differences):
-                await self._comparison.restore_generations()
+                await self._comparison.restore_state()
             await self._delete_foreign(differences)
             if any(one.subject is Subject.CONSTRAINT for one in differences):
                 await self._comparison.restore_schema()
@@ -73,6 +81,7 @@ class Repairer:
         shared = classification_parameters(self._generations.mirror)
         nodes = [element for one in differences if one.subject is Subject.NODE for element in one.elements]
         for page in _pages(nodes):
+            await self._mirror.write(classify_nodes(_CLEAN_STATE), elements=page, **shared)
             await self._mirror.write(classify_nodes(_CUT), elements=page, **shared)
             await self._mirror.write(classify_nodes(_DELETE_NODES), elements=page, chosen=page, **shared)
         relationships = [
@@ -83,7 +92,7 @@ class Repairer:
         ]
         types = await self._comparison.relationship_types() if relationships else []
         for page in _pages(relationships):
-            for text in (_DELETE_REMNANTS, _DELETE_RELATIONSHIPS):
+            for text in (_CUT_REMNANTS, _DELETE_REMNANTS, _DELETE_RELATIONSHIPS):
                 statement_ = classify_relationships(text)
                 await self._mirror.write(statement_, elements=page, chosen=page, types=types, **shared)
 

@@ -7,6 +7,7 @@ them is deleted. A constraint that somebody created may refuse what the workers 
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -16,26 +17,32 @@ from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.statements import SCHEMA, relation_constraint, statement
 
 _DDL = re.compile(
-    r"CREATE (?P<what>CONSTRAINT|INDEX) (?P<name>\w+) IF NOT EXISTS FOR"
-    r" (?:\(\w+:(?P<label>\w+)\)|\(\)-\[\w+:`(?P<type>\w+)`\]-\(\)) (?:REQUIRE|ON) \(?(?P<properties>[\w., ]+?)\)?"
-    r"(?: IS UNIQUE)?$"
+    r"CREATE (?P<what>CONSTRAINT|(?P<lookup>LOOKUP )?INDEX) (?P<name>\w+) IF NOT EXISTS FOR"
+    r" (?:\(\w+(?::(?P<label>\w+))?\)|(?P<tie>\(\)-\[\w+(?::`(?P<type>\w+)`)?\]-\(\)))"
+    r" (?:REQUIRE|ON|ON EACH) \(?(?P<properties>[\w., ]+?)\)?(?: IS UNIQUE|\(\w+\))?$"
 )
 _OWN_TYPES = ("PRECEDES", "FEEDS", "USES_TOOL", "IS_TOOL")  # of relationships beside the predicates
+Key = tuple[str | None, tuple[str, ...], bool, bool]  # label or type, properties, unique, of relationships
 PART = 50_000  # nodes or relationships, above which duplicates are searched in 256 parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaItem:
-    """A uniqueness constraint or, if not `unique`, an index, of a label or of a relationship type."""
+    """A uniqueness constraint or, if not `unique`, an index, of a label or of a relationship type.
 
+    A lookup index, by which Neo4j finds all nodes of a label or relationships of a type, has no `token`. `ddl` is the
+    statement that creates the item.
+    """
+
+    ddl: str
     name: str
-    token: str
+    token: str | None
     properties: tuple[str, ...]
     unique: bool
     of_relationships: bool
 
     @property
-    def key(self) -> tuple[str, tuple[str, ...], bool, bool]:
+    def key(self) -> Key:
         """What it does, whatever its name."""
         return self.token, self.properties, self.unique, self.of_relationships
 
@@ -50,12 +57,14 @@ def schema_item(ddl: str) -> SchemaItem:
     """Return what a statement of SCHEMA, or of `relation_constraint`, creates."""
     found = _DDL.match(ddl)
     assert found is not None, ddl
+    properties = tuple(one.split(".")[-1].strip() for one in found["properties"].split(","))
     return SchemaItem(
+        ddl=ddl,
         name=found["name"],
         token=found["label"] or found["type"],
-        properties=tuple(one.split(".")[-1].strip() for one in found["properties"].split(",")),
+        properties=() if found["lookup"] else properties,
         unique=found["what"] == "CONSTRAINT",
-        of_relationships=found["type"] is not None,
+        of_relationships=found["tie"] is not None,
     )
 
 
@@ -70,14 +79,18 @@ class MirrorSchema:
 
         `predicates` are all of Postgres. A relationship type needs its constraint once relationships of it exist.
         """
-        found = set()
-        for _, unique, of, tokens, properties, state in (await self._mirror.read(statement("list_schema"), {}))[0][
-            "found"
-        ]:
-            if state != "FAILED" and len(tokens or ()) == 1:
-                found.add((tokens[0], tuple(properties), unique, of == "RELATIONSHIP"))
+        found = {key for _, key, state in await self._found() if state != "FAILED"}
         used = await self._mirror.used_types({relationship_type(one) for one in predicates})
         return [one for one in _wanted(used) if one.key not in found]
+
+    async def _found(self) -> list[tuple[str, Key, str]]:
+        """Return the name, the key and the state of each index of one label or type, those of constraints included."""
+        rows = (await self._mirror.read(statement("list_schema"), {}))[0]["found"]
+        return [
+            (name, (next(iter(tokens or ()), None), tuple(properties or ()), unique, of == "RELATIONSHIP"), state)
+            for name, unique, of, tokens, properties, state in rows
+            if len(tokens or ()) < 2
+        ]
 
     async def foreign(self, predicates: Collection[str]) -> list[str]:
         """Return the names of constraints of the mirror's labels and relationship types that it must not have.
@@ -100,15 +113,25 @@ class MirrorSchema:
     async def drop(self, names: Collection[str]) -> None:
         """Drop constraints."""
         for name in names:
-            await self._mirror.write(f"DROP CONSTRAINT `{name.replace('`', '``')}` IF EXISTS")
+            await self._mirror.write(f"DROP CONSTRAINT {_quoted(name)} IF EXISTS")
 
-    async def restore(self, missing: Sequence[SchemaItem]) -> None:
-        """Delete all nodes and relationships beyond the first with one key, and create what is missing."""
-        for one in missing:
+    async def restore(self, predicates: Collection[str]) -> None:
+        """Delete all nodes and relationships beyond the first with one key, and create what is missing.
+
+        An index of other people's that is in a constraint's way is dropped. If another index or constraint has the name
+        that an item should have, the item gets a longer one.
+        """
+        for one in await self.missing(predicates):
             if one.unique:
                 await self._delete_duplicates(one)
-        await self._mirror.prepare()
-        await self._mirror.prepare_types([one.token.lower() for one in missing if one.of_relationships])
+                token, properties, _, of_relationships = one.key
+                for name, key, _ in await self._found():
+                    if key == (token, properties, False, of_relationships):
+                        await self._mirror.write(f"DROP INDEX {_quoted(name)} IF EXISTS")
+            await self._mirror.create(one.ddl)
+        for one in await self.missing(predicates):  # Neo4j creates nothing, and says nothing, where the name is taken
+            await self._mirror.create(one.ddl.replace(f" {one.name} ", f" {one.name}_{secrets.token_hex(4)} ", 1))
+        self._mirror.forget_types()
 
     async def _delete_duplicates(self, one: SchemaItem) -> None:
         element = f"()-[x:`{one.token}`]->()" if one.of_relationships else f"(x:`{one.token}`)"
@@ -118,6 +141,10 @@ class MirrorSchema:
         for part in [f"{number:02x}" for number in range(256)] if count > PART else [""]:
             elements = (await self._mirror.read(text, {"part": part}))[0]["elements"]
             await self._mirror.delete_elements(elements, of_relationships=one.of_relationships)
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
 
 
 def schema_differences(missing: Sequence[SchemaItem], foreign: Sequence[str]) -> list[Difference]:

@@ -9,6 +9,8 @@ from functools import lru_cache
 from importlib.resources import files
 
 SCHEMA: tuple[str, ...] = (
+    "CREATE LOOKUP INDEX labels_lookup IF NOT EXISTS FOR (n) ON EACH labels(n)",  # a new database has both
+    "CREATE LOOKUP INDEX types_lookup IF NOT EXISTS FOR ()-[r]-() ON EACH type(r)",
     "CREATE CONSTRAINT mirrored_key IF NOT EXISTS FOR (n:Mirrored) REQUIRE (n.ten, n.id) IS UNIQUE",
     "CREATE CONSTRAINT rel_tomb_key IF NOT EXISTS FOR (t:RelTomb) REQUIRE (t.ten, t.id) IS UNIQUE",
     "CREATE CONSTRAINT checkpoint_key IF NOT EXISTS FOR (c:SyncCheckpoint) REQUIRE c.k IS UNIQUE",

@@ -17,6 +17,6 @@ WITH a, r, b, CASE
     ELSE 'foreign'
   END
   WHEN type(r) IN ['HAS_STEP', 'USES_TOOL', 'IS_TOOL', 'PRECEDES', 'FEEDS'] AND size(keys(r)) = 0
-    AND coalesce(a.ten = b.ten, false) THEN 'remnant'
+    AND (coalesce(a.ten = b.ten, false) OR size(labels(a)) = 0 OR size(labels(b)) = 0) THEN 'remnant'
 END AS class
 RESULT

@@ -6,7 +6,7 @@ WITH n, row
 WHERE coalesce(n.gen, -1) < row.gen OR (n.gen = row.gen AND coalesce(n.ver, -1) <= row.upto)
 WITH n, row, [label IN labels(n) WHERE NOT label IN ['Mirrored', 'Tomb']] AS old
 REMOVE n:$(old)
-SET n = {ten: row.ten, id: row.id, ver: row.ver, gen: row.gen, dead: true, at: datetime()}
+SET n = {ten: row.ten, id: row.id, ver: row.ver, gen: row.gen, d: row.d, dead: true, at: datetime()}
 SET n:Tomb
 WITH n
 OPTIONAL MATCH (n)-[:HAS_STEP]->(step:PlanStep)

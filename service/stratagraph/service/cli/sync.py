@@ -151,8 +151,13 @@ def _print_status(found: dict[str, Any]) -> None:
             if check["took_seconds"] is not None
             else f"Last scrub completed {_ago(check['seconds_ago'])}: {describe_drift(check['drift'] or {})}"
         )
-    if check is not None and check["found_since"]:
-        people.print(f"Found and repaired since: {describe_drift(check['found_since'])}")
+    if check is not None and check["next_began_at"] is not None:
+        since = (datetime.now(UTC) - check["next_began_at"]).total_seconds()
+        people.print(
+            f"Present scrub began {_ago(since)}: {check['next_rows']:,} compared;"
+            f" {describe_drift(check['found_since'])}",
+            highlight=False,
+        )
 
 
 def _last_check(scrub: ScrubReport) -> dict[str, Any]:
@@ -165,6 +170,8 @@ def _last_check(scrub: ScrubReport) -> dict[str, Any]:
         "rows": scrub.last_rows,
         "drift": scrub.last_drift,
         "found_since": scrub.drift,
+        "next_began_at": scrub.began_at,
+        "next_rows": scrub.rows,
     }
 
 

@@ -10,10 +10,12 @@ from rich.table import Column, Table
 
 from stratagraph.graph_sync.checking import Verification
 from stratagraph.graph_sync.differences import Difference, count_by_class, describe_drift
-from stratagraph.graph_sync.worker import SyncWorker
+from stratagraph.graph_sync.worker import CONSUMER, SyncWorker
 from stratagraph.service.cli.mirror import new_worker, progress_bar, tenant_number
 from stratagraph.service.cli.output import ID_WIDTH, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
+from stratagraph.store.feed.leases import LEASE_S
+from stratagraph.store.mirror.status import MirrorStatus, read_mirror_status
 from stratagraph.store.model.errors import MirrorUnavailable
 
 Tenant = Annotated[str | None, typer.Option(help="Only this tenant. Default: all tenants.")]
@@ -21,8 +23,9 @@ Deep = Annotated[bool, typer.Option(help="Compare everything that the mirror sho
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and show no progress bar.")]
 SHOWN = 20  # differences in the table for people
 LISTED = 1_000  # differences in the JSON
-FOLLOWED_S = 60.0  # how long a running worker may take to apply waiting changes
-UNFOLLOWED_S = 2.0
+FOLLOWED_S = 60.0  # how long workers may take to apply waiting changes, if they complete passes
+UNFOLLOWED_S = 2.0  # how long to wait if no worker runs, or none completes a pass
+STALLED_S = 3.0 * LEASE_S  # without a completed pass; workers record one every few seconds
 ROUNDS = 5  # of repair and comparison: deleting what is foreign may show that something else is missing
 DIGESTS = ("constraints", "versions of rows", "digests of rows")
 EVERYTHING = (
@@ -44,7 +47,8 @@ def verify(
 
     async def work(runtime: Runtime) -> dict[str, Any]:
         worker = new_worker(runtime)
-        return _as_json(await _verify(runtime, worker, tenant, deep=deep, quiet=json), deep=deep)
+        found = await _verify(runtime, worker, tenant, deep=deep, quiet=json)
+        return _as_json(found, deep=deep, unsettled=await _why_unsettled(runtime, found))
 
     found = with_runtime(work)
     if json:
@@ -72,7 +76,8 @@ def repair(
             repaired += await worker.repairer.repair(found.differences)
             await _apply(runtime, worker)
             found = await _verify(runtime, worker, tenant, deep=deep, quiet=json)
-        return {"repaired": repaired, "found": _as_json(before, deep=deep), **_as_json(found, deep=deep)}
+        result = _as_json(found, deep=deep, unsettled=await _why_unsettled(runtime, found))
+        return {"repaired": repaired, "found": _as_json(before, deep=deep), **result}
 
     found = with_runtime(work)
     if json:
@@ -86,18 +91,36 @@ def repair(
 
 async def _verify(runtime: Runtime, worker: SyncWorker, tenant: str | None, *, deep: bool, quiet: bool) -> Verification:
     number = await tenant_number(runtime, tenant)
-    followed = bool(await runtime.feed.holders())
+    status = await read_mirror_status(runtime.database, CONSUMER)
     with progress_bar(quiet) as bar:
         task = bar.add_task("rows", total=await worker.checker.estimate(number, deep=deep))
         found = await worker.checker.verify(
             number,
             deep=deep,
-            within_s=FOLLOWED_S if followed else UNFOLLOWED_S,
+            within_s=FOLLOWED_S if _is_followed(status) else UNFOLLOWED_S,
             on_rows=lambda rows: bar.advance(task, rows),
         )
         rows = found.rows + found.elements
         bar.update(task, total=rows, completed=rows)
         return found
+
+
+def _is_followed(status: MirrorStatus) -> bool:
+    """Return whether a worker runs and completes passes, so that waiting changes will be applied."""
+    return bool(status.live_workers) and status.followed_s is not None and status.followed_s < STALLED_S
+
+
+async def _why_unsettled(runtime: Runtime, found: Verification) -> str | None:
+    """Return why waiting changes were not applied in time, and what to do; None if they were."""
+    if found.settled:
+        return None
+    status = await read_mirror_status(runtime.database, CONSUMER)
+    if not status.live_workers:
+        return "No worker runs: start one with `stratagraph sync run`."
+    if not _is_followed(status):
+        ago = "yet" if status.followed_s is None else f"for {status.followed_s:.0f} s"
+        return f"The workers have completed no pass {ago}: see their log."
+    return f"The workers did not apply them within {FOLLOWED_S:g} s: `stratagraph sync status` shows how many wait."
 
 
 async def _apply(runtime: Runtime, worker: SyncWorker) -> None:
@@ -116,14 +139,18 @@ async def _apply(runtime: Runtime, worker: SyncWorker) -> None:
         ) from None
 
 
-def _as_json(found: Verification, *, deep: bool) -> dict[str, Any]:
-    """Return a result; `equal` is null if nothing differs in what was compared, but not everything was."""
+def _as_json(found: Verification, *, deep: bool, unsettled: str | None = None) -> dict[str, Any]:
+    """Return a result; `equal` is null if nothing differs in what was compared, but not everything was.
+
+    `unsettled` says why changes were still waiting to be applied.
+    """
     return {
         "differs": found.differs,
         "equal": False if found.differs else True if found.complete else None,
         "compared": EVERYTHING if deep else DIGESTS,
         "complete": found.complete,
         "settled": found.settled,
+        "unsettled": unsettled,
         "rows": found.rows,
         "elements": found.elements,
         "drift": count_by_class(found.differences),
@@ -171,8 +198,9 @@ def _print(found: dict[str, Any]) -> None:
     deep = " --deep" if tuple(found["compared"]) == EVERYTHING else ""
     if not found["settled"]:
         people.print(
-            "No worker applies changes at present, so some of these rows may only be waiting: run `stratagraph sync"
-            f" run`, then `stratagraph sync verify{deep}` again."
+            f"Some of these rows may only be waiting to be written. {found['unsettled']} Then run `stratagraph sync"
+            f" verify{deep}` again.",
+            highlight=False,
         )
     else:
         people.print(f"To repair them: `stratagraph sync repair{deep}`.", highlight=False)

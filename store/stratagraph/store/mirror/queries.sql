@@ -8,8 +8,12 @@ WHERE mirror = :mirror
 -- advance_scrub --
 -- Store the position of the running scrub, and count the rows of the page before it.
 UPDATE mirror_leader SET checked_kind = :phase, checked_tenant = :tenant, checked_id = :id,
-  check_rows = check_rows + :rows, check_began_at = coalesce(check_began_at, clock_timestamp())
+  check_rows = check_rows + :rows
 WHERE mirror = :mirror
+
+-- begin_scrub --
+-- Store when a scrub begins, unless it has begun.
+UPDATE mirror_leader SET check_began_at = coalesce(check_began_at, clock_timestamp()) WHERE mirror = :mirror
 
 -- begin_generation --
 -- Insert a generation, with a number higher than any that this database or the mirror itself has seen.

@@ -94,6 +94,11 @@ class Scrubs:
             drift=row["drift"],
         )
 
+    async def begin(self) -> None:
+        """Store that the scrub begins now, unless it has begun: its first page may have to be repeated."""
+        async with self._database.background(Role.FEED) as connection:
+            await run(connection, "begin_scrub", mirror=self._mirror)
+
     async def advance(self, position: ScrubPosition, *, rows: int) -> None:
         """Move the running scrub to `position`, after a page of `rows` rows."""
         after = position.after
