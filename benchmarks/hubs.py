@@ -53,8 +53,8 @@ FILL_SALIENCE = """
     WHERE tenant = :tenant AND doc BETWEEN :first AND :last
 """
 FILL_RELATIONS = """
-    INSERT INTO relation (tenant, id, source, target, predicate, weight, created_at, row_version, source_past, source_acl,
-      target_acl, source_until)
+    INSERT INTO relation (tenant, id, source, target, predicate, weight, created_at, row_version, source_past,
+      source_acl, target_acl, source_until)
     SELECT :tenant, md5(:predicate || 'relation' || n)::uuid, md5('fact' || n)::uuid,
       CASE WHEN CAST(:hub AS uuid) IS NULL
         THEN md5('entity' || (10 + floor((:entities - 10) * power(random() + 0 * n, 3)))::bigint)::uuid

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -10,10 +11,11 @@ from rich.table import Column, Table
 
 from stratagraph.graph_sync.checking import Verification
 from stratagraph.graph_sync.differences import Difference, count_by_class, describe_drift
-from stratagraph.graph_sync.worker import SyncWorker
+from stratagraph.graph_sync.worker import CONSUMER, SyncWorker
 from stratagraph.service.cli.mirror import new_worker, progress_bar, tenant_number
 from stratagraph.service.cli.output import ID_WIDTH, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
+from stratagraph.store.mirror.scrubs import Scrubs
 from stratagraph.store.model.errors import MirrorUnavailable
 
 Tenant = Annotated[str | None, typer.Option(help="Only this tenant. Default: all tenants.")]
@@ -86,6 +88,7 @@ def repair(
 
 async def _verify(runtime: Runtime, worker: SyncWorker, tenant: str | None, *, deep: bool, quiet: bool) -> Verification:
     number = await tenant_number(runtime, tenant)
+    began_at = datetime.now(UTC)
     followed = bool(await runtime.feed.holders())
     with progress_bar(quiet) as bar:
         task = bar.add_task("rows", total=await worker.checker.estimate(number, deep=deep))
@@ -97,7 +100,12 @@ async def _verify(runtime: Runtime, worker: SyncWorker, tenant: str | None, *, d
         )
         rows = found.rows + found.elements
         bar.update(task, total=rows, completed=rows)
-        return found
+    scrubs = Scrubs(runtime.database, CONSUMER)
+    if found.differs and found.settled:
+        await scrubs.note_damage(len(found.differences), beyond_scrub=True)
+    elif found.equal and number is None:
+        await scrubs.note_no_damage(began_at=began_at)
+    return found
 
 
 async def _apply(runtime: Runtime, worker: SyncWorker) -> None:

@@ -306,8 +306,9 @@ relation = Table(
         "id",
         postgresql_include=["source", "predicate", "ended_at"],
     ),
-    # The same without relations to an end that is no longer current, which a hub may have many times as many of; and with
-    # what tells that an end is hidden from a caller or has expired, so that those are passed over in the index.
+    # The same without relations to an end that is no longer current, which a hub may have many times as many of,
+    # and with what tells that an end is hidden from a caller or has expired, so that these are passed over in the
+    # index.
     Index(
         "relation_out_current_ix",
         "tenant",

@@ -1,4 +1,4 @@
-"""Store at relations which ends are hidden from whom and until when they hold, and what is known of a mirror's damage."""
+"""Store at relations from whom an end is hidden and until when it holds, and what is known of a mirror's damage."""
 
 from alembic import op
 

@@ -59,3 +59,17 @@ GRANT CREATE ON SCHEMA {schema} TO {heads};
 ALTER VIEW relation_in_sight OWNER TO {heads};
 
 REVOKE CREATE ON SCHEMA {schema} FROM {heads};
+
+-- What is known of a mirror's damage, so that no question is answered from it until it is repaired. Grants and policies
+-- of the table cover the columns.
+
+ALTER TABLE mirror_leader
+  ADD COLUMN damaged_at TIMESTAMP WITH TIME ZONE,
+  ADD COLUMN repaired_by xid8,
+  ADD COLUMN needs_scrub BOOLEAN DEFAULT false NOT NULL;
+
+COMMENT ON COLUMN mirror_leader.damaged_at IS 'when differences were last found; null if a scrub that began later found none';
+
+COMMENT ON COLUMN mirror_leader.repaired_by IS 'a transaction after which the repairs of all that was found are logged; null while some are not';
+
+COMMENT ON COLUMN mirror_leader.needs_scrub IS 'whether so much was found that the mirror must not answer before a complete scrub finds nothing';
