@@ -22,7 +22,7 @@ from stratagraph.store.traversal.neighbourhood import Edge
 ID_LENGTH = 36  # characters of a UUID
 PARALLEL_READS = 2  # statements of one level at a time
 MIN_PER_READ = 32  # records; for fewer, a second statement costs more than it gains
-MOST_READ = 200_000  # relationships of the records of one statement; they take a fraction of READ_TIMEOUT_S
+MOST_READ = 100_000  # relationships of the records of one statement; they take a fraction of READ_TIMEOUT_S
 READ_TIMEOUT_S = 2.0  # per level, after which Neo4j aborts the statement; the traversal's own deadline is shorter
 
 
