@@ -187,7 +187,7 @@ ORDER BY e.weight DESC, e.id LIMIT :most
   OR (:all_scopes OR e.source_acl >> 3 = ANY(CAST(:scopes AS integer[]))) AND e.source_acl & 7 <= :ceiling + 1)
 
 -- source_may_hold --
--- Fragment: whether the source of the relation `e` may hold at :at, by the hint of the relation: an expired one does not.
+-- Fragment: whether the source of `e` may hold at :at, by the hint of the relation: an expired one does not.
 (e.source_until IS NULL OR e.source_until > CAST(:at AS timestamptz))
 
 -- target_may_be_read --
@@ -202,5 +202,5 @@ ORDER BY e.weight DESC, e.id LIMIT :most
   OR (:all_scopes OR e.target_acl >> 3 = ANY(CAST(:scopes AS integer[]))) AND e.target_acl & 7 <= :ceiling + 1)
 
 -- target_may_hold --
--- Fragment: whether the target of the relation `e` may hold at :at, by the hint of the relation: an expired one does not.
+-- Fragment: whether the target of `e` may hold at :at, by the hint of the relation: an expired one does not.
 (e.target_until IS NULL OR e.target_until > CAST(:at AS timestamptz))
