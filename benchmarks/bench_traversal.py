@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import typer
-from graphs import GENERATION, SCOPES, SNAPSHOT, Filled, neo4j_server
+from graphs import SCOPES, SNAPSHOT, Filled, neo4j_server
 from harness import (
     Bound,
     Case,
@@ -29,6 +29,7 @@ from harness import (
     summary,
     trust,
 )
+from neo4j_import import GENERATION
 
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.graph_sync.reader import Neo4jGraphReader

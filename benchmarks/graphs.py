@@ -14,7 +14,7 @@ from typing import Any
 import platformdirs
 import psycopg
 from harness import Store, people
-from neo4j_import import import_files, write_files
+from neo4j_import import GENERATION, import_files, write_files
 from rich.progress import Progress
 from sqlalchemy import text
 
@@ -28,7 +28,7 @@ from stratagraph.store.model.words import DIMENSIONS
 
 SCOPES = ("", *(f"team/{number}" for number in range(29)))
 PREDICATES = ("uses", "mentions")
-GENERATION = SNAPSHOT = 1
+SNAPSHOT = 1
 WRITTEN_AT_ONCE = 50_000  # rows in one transaction of Postgres
 
 # The smallest change, and the same change with its row of the log, in one statement each.
@@ -127,11 +127,10 @@ class Filled:
         """Write the graph to files from which `neo4j_server` can import it."""
         predicates = await self.where.directory.predicates(self.caller.tenant, PREDICATES)
         await write_files(
-            self.where.url,
+            self.where.database,
             self.caller.tenant.id,
             {number: name for name, number in predicates.items()},
             directory,
-            generation=GENERATION,
             total=(1 + self.per_record) * self.records,
             bars=bars,
         )

@@ -53,12 +53,15 @@ FILL_SALIENCE = """
     WHERE tenant = :tenant AND doc BETWEEN :first AND :last
 """
 FILL_RELATIONS = """
-    INSERT INTO relation (tenant, id, source, target, predicate, weight, created_at, row_version, source_past)
+    INSERT INTO relation (tenant, id, source, target, predicate, weight, created_at, row_version, source_past,
+      source_acl, target_acl, source_until)
     SELECT :tenant, md5(:predicate || 'relation' || n)::uuid, md5('fact' || n)::uuid,
       CASE WHEN CAST(:hub AS uuid) IS NULL
         THEN md5('entity' || (10 + floor((:entities - 10) * power(random() + 0 * n, 3)))::bigint)::uuid
         ELSE CAST(:hub AS uuid) END,
-      :predicate, :weight, :at, 1, :state > 2 AND n % :facts < :facts - :standing
+      :predicate, :weight, :at, 1, :state > 2 AND n % :facts < :facts - :standing,
+      :scope * 8 + CASE WHEN n % :facts < :facts - :standing THEN :sensitivity ELSE 1 END, :scope * 8 + 1,
+      CASE WHEN n % :facts < :facts - :standing THEN upper(CAST(:validity AS tstzrange)) END
     FROM generate_series(CAST(:first AS bigint), :last) AS n
 """
 
@@ -103,7 +106,14 @@ class HubStore:
                 await self._run(FILL_SALIENCE, **rows)
                 for predicate, hub, weight in (("subject_entity", hub_id(name), 1.0), ("object_entity", None, 0.9)):
                     await self._run(
-                        FILL_RELATIONS, **rows, state=state, predicate=predicates[predicate], hub=hub, weight=weight
+                        FILL_RELATIONS,
+                        **rows,
+                        state=state,
+                        validity=validity,
+                        sensitivity=sensitivity,
+                        predicate=predicates[predicate],
+                        hub=hub,
+                        weight=weight,
                     )
                 bars.advance(bar, last + 1 - start)
             first += self.facts

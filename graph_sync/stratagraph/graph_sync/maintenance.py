@@ -330,7 +330,9 @@ class Maintenance:
                 phase = ScrubPhase((position.phase + 1) % len(ScrubPhase))
         if differences:
             _log.error("mirror differs and is repaired", drift=count_by_class(differences))
+            await self._scrubs.note_damage(len(differences))
             await self._repairer.repair(differences)
+            await self._scrubs.note_repairs()
         await self._scrubs.add_drift(count_by_class(differences))
         if phase is ScrubPhase.SCHEMA:
             await self._scrubs.finish(rows=rows)
@@ -358,6 +360,8 @@ class Maintenance:
         now = datetime.now(UTC)
         in_step = newest["state"] in ("active", "refreshing") and lag.changes == 0
         state = "being filled" if newest["state"] == "building" else "in step" if in_step else "behind"
+        if state != "being filled" and await self._scrubs.is_damaged():
+            state = "being repaired"
         await self._mirror.publish_status(
             k=self._feed.consumer,
             name=f"Mirror: {state}",

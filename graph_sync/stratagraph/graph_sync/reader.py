@@ -16,18 +16,22 @@ from stratagraph.store.keys.callers import Caller
 from stratagraph.store.mirror.freshness import Freshness
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import MirrorUnavailable
+from stratagraph.store.traversal.links import TooManyRelations
 from stratagraph.store.traversal.neighbourhood import Edge
 
 ID_LENGTH = 36  # characters of a UUID
 PARALLEL_READS = 2  # statements of one level at a time
 MIN_PER_READ = 32  # records; for fewer, a second statement costs more than it gains
+MOST_READ = 100_000  # relationships of the records of one statement; they take a fraction of READ_TIMEOUT_S
 READ_TIMEOUT_S = 2.0  # per level, after which Neo4j aborts the statement; the traversal's own deadline is shorter
 
 
 class Neo4jGraphReader:
     """A `GraphReader` that reads the mirror. It returns edges with ids; the caller reads the records from Postgres.
 
-    Reading raises MirrorUnavailable if the mirror cannot be reached or takes too long.
+    Reading raises MirrorUnavailable if the mirror cannot be reached or takes too long, and TooManyRelations if one
+    statement would have to read more than MOST_READ relationships: Neo4j has no index of one node's by weight, so it
+    reads all that a record has, current or not, where Postgres reads the heaviest.
     """
 
     name = "neo4j"
@@ -75,6 +79,7 @@ class Neo4jGraphReader:
             "frontier": [str(id_) for id_ in frontier],
             "at": microseconds(at),
             "fan_out": fan_out,
+            "most_read": MOST_READ,
             "leaf": leaf,
             "checkpoints": CHECKPOINTS if self._least is not None else [],
             "acls": [number for level in range(leaf + 1) for number in caller.acls(level)],
@@ -82,6 +87,8 @@ class Neo4jGraphReader:
         row = (await self._mirror.read(text, parameters, timeout_s=self._timeout_s or READ_TIMEOUT_S))[0]
         if self._least is not None:
             check_position(row, self._least)
+        if row["relations"] > MOST_READ:
+            raise TooManyRelations
         try:
             return [
                 Edge(UUID(ids[:ID_LENGTH]), frontier[near], UUID(ids[ID_LENGTH:]), float(weight), int(acl))

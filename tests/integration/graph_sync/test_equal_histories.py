@@ -211,8 +211,8 @@ async def test_both_engines_answer_alike_and_only_what_is_true_at_the_instant(
     assert seen > 10, "too few answers had a record"
 
 
-async def test_the_note_of_a_past_end_is_true_wherever_it_stands(memory: Memory) -> None:
-    """A relation's hint may be missing, but never says of a current record that it is past."""
+async def test_the_hints_at_relations_are_true_wherever_they_stand(memory: Memory) -> None:
+    """A hint may be missing, but never says of a record that it is past, hidden or expired where it is not."""
     rng = random.Random(4)
     facts: list[UUID] = []
     for _ in range(4 * STEPS):
@@ -221,7 +221,11 @@ async def test_the_note_of_a_past_end_is_true_wherever_it_stands(memory: Memory)
         rows = (
             await connection.execute(
                 text(
-                    "SELECT e.source_past, e.target_past, a.state > 2 AS source_is, b.state > 2 AS target_is"
+                    "SELECT e.*, a.state > 2 AS source_is, b.state > 2 AS target_is,"
+                    " e.source_acl / 8 = a.scope AND e.source_acl % 8 <= a.sensitivity AS source_acl_is_true,"
+                    " e.target_acl / 8 = b.scope AND e.target_acl % 8 <= b.sensitivity AS target_acl_is_true,"
+                    " upper(a.validity) <= e.source_until AS source_until_is_true,"
+                    " upper(b.validity) <= e.target_until AS target_until_is_true"
                     " FROM relation e JOIN record a ON (a.tenant, a.id) = (e.tenant, e.source)"
                     " JOIN record b ON (b.tenant, b.id) = (e.tenant, e.target) WHERE e.ended_at IS NULL"
                 )
@@ -230,3 +234,7 @@ async def test_the_note_of_a_past_end_is_true_wherever_it_stands(memory: Memory)
     assert all(row.source_is or not row.source_past for row in rows)
     assert all(row.target_is or not row.target_past for row in rows)
     assert sum(row.source_past + row.target_past for row in rows) > 20
+    assert all(row.source_acl_is_true and row.target_acl_is_true for row in rows)
+    assert all(row.source_until_is_true for row in rows if row.source_until is not None)
+    assert all(row.target_until_is_true for row in rows if row.target_until is not None)
+    assert sum(row.source_until is not None for row in rows) > 20

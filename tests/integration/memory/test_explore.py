@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +19,7 @@ from model_explore import (
     random_caller,
     write,
 )
+from sqlalchemy import text
 
 from stratagraph.memory.engines.choice import AnsweredBy
 from stratagraph.memory.engines.service import Engines
@@ -25,7 +28,10 @@ from stratagraph.memory.explore.session import FAN_OUT
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.valid_time import Interval
 from stratagraph.store.records.inserting import NewRelation
+from stratagraph.store.traversal.links import SqlExplorer, degrees
+from stratagraph.store.traversal.neighbourhood import SqlGraphReader
 
 GRAPHS = 40
 CALLERS = 4  # per graph
@@ -244,6 +250,44 @@ async def test_a_hub_is_counted_in_full_returned_in_pages_and_marked_as_a_hub(me
     assert (paths.reached, paths.hubs) == (("hops", "hubs"), (hub,)), (
         "longer paths lead through the hub, and not all of its relations were followed"
     )
+
+
+async def test_hidden_and_expired_facts_of_a_hub_are_passed_over_without_reading_them(memory: Memory) -> None:
+    tenant, rng = await create_tenant(memory, "acme"), random.Random(1)
+    hub = readable_by_all(random_record(rng, tenant, type_=MemoryType.ENTITY))
+    facts = [readable_by_all(random_record(rng, tenant, type_=MemoryType.SEMANTIC)) for _ in range(305)]
+    now = memory.clock.now()
+    for number, fact in enumerate(facts):
+        assert fact.fact is not None
+        if number < 100:
+            facts[number] = replace(fact, sensitivity=Sensitivity.HIGH)
+        elif number < 200:
+            facts[number] = replace(fact, scope="project:b")
+        elif number < 300:
+            facts[number] = replace(fact, fact=replace(fact.fact, validity=Interval(end=now - timedelta(days=1))))
+    relations = [
+        NewRelation(source=fact.id, target=hub.id, predicate="subject_entity", weight=1.0 if number < 300 else 0.5)
+        for number, fact in enumerate(facts)
+    ]
+    await write_graph(memory, tenant, [hub, *facts], relations)
+    caller = await memory.directory.resolve(trust_of(ceiling=Sensitivity.LOW, scopes={"project:a"}))
+    read = text("SELECT pg_stat_get_xact_tuples_fetched('record'::regclass)")
+    async with memory.database.reading(caller.bounds) as connection:
+        before = (await connection.execute(read)).scalar_one()
+        found = await SqlExplorer(connection).links(caller, [hub.id], at=now, most=10, dependents=True, besides=())
+        rows = (await connection.execute(read)).scalar_one() - before
+        (degree,) = (await degrees(connection, caller, [hub.id], at=now)).values()
+        edges = await SqlGraphReader(connection=connection).edges_of(
+            caller, [hub.id], at=now, fan_out=10, history=False
+        )
+        all_rows = (await connection.execute(read)).scalar_one() - before
+    visible = {fact.id for fact in facts[300:]}
+    assert {link.far for link in found.found} == visible
+    assert not found.cut
+    assert {edge.far for edge in edges if edge.acl % 8 <= Sensitivity.LOW} == visible
+    assert degree == len(visible)
+    assert rows <= 4 * len(visible), "records are read that the caller cannot see, or that have expired"
+    assert all_rows <= 12 * len(visible)
 
 
 async def test_the_number_of_statements_does_not_grow_with_the_graph(memory: Memory, explore: Explore) -> None:

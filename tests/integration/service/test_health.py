@@ -27,7 +27,14 @@ from stratagraph.store.postgres.partitions import make_days
 
 T = TypeVar("T")
 SOUND = MirrorStatus(
-    followed_s=0.1, maintained_s=0.1, checked_s=30.0, check_took_s=4.0, drift={}, live_workers=1, is_building=False
+    followed_s=0.1,
+    maintained_s=0.1,
+    checked_s=30.0,
+    check_took_s=4.0,
+    drift={},
+    live_workers=1,
+    is_building=False,
+    is_damaged=False,
 )
 COMPARED = "compared in full 30 s ago, in 1 min"  # of all tenants together
 IN_STEP = Lag(changes=0, seconds=0.0, dead_letters=0)
@@ -162,6 +169,11 @@ async def test_the_service_fails_once_the_mirror_is_late_for_longer_than_allowed
     [
         (SOUND, None, "answers, but no worker has written to it yet"),
         (replace(SOUND, is_building=True), IN_STEP, "is being filled; the graph is walked in SQL"),
+        (
+            replace(SOUND, is_damaged=True),
+            IN_STEP,
+            "was changed by somebody else and is being repaired; the graph is walked in SQL",
+        ),
         (replace(SOUND, live_workers=0), IN_STEP, "answers, but no worker runs"),
         (replace(SOUND, followed_s=31), IN_STEP, "answers, but the workers complete no pass: see their log"),
         (replace(SOUND, maintained_s=31), IN_STEP, "answers, but the workers complete no pass: see their log"),

@@ -673,6 +673,28 @@ async def test_rows_of_the_default_partition_move_to_their_day_and_are_read_once
     assert ids(seen + more) == first + second
 
 
+async def test_a_reader_of_the_log_and_the_making_of_days_do_not_wait_for_each_other(
+    database: Database, database_url: str
+) -> None:
+    waits = text(
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'"
+        " AND relation IN ('sync_log'::regclass, 'sync_log_default'::regclass)"
+    )
+
+    async def is_waiting() -> bool:
+        async with database.engine.begin() as connection:
+            return bool((await connection.execute(waits)).scalar_one())
+
+    async with await psycopg.AsyncConnection.connect(database_url) as reader:
+        await reader.execute("LOCK TABLE ONLY sync_log IN ACCESS SHARE MODE")  # as a statement does when it begins
+        making = asyncio.create_task(make_days(database, DAY + timedelta(days=400)))
+        await until(is_waiting)
+        await reader.execute("SET LOCAL lock_timeout = '500ms'")
+        await reader.execute("SELECT count(*) FROM sync_log_default")  # and of each partition after it
+        await reader.rollback()
+        assert await making >= 7, "the first day may have waited for longer than a day may"
+
+
 async def test_a_stale_consumer_is_dropped_if_it_can_rebuild(database: Database, tenant: Tenant) -> None:
     rebuildable, needed = Feed(database, "lazy", rereads=True), Feed(database, "needed")
     for consumer in (rebuildable, needed):

@@ -64,6 +64,8 @@ def _against(freshness: Freshness | None, failure: str | None) -> str | None:
         return "the mirror is being filled"
     if freshness.refused:
         return "the mirror lacks changes that Neo4j refused"
+    if freshness.damaged:
+        return "the mirror was changed by somebody else and is being repaired"
     if failure is not None:
         return f"the mirror failed a moment ago: {failure}"
     return None

@@ -105,6 +105,7 @@ async def _status(runtime: Runtime) -> dict[str, Any]:
         "parked": lag.dead_letters if lag else None,
         "followed_seconds_ago": status.followed_s,
         "maintained_seconds_ago": status.maintained_s,
+        "damaged": status.is_damaged,
         "workers": await runtime.feed.holders(),
         "generation": await runtime.generations.newest(),
         "last_check": _last_check(scrub) if scrub else None,
@@ -140,6 +141,8 @@ def _print_status(found: dict[str, Any]) -> None:
                 f" {generation['rewound_changes']:,} changes applied again{still}",
                 highlight=False,
             )
+    if found["damaged"]:
+        people.print("It was found to differ and is being repaired: until then every question is answered from SQL.")
     check = found["last_check"]
     if check is None or check["at"] is None:
         people.print("The first scrub is not complete; to compare everything now: `stratagraph sync verify --deep`.")

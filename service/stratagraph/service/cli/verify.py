@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from stratagraph.service.cli.mirror import new_worker, progress_bar, tenant_numb
 from stratagraph.service.cli.output import ID_WIDTH, people, print_json, with_runtime
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.feed.leases import LEASE_S
+from stratagraph.store.mirror.scrubs import Scrubs
 from stratagraph.store.mirror.status import MirrorStatus, read_mirror_status
 from stratagraph.store.model.errors import MirrorUnavailable
 
@@ -91,6 +93,7 @@ def repair(
 
 async def _verify(runtime: Runtime, worker: SyncWorker, tenant: str | None, *, deep: bool, quiet: bool) -> Verification:
     number = await tenant_number(runtime, tenant)
+    began_at = datetime.now(UTC)
     status = await read_mirror_status(runtime.database, CONSUMER)
     with progress_bar(quiet) as bar:
         task = bar.add_task("rows", total=await worker.checker.estimate(number, deep=deep))
@@ -102,7 +105,12 @@ async def _verify(runtime: Runtime, worker: SyncWorker, tenant: str | None, *, d
         )
         rows = found.rows + found.elements
         bar.update(task, total=rows, completed=rows)
-        return found
+    scrubs = Scrubs(runtime.database, CONSUMER)
+    if found.differs and found.settled:
+        await scrubs.note_damage(len(found.differences), beyond_scrub=True)
+    elif found.equal and number is None:
+        await scrubs.note_no_damage(began_at=began_at)
+    return found
 
 
 def _is_followed(status: MirrorStatus) -> bool:

@@ -20,7 +20,8 @@ class Freshness:
     """How far the mirror is behind Postgres for one tenant, according to Postgres.
 
     `whole` is False while the mirror is being filled; it must not answer then. `refused` is True while the mirror lacks
-    changes of the tenant that Neo4j refused (dead letters). `generation` and `snapshot` are the lowest that the
+    changes of the tenant that Neo4j refused (dead letters), and `damaged` while it is known to differ from Postgres, of
+    any tenant, beyond the changes that it has not applied. `generation` and `snapshot` are the lowest that the
     mirror's own checkpoints must have; one that has lower ones was emptied or is an old copy. `seconds` is at least the
     age of every change that the mirror has not applied, counted from its commit; 0 if there is none.
     """
@@ -30,6 +31,7 @@ class Freshness:
     snapshot: int
     seconds: float
     refused: bool = False
+    damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,12 +94,24 @@ WHERE consumer = :consumer AND next_try <= clock_timestamp() ORDER BY next_try L
 -- Record the result of a finished scrub and begin the next one.
 UPDATE mirror_leader SET checked_kind = 0, checked_tenant = 0, checked_id = NULL, check_began_at = NULL, check_rows = 0,
   last_check_began_at = check_began_at, last_check_rows = check_rows + :rows,
-  last_checked_at = clock_timestamp(), last_drift = drift, drift = '{}'
+  last_checked_at = clock_timestamp(), last_drift = drift, drift = '{}',
+  damaged_at = CASE WHEN drift = '{}' AND damaged_at < check_began_at THEN NULL ELSE damaged_at END,
+  needs_scrub = needs_scrub AND NOT (drift = '{}' AND damaged_at < check_began_at)
 WHERE mirror = :mirror
 
 -- generations_of --
 -- Fetch the newest generation of the whole mirror and that of each tenant which has had one of its own.
 SELECT tenant, max(generation) AS generation FROM mirror_generation WHERE mirror = :mirror GROUP BY tenant
+
+-- is_damaged --
+-- Fragment: whether it is known that the mirror differs from Postgres, beyond the changes that it has not applied.
+-- That is so from the moment when differences are found until the workers have applied the repairs, which they have
+-- also if nothing in the log is left to apply; and, where much was found, until a complete scrub finds nothing.
+EXISTS (
+  SELECT FROM mirror_leader d LEFT JOIN applied ON true
+  WHERE d.mirror = :consumer AND d.damaged_at IS NOT NULL
+    AND (d.needs_scrub OR d.repaired_by IS NULL
+      OR NOT coalesce(pg_visible_in_snapshot(d.repaired_by, applied.snap), false) AND {feed_age} > 0))
 
 -- lease_leader --
 -- Acquire or extend the lease of a mirror's leader.
@@ -154,7 +166,8 @@ WITH {feed_position}, newest AS (
 SELECT oldest.snapshot, {feed_age} AS seconds, newest.generation,
   newest.state IN ('active', 'refreshing')
     AND NOT EXISTS (SELECT FROM mirror_generation WHERE mirror = :consumer AND state = 'rewinding') AS whole,
-  EXISTS (SELECT FROM sync_dead_letter WHERE consumer = :consumer AND tenant = :tenant) AS refused
+  EXISTS (SELECT FROM sync_dead_letter WHERE consumer = :consumer AND tenant = :tenant) AS refused,
+  {is_damaged} AS damaged
 FROM oldest, newest
 
 -- count_unread --
@@ -179,6 +192,10 @@ FROM relation e
 JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS asked(tenant, id)
   ON e.tenant = asked.tenant AND e.id = asked.id
 
+-- mirror_is_damaged --
+-- Return whether it is known that the mirror differs from Postgres, beyond the changes that it has not applied.
+WITH {feed_position} SELECT {is_damaged} AS damaged
+
 -- newest_generation --
 -- Fetch the newest generation of the whole mirror.
 SELECT generation, state, reason, done, total, started_at, completed_at, rewound_at, rewound_changes
@@ -192,6 +209,21 @@ SELECT min(tenant) AS tenant FROM (
   UNION ALL
   (SELECT tenant FROM relation WHERE tenant > :after ORDER BY tenant LIMIT 1)
 ) next
+
+-- note_damage --
+-- Note that differences were found: :count more in the running scrub, of which :most may be repaired without a complete
+-- scrub before the mirror answers again.
+UPDATE mirror_leader SET damaged_at = clock_timestamp(), repaired_by = NULL,
+  needs_scrub = needs_scrub OR :most < :count + (SELECT coalesce(sum(value::bigint), 0) FROM jsonb_each_text(drift))
+WHERE mirror = :mirror
+
+-- note_no_damage --
+-- Note that a comparison of everything, which began at :began_at, found no difference.
+UPDATE mirror_leader SET damaged_at = NULL, needs_scrub = false WHERE mirror = :mirror AND damaged_at < :began_at
+
+-- note_repairs --
+-- Note that the repairs of all that was found are in the change log.
+UPDATE mirror_leader SET repaired_by = pg_current_xact_id() WHERE mirror = :mirror AND damaged_at IS NOT NULL
 
 -- node_columns --
 -- Fragment: what the mirror shows of a record `r`: no text, and of payloads only plan steps, entity types and the tool
@@ -227,7 +259,10 @@ FROM mirror_leader WHERE mirror = :mirror
 
 -- read_mirror_status --
 -- Read how long ago the mirror was followed and maintained, how many of its workers are live, and its newest state.
+-- The consumer has the name of the mirror.
+WITH {feed_position}
 SELECT
+  {is_damaged} AS is_damaged,
   (SELECT extract(epoch FROM clock_timestamp() - max(followed_at)) FROM sync_worker
    WHERE consumer = :mirror)::float8 AS followed_s,
   (SELECT extract(epoch FROM clock_timestamp() - maintained_at) FROM mirror_leader

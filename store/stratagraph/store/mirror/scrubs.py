@@ -10,9 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 
+from stratagraph.store.feed.snapshots import SHARDS
 from stratagraph.store.mirror.source import ScanPosition
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch, run
+
+# Differences of one round after whose repair the mirror answers at once. After more, a complete round must find nothing
+# first: where much was changed by hand, more is likely.
+MOST_SMALL = 20
 
 
 class ScrubPhase(IntEnum):
@@ -126,3 +131,29 @@ class Scrubs:
         """Store the result of the running scrub, whose last page had `rows` rows; the next one begins anew."""
         async with self._database.background(Role.FEED) as connection:
             await run(connection, "finish_scrub", mirror=self._mirror, rows=rows)
+
+    async def note_damage(self, count: int, *, beyond_scrub: bool = False) -> None:
+        """Note that `count` differences were found, so that the mirror does not answer until they are repaired.
+
+        Above MOST_SMALL in one round, and for differences that somebody else than the scrub found (`beyond_scrub`), it
+        does not answer until a complete scrub finds nothing.
+        """
+        async with self._database.background(Role.FEED) as connection:
+            most = -1 if beyond_scrub else MOST_SMALL
+            await run(connection, "note_damage", mirror=self._mirror, count=count, most=most)
+
+    async def note_repairs(self) -> None:
+        """Note that the repairs of all that was found are in the change log."""
+        async with self._database.background(Role.FEED) as connection:
+            await run(connection, "note_repairs", mirror=self._mirror)
+
+    async def note_no_damage(self, *, began_at: datetime) -> None:
+        """Note that a comparison of everything, which began at `began_at`, found no difference."""
+        async with self._database.background(Role.FEED) as connection:
+            await run(connection, "note_no_damage", mirror=self._mirror, began_at=began_at)
+
+    async def is_damaged(self) -> bool:
+        """Return whether it is known that the mirror differs from Postgres, beyond the changes it has not applied."""
+        async with self._database.background(Role.FEED) as connection:
+            rows = await fetch(connection, "mirror_is_damaged", consumer=self._mirror, shards=list(range(SHARDS)))
+        return bool(rows[0]["damaged"])

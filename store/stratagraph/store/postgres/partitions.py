@@ -44,6 +44,8 @@ async def _make(database: Database, name: str, day: date) -> int:
     try:
         async with database.background(Role.MAINTENANCE) as connection:
             await connection.execute(text(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}"))
+            # In the order in which a reader of the log locks them; otherwise the two would wait for each other.
+            await connection.execute(text("LOCK TABLE ONLY sync_log"))
             await connection.execute(text("LOCK TABLE sync_log_default"))
             await connection.execute(
                 text("CREATE TEMP TABLE moved_rows ON COMMIT DROP AS SELECT * FROM sync_log_default WHERE day = :day"),

@@ -20,12 +20,16 @@ from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.words import Terms
 from stratagraph.store.postgres.queries import fetch, run
 
-MARKED = 1_000  # relations of a record, per direction, at which its end is noted as past
+MARKED = (
+    1_000  # relations of a record, per direction, at which it is noted that their end is past, or until when it holds
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
     """New values for the fields of one record; None leaves a field unchanged. JSON fields are given as text.
+
+    A sensitivity below that of the record leaves it unchanged.
 
     A revision increments the `version` that callers see; an append, a statistic or new evidence does not.
     """
@@ -96,15 +100,28 @@ async def update_records(
         )
         changes.extend(Change(kind=Kind.RECORD, id=edit.id, version=row["row_version"]) for row in rows)
     await contents.seal_copies(connection, tenant.keyring, newly_sealed)
-    await _mark_past_ends(connection, tenant, edits)
+    await _mark_ends(connection, tenant, edits)
     return changes
 
 
-async def _mark_past_ends(connection: AsyncConnection, tenant: Tenant, edits: Sequence[Edit]) -> None:
-    """Note at the relations of records whose state was set whether that end is past; their mirror is not affected."""
+async def _mark_ends(connection: AsyncConnection, tenant: Tenant, edits: Sequence[Edit]) -> None:
+    """Note at the relations of records whether that end is past now, and until when it holds.
+
+    Only what the edits set is noted; the mirror is not affected.
+    """
     past = {edit.id: edit.state > RecordState.CONTESTED for edit in edits if edit.state is not None}
     if past:
         await run(connection, "mark_past_ends", tenant=tenant.id, ids=list(past), past=list(past.values()), most=MARKED)
+    validities = {edit.id: edit.validity for edit in edits if edit.validity is not None}
+    if validities:
+        await run(
+            connection,
+            "mark_ends_of_validity",
+            tenant=tenant.id,
+            ids=list(validities),
+            validities=list(validities.values()),
+            most=MARKED,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from stratagraph.store.model.salience import Decay, Salience, withdrawn
 from stratagraph.store.model.words import Terms
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
-from stratagraph.store.postgres.queries import run
+from stratagraph.store.postgres.queries import fetch, run
 from stratagraph.store.records.fact_keys import FactKeys
 from stratagraph.store.records.handles import handle_key
 from stratagraph.store.records.salience_rows import salience_row
@@ -223,26 +223,19 @@ async def insert_relations(
     if not relations:
         return []
     predicates = await directory.predicates(tenant, {relation.predicate for relation in relations})
-    rows = [
-        {
-            "tenant": tenant.id,
-            "id": relation.id,
-            "source": relation.source,
-            "target": relation.target,
-            "predicate": predicates[relation.predicate],
-            "weight": relation.weight,
-            "created_at": at,
-            "row_version": 1,
-        }
-        for relation in sorted(relations, key=lambda r: (r.source, r.predicate, r.target))
-    ]
-    written = await insert_rows(
+    ordered = sorted(relations, key=lambda r: (r.source, r.predicate, r.target))
+    written = await fetch(
         connection,
-        tables.relation,
-        rows,
-        suffix="ON CONFLICT (tenant, source, predicate, target) WHERE ended_at IS NULL DO NOTHING RETURNING id",
+        "insert_relations",
+        tenant=tenant.id,
+        at=at,
+        ids=[relation.id for relation in ordered],
+        sources=[relation.source for relation in ordered],
+        targets=[relation.target for relation in ordered],
+        predicates=[predicates[relation.predicate] for relation in ordered],
+        weights=[relation.weight for relation in ordered],
     )
-    ids = {row.id for row in written}
+    ids = {row["id"] for row in written}
     return [relation for relation in relations if relation.id in ids]
 
 

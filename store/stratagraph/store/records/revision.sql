@@ -53,7 +53,7 @@ SELECT id, type, (:all_scopes OR scope = ANY(CAST(:scopes AS integer[]))) AND se
 FROM party
 
 -- end_relations --
--- End the given open relations. Relations are never updated otherwise, but for the hints of mark_past_ends.
+-- End the given open relations. Relations are never updated otherwise, but for the hints of their ends.
 UPDATE relation SET ended_at = :at, row_version = row_version + 1
 WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND ended_at IS NULL
 RETURNING id, row_version
@@ -236,9 +236,64 @@ UPDATE relation e SET source_past = coalesce(t.source_past, e.source_past),
   target_past = coalesce(t.target_past, e.target_past)
 FROM together t WHERE e.tenant = :tenant AND e.id = t.id
 
+-- mark_ends_of_validity --
+-- Note at the open relations of the given facts until when that end holds, so that traversal from the other end passes
+-- over expired ones. The note is a hint, so at most :most relations of a fact and direction get it, and those that
+-- another transaction has locked do not; where a fact holds for longer than noted, it is taken back from all.
+WITH ends AS (
+  SELECT a.id, upper(CAST(a.validity AS tstzrange)) AS until
+  FROM unnest(CAST(:ids AS uuid[]), CAST(:validities AS text[])) AS a(id, validity)
+), noted AS (
+  SELECT e.id, true AS of_source, ends.until FROM ends CROSS JOIN LATERAL (
+    SELECT e.id FROM relation e
+    WHERE e.tenant = :tenant AND e.source = ends.id AND e.ended_at IS NULL
+      AND ends.until < coalesce(e.source_until, 'infinity')
+    LIMIT :most FOR NO KEY UPDATE SKIP LOCKED) e
+  UNION ALL
+  SELECT e.id, false, ends.until FROM ends CROSS JOIN LATERAL (
+    SELECT e.id FROM relation e
+    WHERE e.tenant = :tenant AND e.target = ends.id AND e.ended_at IS NULL
+      AND ends.until < coalesce(e.target_until, 'infinity')
+    LIMIT :most FOR NO KEY UPDATE SKIP LOCKED) e
+  UNION ALL
+  SELECT e.id, true, NULL FROM ends JOIN relation e
+    ON e.tenant = :tenant AND e.source = ends.id AND e.source_until < coalesce(ends.until, 'infinity')
+  UNION ALL
+  SELECT e.id, false, NULL FROM ends JOIN relation e
+    ON e.tenant = :tenant AND e.target = ends.id AND e.target_until < coalesce(ends.until, 'infinity')
+), together AS (
+  SELECT id, bool_or(of_source) AS of_source, bool_or(NOT of_source) AS of_target,
+    max(until) FILTER (WHERE of_source) AS source_until, max(until) FILTER (WHERE NOT of_source) AS target_until
+  FROM noted GROUP BY id
+)
+UPDATE relation e SET source_until = CASE WHEN t.of_source THEN t.source_until ELSE e.source_until END,
+  target_until = CASE WHEN t.of_target THEN t.target_until ELSE e.target_until END
+FROM together t WHERE e.tenant = :tenant AND e.id = t.id
+
+-- insert_relations --
+-- Insert relations, but for those that exist already and are open, and return the ids of those inserted.
+-- The hints of the ends are noted with them: who cannot see an end, since a scope never changes and a sensitivity never
+-- falls; and of records that this transaction has written, which nobody else can change before it ends, whether they
+-- are past and until when they hold.
+INSERT INTO relation (tenant, id, source, target, predicate, weight, created_at, row_version, source_acl, target_acl,
+  source_until, target_until, source_past, target_past)
+SELECT :tenant, r.id, r.source, r.target, r.predicate, r.weight, :at, 1, s.acl, t.acl, s.until, t.until,
+  coalesce(s.past, false), coalesce(t.past, false)
+FROM unnest(CAST(:ids AS uuid[]), CAST(:sources AS uuid[]), CAST(:targets AS uuid[]), CAST(:predicates AS integer[]),
+  CAST(:weights AS float8[])) WITH ORDINALITY AS r(id, source, target, predicate, weight, position)
+LEFT JOIN LATERAL (
+  SELECT n.scope * 8 + n.sensitivity AS acl, CASE WHEN n.own THEN upper(n.validity) END AS until, n.own AND n.state > 2 AS past
+  FROM (SELECT *, xmin = pg_current_xact_id()::xid AS own FROM record WHERE tenant = :tenant AND id = r.source) n) s ON true
+LEFT JOIN LATERAL (
+  SELECT n.scope * 8 + n.sensitivity AS acl, CASE WHEN n.own THEN upper(n.validity) END AS until, n.own AND n.state > 2 AS past
+  FROM (SELECT *, xmin = pg_current_xact_id()::xid AS own FROM record WHERE tenant = :tenant AND id = r.target) n) t ON true
+ORDER BY r.position
+ON CONFLICT (tenant, source, predicate, target) WHERE ended_at IS NULL DO NOTHING RETURNING id
+
 -- update_record --
 -- Update a record after copying its present version to the history, and return the new row_version.
 -- A version written at the same instant, by this transaction, is not copied, because no reader has seen it.
+-- The sensitivity never falls, on which hints at relations rely.
 -- If the record has other terms or another sensitivity now, both are logged for the statistics of word search.
 WITH before AS (
   SELECT scope, sensitivity, terms FROM record WHERE tenant = :tenant AND id = :id
@@ -252,7 +307,7 @@ WITH before AS (
   UPDATE record SET
     doc = CASE WHEN CAST(:impacts AS text) IS NULL THEN doc ELSE :doc END,
     state = coalesce(CAST(:state AS smallint), state),
-    sensitivity = coalesce(CAST(:sensitivity AS smallint), sensitivity),
+    sensitivity = greatest(CAST(:sensitivity AS smallint), sensitivity),
     confidence = coalesce(CAST(:confidence AS float8), confidence),
     name = CASE WHEN CAST(:sealed AS bytea) IS NULL THEN coalesce(CAST(:name AS text), name) END,
     text = CASE WHEN CAST(:sealed AS bytea) IS NULL THEN coalesce(CAST(:text AS text), text) END,

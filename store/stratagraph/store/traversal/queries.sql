@@ -8,6 +8,7 @@ SELECT near.id, (
        SELECT e.id, e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true) AS holds
        FROM relation_in_sight e
        WHERE e.tenant = :tenant AND e.source = near.id AND e.target <> near.id AND e.ended_at IS NULL AND NOT e.target_past
+         AND {target_may_be_read} AND {target_may_hold}
          AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
        ORDER BY e.weight DESC, e.id LIMIT :scan) e WHERE e.holds LIMIT :most)
     UNION ALL
@@ -15,6 +16,7 @@ SELECT near.id, (
        SELECT e.id, e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true) AS holds
        FROM relation_in_sight e
        WHERE e.tenant = :tenant AND e.target = near.id AND e.source <> near.id AND e.ended_at IS NULL AND NOT e.source_past
+         AND {source_may_be_read} AND {source_may_hold}
          AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
        ORDER BY e.weight DESC, e.id LIMIT :scan) e WHERE e.holds LIMIT :most)
     LIMIT :most
@@ -34,7 +36,7 @@ CROSS JOIN LATERAL (
      FROM relation_in_sight e
      WHERE e.tenant = :tenant AND e.source = near.id AND e.ended_at IS NULL
        AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
-       AND (:history OR NOT e.target_past) AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true))
+       AND {target_may_be_seen} AND (:history OR NOT e.target_past AND {target_may_hold}) AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true))
      ORDER BY e.weight DESC, e.id LIMIT :fan_out)
    SELECT * FROM in_full
    UNION ALL
@@ -42,7 +44,7 @@ CROSS JOIN LATERAL (
     FROM relation_in_sight e
     WHERE e.tenant = :tenant AND e.source = near.id AND e.ended_at IS NULL
       AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity = :ceiling + 1
-      AND (:history OR NOT e.target_past) AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true))
+      AND {target_may_be_seen} AND (:history OR NOT e.target_past AND {target_may_hold}) AND (:history OR e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true))
     ORDER BY e.weight DESC, e.id LIMIT :fan_out - (SELECT count(*) FROM in_full)))
   UNION ALL
   (WITH in_full AS MATERIALIZED (
@@ -50,7 +52,7 @@ CROSS JOIN LATERAL (
      FROM relation_in_sight e
      WHERE e.tenant = :tenant AND e.target = near.id AND e.ended_at IS NULL
        AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
-       AND (:history OR NOT e.source_past) AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true))
+       AND {source_may_be_seen} AND (:history OR NOT e.source_past AND {source_may_hold}) AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true))
      ORDER BY e.weight DESC, e.id LIMIT :fan_out)
    SELECT * FROM in_full
    UNION ALL
@@ -58,7 +60,7 @@ CROSS JOIN LATERAL (
     FROM relation_in_sight e
     WHERE e.tenant = :tenant AND e.target = near.id AND e.ended_at IS NULL
       AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity = :ceiling + 1
-      AND (:history OR NOT e.source_past) AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true))
+      AND {source_may_be_seen} AND (:history OR NOT e.source_past AND {source_may_hold}) AND (:history OR e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true))
     ORDER BY e.weight DESC, e.id LIMIT :fan_out - (SELECT count(*) FROM in_full)))
 ) e
 
@@ -132,6 +134,7 @@ CROSS JOIN LATERAL (
          e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true) AS holds
        FROM relation_in_sight e
        WHERE e.tenant = :tenant AND e.source = near.id AND e.target <> near.id AND e.ended_at IS NULL AND NOT e.target_past
+         AND {target_may_be_read} AND {target_may_hold}
          AND (NOT :dependents OR e.predicate = ANY(CAST((SELECT ids FROM derivation) AS integer[])))
          AND e.target <> ALL(CAST(:besides AS uuid[]))
          AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
@@ -144,6 +147,7 @@ CROSS JOIN LATERAL (
          e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true) AS holds
        FROM relation_in_sight e
        WHERE e.tenant = :tenant AND e.target = near.id AND e.source <> near.id AND e.ended_at IS NULL AND NOT e.source_past
+         AND {source_may_be_read} AND {source_may_hold}
          AND (NOT :dependents OR e.predicate <> ALL(coalesce(CAST((SELECT ids FROM derivation) AS integer[]), CAST(ARRAY[] AS integer[]))))
          AND e.source <> ALL(CAST(:besides AS uuid[]))
          AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
@@ -169,3 +173,34 @@ WHERE (:all_scopes OR (e.source_scope = ANY(CAST(:scopes AS integer[])) AND e.ta
   AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true)
   AND e.source <> e.target
 ORDER BY e.weight DESC, e.id LIMIT :most
+
+-- source_may_be_read --
+-- Fragment: whether the caller may be able to read the source of the relation `e` in full, by the hint of the relation.
+-- False only where it cannot: so that a relation to a hidden record costs an entry of the index, and not the look-up of
+-- both ends.
+(e.source_acl IS NULL
+  OR (:all_scopes OR e.source_acl >> 3 = ANY(CAST(:scopes AS integer[]))) AND e.source_acl & 7 <= :ceiling)
+
+-- source_may_be_seen --
+-- Fragment: the same for a source that may be redacted for the caller.
+(e.source_acl IS NULL
+  OR (:all_scopes OR e.source_acl >> 3 = ANY(CAST(:scopes AS integer[]))) AND e.source_acl & 7 <= :ceiling + 1)
+
+-- source_may_hold --
+-- Fragment: whether the source of `e` may hold at :at, by the hint of the relation: an expired one does not.
+(e.source_until IS NULL OR e.source_until > CAST(:at AS timestamptz))
+
+-- target_may_be_read --
+-- Fragment: whether the caller may be able to read the target of the relation `e` in full, by the hint of the relation.
+-- See source_may_be_read.
+(e.target_acl IS NULL
+  OR (:all_scopes OR e.target_acl >> 3 = ANY(CAST(:scopes AS integer[]))) AND e.target_acl & 7 <= :ceiling)
+
+-- target_may_be_seen --
+-- Fragment: the same for a target that may be redacted for the caller.
+(e.target_acl IS NULL
+  OR (:all_scopes OR e.target_acl >> 3 = ANY(CAST(:scopes AS integer[]))) AND e.target_acl & 7 <= :ceiling + 1)
+
+-- target_may_hold --
+-- Fragment: whether the target of `e` may hold at :at, by the hint of the relation: an expired one does not.
+(e.target_until IS NULL OR e.target_until > CAST(:at AS timestamptz))

@@ -184,6 +184,23 @@ mirror_leader = Table(
     Column("last_check_rows", BigInteger, comment="rows, nodes and relationships that it compared"),
     Column("last_drift", JSONB, comment="differences found by the last complete scrub, by class"),
     Column(
+        "damaged_at",
+        Instant,
+        comment="when differences were last found; null if a scrub that began later found none",
+    ),
+    Column(
+        "repaired_by",
+        Xid8,
+        comment="a transaction after which the repairs of all that was found are logged; null while some are not",
+    ),
+    Column(
+        "needs_scrub",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="whether so much was found that the mirror must not answer before a complete scrub finds nothing",
+    ),
+    Column(
         "maintained_at",
         Instant,
         comment="when a leader last completed a pass of maintenance, or a page of a rebuild",

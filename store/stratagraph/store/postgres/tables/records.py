@@ -267,6 +267,14 @@ relation = Table(
         )
         for end in ("source", "target")
     ),
+    *(
+        Column(f"{end}_acl", Integer, comment=f"8 * scope + the least sensitivity of the {end}; null if not noted")
+        for end in ("source", "target")
+    ),
+    *(
+        Column(f"{end}_until", Instant, comment=f"the {end} does not hold from then on; null if not noted")
+        for end in ("source", "target")
+    ),
     ForeignKeyConstraint(["tenant", "predicate"], ["predicate.tenant", "predicate.id"]),
     to_record("source"),
     to_record("target"),
@@ -298,14 +306,16 @@ relation = Table(
         "id",
         postgresql_include=["source", "predicate", "ended_at"],
     ),
-    # The same without relations to an end that is no longer current, which a hub may have many times as many of.
+    # The same without relations to an end that is no longer current, which a hub may have many times as many of,
+    # and with what tells that an end is hidden from a caller or has expired, so that these are passed over in the
+    # index.
     Index(
         "relation_out_current_ix",
         "tenant",
         "source",
         text("weight DESC"),
         "id",
-        postgresql_include=["target", "predicate"],
+        postgresql_include=["target", "predicate", "target_acl", "target_until"],
         postgresql_where=text("ended_at IS NULL AND NOT target_past"),
     ),
     Index(
@@ -314,7 +324,7 @@ relation = Table(
         "target",
         text("weight DESC"),
         "id",
-        postgresql_include=["source", "predicate"],
+        postgresql_include=["source", "predicate", "source_acl", "source_until"],
         postgresql_where=text("ended_at IS NULL AND NOT source_past"),
     ),
 )
