@@ -152,14 +152,13 @@ class MirroredMemory:
         rows, _ = await self.source.scan(kind, None, tenant=None, page=10_000)
         batch = MirrorBatch(tenants={row["tenant"] for row in rows})
         if kind is Kind.RECORD:
-            batch.nodes = [
-                mapping.node(row, generation=generation, names_up_to=self.config.names_up_to) for row in rows
-            ]
+            for row in rows:
+                batch.add_node(mapping.node(row, generation=generation, names_up_to=self.config.names_up_to))
             return batch
         names = await self.memory.directory.predicate_names({(row["tenant"], row["predicate"]) for row in rows})
         for row in rows:
-            group = batch.relations.setdefault(names[row["tenant"], row["predicate"]], [])
-            group.append(mapping.relation(row, generation=generation))
+            predicate = names[row["tenant"], row["predicate"]]
+            batch.add_relation(predicate, mapping.relation(row, generation=generation))
         return batch
 
     async def late_batches(self) -> list[MirrorBatch]:

@@ -14,7 +14,6 @@ from stratagraph.graph_sync.batches import Checkpoint, CheckpointLock, Generatio
 from stratagraph.graph_sync.mapping import node, relation, tombstone
 from stratagraph.graph_sync.mirror import Mirror
 from stratagraph.store.feed.changes import Change, Kind, LoggedChange
-from stratagraph.store.feed.consumer import PAGE
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.mirror.dead_letters import DeadLetters
 from stratagraph.store.mirror.generations import GenerationNumbers, Generations
@@ -23,6 +22,7 @@ from stratagraph.store.model.errors import MirrorUnavailable
 
 MIN_BATCH = 50  # changes
 FIRST_BATCH = 500  # changes
+MAX_BATCH = 8_000  # changes; from here on, larger transactions are not faster
 # Desired time of a transaction: a shorter one wastes round trips, a longer one holds locks. On a busy machine the round
 # trips alone take some tenths of a second; a size that shrinks because of them makes everything slower.
 SHORT_S, LONG_S = 0.3, 1.0
@@ -56,7 +56,7 @@ class BatchSize:
         if seconds > LONG_S:
             self.now = max(MIN_BATCH, int(self.now * max(0.5, LONG_S / seconds)))
         elif seconds < SHORT_S and changes >= self.now:
-            self.now = min(PAGE, self.now * 2)
+            self.now = min(MAX_BATCH, self.now * 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,36 +230,32 @@ class Applier:
         numbers: GenerationNumbers,
     ) -> MirrorBatch:
         batch = MirrorBatch(tenants={change.tenant for change in changes})
+        generations = {tenant: numbers.of(tenant) for tenant in batch.tenants}
         remaining: dict[_Key, LoggedChange] = {
             (change.tenant, change.kind, change.id.int): change for change in changes
         }
         for row in rows.get(Kind.RECORD, ()):
             change = remaining.pop((row["tenant"], Kind.RECORD, row["id"].int))
-            batch.nodes.append(
-                node(
-                    row,
-                    generation=numbers.of(row["tenant"]),
-                    names_up_to=self._source.names_up_to,
-                    upto=_replaced_up_to(change, row["row_version"]),
-                )
-            )
+            upto = _replaced_up_to(change, row["row_version"])
+            generation = generations[change.tenant]
+            batch.add_node(node(row, generation=generation, names_up_to=self._source.names_up_to, upto=upto))
         relations = rows.get(Kind.RELATION, ())
         names = await self._directory.predicate_names({(row["tenant"], row["predicate"]) for row in relations})
         for row in relations:
             change = remaining.pop((row["tenant"], Kind.RELATION, row["id"].int))
-            predicate, generation = names[row["tenant"], row["predicate"]], numbers.of(row["tenant"])
+            predicate, generation = names[row["tenant"], row["predicate"]], generations[change.tenant]
             if row["ended_at"] is None:
-                batch.relations.setdefault(predicate, []).append(
-                    relation(row, generation=generation, upto=_replaced_up_to(change, row["row_version"]))
-                )
+                upto = _replaced_up_to(change, row["row_version"])
+                batch.add_relation(predicate, relation(row, generation=generation, upto=upto))
             else:
                 version = max(row["row_version"], change.version)
                 batch.deleted_relations.setdefault(predicate, []).append(
                     tombstone(row["tenant"], row["id"], version, generation=generation)
                 )
         for change in remaining.values():  # their rows are deleted
-            deleted = tombstone(change.tenant, change.id, change.version, generation=numbers.of(change.tenant))
+            deleted = tombstone(change.tenant, change.id, change.version, generation=generations[change.tenant])
             (batch.deleted_nodes if change.kind is Kind.RECORD else batch.untyped_deletions).append(deleted)
+        batch.sort()
         return batch
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -215,11 +215,6 @@ def has_steps(row: Mapping[str, Any]) -> bool:
     return bool(row["steps"] or row["called"] or "tool" in row["p"])
 
 
-def tools_used(row: Mapping[str, Any]) -> list[str]:
-    """Return the names of the tools that a record or its steps use, without the one that an entity is."""
-    return [*row["called"], *(step["tool"] for step in row["steps"])]
-
-
 def steps_as_columns(row: Mapping[str, Any]) -> list[Any]:
     """Return the steps, links and tools of a node as a list of values in the order of its Cypher statement."""
     return [
@@ -230,6 +225,17 @@ def steps_as_columns(row: Mapping[str, Any]) -> list[Any]:
         row["called"],
         [row["p"]["tool"]] if "tool" in row["p"] else [],
     ]
+
+
+def tools_used(columns: Sequence[Any]) -> list[str]:
+    """Return the names of the tools that a record or its steps use, given `steps_as_columns`."""
+    return [*columns[5], *(tool for _, _, tool, _ in columns[2])]
+
+
+def own_tools(columns: Sequence[Any]) -> list[str]:
+    """Return the name of the tool that an entity is, if it is one, given `steps_as_columns`."""
+    names: list[str] = columns[6]
+    return names
 
 
 def seconds_and_nanoseconds(at: datetime) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -17,7 +17,6 @@ from stratagraph.graph_sync.batches import (
     CheckpointLock,
     MirrorBatch,
     Progress,
-    advance_checkpoints,
     lock_checkpoints,
     save_progress,
     write_batch,
@@ -115,7 +114,7 @@ class Mirror:
             raise MirrorUnavailable("The local Neo4j does not run; start it with `stratagraph neo4j start`.")
         return [Address.parse(urlsplit(uri).netloc)]
 
-    async def __aenter__(self) -> Mirror:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -171,10 +170,8 @@ class Mirror:
         types = await self.relationship_types() if batch.untyped_deletions else ()
 
         async def work(transaction: AsyncManagedTransaction) -> None:
-            await lock_checkpoints(transaction, lock, batch.tenants)
+            await lock_checkpoints(transaction, lock, batch.tenants, checkpoint)
             await write_batch(transaction, batch, types)
-            if checkpoint is not None:
-                await advance_checkpoints(transaction, lock, checkpoint)
             if progress is not None:
                 await save_progress(transaction, progress)
 

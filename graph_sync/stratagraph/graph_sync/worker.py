@@ -42,6 +42,7 @@ from stratagraph.store.postgres.database import Database
 
 CONSUMER = "neo4j"
 CHUNK = 20_000  # changes read at once: each reading sorts all that is left of a window, which is long after an outage
+FIRST_PAGE = 1_000  # changes in the first page of a pass; each that follows may be twice as long
 WAIT_S = 0.2  # pause while no cursor is free, or until the leader has begun a rebuild or a rewind
 _log = structlog.get_logger(__name__)
 
@@ -222,28 +223,41 @@ class SyncWorker:
     async def _follow(self, lease: Lease) -> tuple[int, int]:
         """Apply page after page until none is left or the leases must be renewed.
 
-        The next page is read while one is written. Returns the numbers of changes applied and refused.
+        While one page is written, the next is read, and the cursors are moved past the one before: a crash repeats
+        at most two pages. Returns the numbers of changes applied and refused.
         """
         applied = dead_letters = 0
-        ahead = asyncio.create_task(self._read(lease))
+        most = FIRST_PAGE  # so that Neo4j is not left without work while a long first page is read
+        ahead = asyncio.create_task(self._read(lease, most))
+        advancing: asyncio.Task[bool] | None = None
         try:
             while not self._overdue and (step := await ahead) is not None:
-                ahead = asyncio.create_task(self._read(lease.after(step.page)))
+                after, most = lease.after(step.page), most * 2
+                ahead = asyncio.create_task(self._read(after, most))
                 dead_letters += await self._renewing_leases(
                     self._applier.write(step.batch, _keys(lease), checkpoint=self._checkpoint(lease, step.page))
                 )
                 applied += len(step.page.changes)
-                advanced = await self._feed.advance(lease, step.page)
-                if advanced is None:
-                    self._lose(lease)
+                if advancing is not None and not await advancing:
                     break
-                self._leases[self._leases.index(lease)] = advanced
-                lease = advanced
+                advancing = asyncio.create_task(self._advance(lease, step.page))
+                lease = after
         finally:
             ahead.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):  # the page read ahead is not needed
                 await ahead
+            if advancing is not None:
+                await advancing
         return applied, dead_letters
+
+    async def _advance(self, lease: Lease, page: LogPage) -> bool:
+        """Move the cursors past a page that has been written; return False if another worker has taken one over."""
+        advanced = await self._feed.advance(lease, page)
+        if advanced is None:
+            self._lose(lease)
+            return False
+        self._leases[self._leases.index(lease)] = advanced
+        return True
 
     async def _renewing_leases(self, writing: Coroutine[Any, Any, int]) -> int:
         """Renew the leases for as long as a write takes.
@@ -264,18 +278,19 @@ class SyncWorker:
             ):  # its error was raised above, or it was given up
                 await task
 
-    async def _read(self, lease: Lease) -> _Step | None:
-        page = await self._next_page(lease)
+    async def _read(self, lease: Lease, most: int) -> _Step | None:
+        page = await self._next_page(lease, most)
         return _Step(page=page, batch=await self._applier.read(page.changes)) if page is not None else None
 
-    async def _next_page(self, lease: Lease) -> LogPage | None:
+    async def _next_page(self, lease: Lease, most: int) -> LogPage | None:
+        """Return the next page, of at most `most` changes: the first ones, with FIRST_PAGE, are read by themselves."""
         if self._unread is not None and self._unread[0] == lease:
             chunk: LogPage | None = self._unread[1]
         else:
-            chunk = await self._feed.page(lease, limit=CHUNK)
+            chunk = await self._feed.page(lease, limit=CHUNK if most > FIRST_PAGE else FIRST_PAGE)
         if chunk is None:
             return None
-        page, rest = chunk.split(self._applier.size.now)
+        page, rest = chunk.split(min(most, self._applier.size.now))
         self._unread = (lease.after(page), rest) if rest is not None else None
         return page
 

@@ -99,6 +99,17 @@ async def test_a_tool_is_deleted_with_its_last_user_and_linked_to_its_entities_w
     assert await mirrored.mirror_is_equal()
 
 
+async def test_a_record_is_deleted_although_somebody_edited_its_tool(mirrored: MirroredMemory) -> None:
+    for number, edit in enumerate(("t.name = ['a']", "t.name = 5", "t.ten = 'x'", "t.ten = [1]")):
+        called = (await call(mirrored, f"tool {number}")).primary.id
+        await mirrored.sync()
+        await mirrored.write_cypher(f"MATCH (t:Tool)<-[:USES_TOOL]-({{id: $id}}) SET {edit}", id=str(called))
+        await mirrored.delete(called)
+        assert (await mirrored.sync()).dead_letters == 0
+        labels, _ = await mirrored.existing_node(called)
+        assert labels == {"Mirrored", "Tomb"}
+
+
 async def test_tools_are_named_only_where_a_user_is_at_the_mirrored_level(mirrored: MirroredMemory) -> None:
     await call(mirrored, "sealed_tool", sensitivity=Sensitivity.MEDIUM)
     await plan(mirrored, "secret", "sealed_step", sensitivity=Sensitivity.MEDIUM)

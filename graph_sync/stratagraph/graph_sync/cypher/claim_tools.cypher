@@ -4,5 +4,5 @@
 UNWIND $tools AS tool
 MERGE (t:Tool {ten: tool[0], name: tool[1]})
 WITH t WHERE NOT EXISTS { (t)<-[:USES_TOOL]-() }
-MATCH (e:Entity {ten: t.ten, tool: t.name})
+MATCH (e:Entity {ten: t.ten, tool: t.name}) USING INDEX SEEK e:Entity(ten, tool)
 MERGE (e)-[:IS_TOOL]->(t)

@@ -2,7 +2,7 @@
 // same time, so each is locked, by a write that changes nothing, before it is checked.
 // tool: 0 ten, 1 name
 UNWIND $tools AS tool
-MATCH (t:Tool {ten: tool[0], name: tool[1]})
+MATCH (t:Tool {ten: tool[0], name: tool[1]}) USING INDEX SEEK t:Tool(ten, name)
 SET t.ten = tool[0]
 WITH t WHERE NOT EXISTS { (t)<-[:USES_TOOL]-() }
 DETACH DELETE t

@@ -1,7 +1,7 @@
 // Delete the steps of records, and their relationships to tools. Return the keys of these tools.
 // row: 0 ten, 1 id
 UNWIND $rows AS row
-MATCH (n:Mirrored {ten: row[0], id: row[1]})
+MATCH (n:Mirrored {ten: row[0], id: row[1]}) USING INDEX SEEK n:Mirrored(ten, id)
 OPTIONAL MATCH (n)-[u:USES_TOOL|IS_TOOL]->(own:Tool)
 WITH n, collect(u) AS uses, collect([own.ten, own.name]) AS related
 OPTIONAL MATCH (n)-[:HAS_STEP]->(step:PlanStep)

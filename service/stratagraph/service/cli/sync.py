@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -73,7 +74,10 @@ async def _follow(settings: Settings) -> None:
         await serve(settings, ("sync",), on_ready=welcome)
         return
     async with open_runtime(settings) as runtime:
-        await new_worker(runtime).run()
+        worker = new_worker(runtime)
+        gc.collect()
+        gc.freeze()  # as the service does: full collections of what is loaded would stop the worker again and again
+        await worker.run()
 
 
 @app.command()

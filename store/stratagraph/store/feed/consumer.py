@@ -205,7 +205,17 @@ class Feed:
         )
         self._adapt_span(spanned, len(logged), limit)
         return LogPage(
-            changes=[LoggedChange(**{**row, "kind": _KINDS[row["kind"]]}) for row in logged],
+            changes=[
+                LoggedChange(
+                    seq=row["seq"],
+                    tenant=row["tenant"],
+                    kind=_KINDS[row["kind"]],
+                    id=row["id"],
+                    version=row["version"],
+                    op=row["op"],
+                )
+                for row in logged
+            ],
             window_snapshot=later,
             nonce=snapshots[later]["nonce"],
             earlier_nonce=snapshots[lease.snapshot]["nonce"],

@@ -281,8 +281,9 @@ SELECT
 UPDATE mirror_leader SET maintained_at = clock_timestamp() WHERE mirror = :mirror AND owner = :owner
 
 -- relation_columns --
--- Fragment: what the mirror shows of a relation `e`.
-e.tenant, e.id, e.source, e.target, e.predicate, e.weight, e.created_at, e.ended_at, e.row_version,
+-- Fragment: what the mirror shows of a relation `e`. The ends are text, as the mirror stores them.
+e.tenant, e.id, e.source::text AS source, e.target::text AS target, e.predicate, e.weight, e.created_at, e.ended_at,
+e.row_version,
 {relation_digest} AS digest
 
 -- relation_digest --
