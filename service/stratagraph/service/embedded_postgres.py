@@ -34,6 +34,7 @@ RESTART_TIMEOUT_S = 20  # a longer recovery continues without us, so that a stop
 LEFTOVER_TIMEOUT_S = 5  # for the processes of a killed server
 STOP_TIMEOUT_S = 60
 SUPERUSER = "postgres"
+MAX_CONNECTIONS = 120  # of which a service of the most workers by default uses 92; commands and others use the rest
 API_LOGIN, WORKER_LOGIN = "stratagraph_api", "stratagraph_worker"
 DATABASE = "stratagraph"
 _SYSTEM_USER = "stratagraph_postgres"  # for when we are root: PostgreSQL refuses to run as root
@@ -50,7 +51,7 @@ done"""
 
 _SERVER_SETTINGS = {
     "listen_addresses": "",
-    "max_connections": "60",
+    "max_connections": str(MAX_CONNECTIONS),
     "shared_buffers": "256MB",
     "max_wal_size": "2GB",
     "wal_compression": "on",
@@ -155,8 +156,13 @@ class EmbeddedPostgres:
 
     def is_running(self) -> bool:
         """Return whether the server of this directory is running, whichever process started it."""
-        pid = _stored_pid(self.data / "postmaster.pid")
+        pid = self.pid
         return pid is not None and _is_postgres(pid)
+
+    @property
+    def pid(self) -> int | None:
+        """The process id that the server has written, which a killed one leaves behind; None if there is none."""
+        return _stored_pid(self.data / "postmaster.pid")
 
     def restart(self) -> bool:
         """Start the server again if it has ended; return whether this call started it.

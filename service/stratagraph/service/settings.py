@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +25,8 @@ from stratagraph.store.model.errors import Misconfigured
 PREFIX = "STRATAGRAPH_"
 _FAIR_USE, _CONNECTIONS = FairUse(), ConnectionLimits()  # the defaults
 Part = Literal["api", "sync", "jobs"]
+LEAST_CONNECTIONS = 2  # of a worker to the database, for operations
+MOST_WORKERS = 8  # unless the settings name a number
 PARTS: tuple[Part, ...] = ("api", "sync", "jobs")  # of a service; each can run in a process of its own
 _OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
 # Each may be given as NAME, or in a file that NAME_FILE names, as Docker and Kubernetes hand out secrets.
@@ -45,6 +48,12 @@ class Settings(BaseSettings):
     )
     host: str = Field(default="127.0.0.1", description="address the API listens on")
     port: int = Field(default=8000, ge=0, le=65535, description="port the API listens on; 0 picks a free one")
+    workers: int | None = Field(
+        default=None,
+        ge=1,
+        le=64,
+        description=f"processes that answer the API; default: one for each processor core, up to {MOST_WORKERS}",
+    )
     database_url: SecretStr | None = Field(
         default=None, description="PostgreSQL ≥ 16 with pgvector, pg_trgm and btree_gist, instead of the embedded one"
     )
@@ -171,7 +180,10 @@ class Settings(BaseSettings):
         description="operations of one credential that may wait in one process; more are refused",
     )
     database_connections: int = Field(
-        default=_FAIR_USE.connections, ge=1, le=1_000, description="database connections of one process for operations"
+        default=_FAIR_USE.connections,
+        ge=1,
+        le=1_000,
+        description="database connections for operations, divided among the workers",
     )
     database_connections_per_credential: int = Field(
         default=_FAIR_USE.connections_share, ge=1, le=1_000, description="of these, for one credential"
@@ -305,6 +317,20 @@ class Settings(BaseSettings):
         return min(ceiling, Sensitivity(max(Sensitivity.PUBLIC, self.encryption_level - 1)))
 
     @property
+    def worker_count(self) -> int:
+        """The number of processes that answer the API."""
+        return self.workers or min(MOST_WORKERS, cores())
+
+    def of_worker(self) -> Settings:
+        """Return the settings of one of the workers, with its part of what they share: the database connections."""
+        count = self.worker_count
+        connections = max(LEAST_CONNECTIONS, math.ceil(self.database_connections / count))
+        share = max(1, math.ceil(self.database_connections_per_credential / count))
+        return self.model_copy(
+            update={"database_connections": connections, "database_connections_per_credential": share}
+        )
+
+    @property
     def fair_use(self) -> FairUse:
         """The limits of fair use of one process."""
         return FairUse(
@@ -359,6 +385,11 @@ class Settings(BaseSettings):
                 for item in error.errors(include_url=False, include_input=False)
             )
             raise Misconfigured(problems.replace("Value error, ", "")) from error
+
+
+def cores() -> int:
+    """Return the number of processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _secret_in(path: Path, variable: str) -> str:
