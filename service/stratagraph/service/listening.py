@@ -25,6 +25,9 @@ class Listeners:
                 one.close()
 
 
+NO_LISTENERS = Listeners(api=None, metrics=None)
+
+
 def open_listeners(settings: Settings, parts: tuple[Part, ...]) -> Listeners:
     """Return the bound sockets of the parts. Connections are refused until a process listens.
 

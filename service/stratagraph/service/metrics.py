@@ -244,10 +244,12 @@ async def _of_others(member: Member | None) -> dict[str, list[Metric]]:
 def _processes(member: Member) -> Iterator[Metric]:
     up = GaugeMetricFamily("stratagraph_process_up", "1 if the process is ready, 0 if not.", labels=[LABEL])
     starts = CounterMetricFamily("stratagraph_process_starts", "Starts of the process.", labels=[LABEL])
+    pids = GaugeMetricFamily("stratagraph_process_pid", "Process id, 0 while it does not run.", labels=[LABEL])
     for one in member.board.states():
         up.add_metric([one.name], float(one.is_ready))
         starts.add_metric([one.name], one.starts)
-    yield from (up, starts)
+        pids.add_metric([one.name], one.pid)
+    yield from (up, starts, pids)
 
 
 def _jobs(states: Iterable[JobState]) -> Iterator[Metric]:

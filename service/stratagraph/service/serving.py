@@ -27,7 +27,7 @@ from stratagraph.service.connections import OpenConnections
 from stratagraph.service.embedded_postgres import MAX_CONNECTIONS
 from stratagraph.service.holder import hold, tell
 from stratagraph.service.http_server import serve_http
-from stratagraph.service.listening import Listeners, address_of, open_listeners
+from stratagraph.service.listening import NO_LISTENERS, Listeners, address_of, open_listeners
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.processes.board import Member
 from stratagraph.service.processes.group import Group
@@ -84,7 +84,7 @@ def serve(
                     run_parts(
                         settings.of_worker() if is_worker else settings,
                         own,
-                        listeners if is_worker else Listeners(api=None, metrics=None),
+                        listeners if is_worker else NO_LISTENERS,
                         on_ready=on_own_ready,
                         member=member,
                     )

@@ -149,6 +149,8 @@ class Group:
     def _become(self, member: Member, parts: tuple[Part, ...], tell: Connection) -> None:
         """Do the work of a forked process."""
         self._told.forget()
+        if "api" not in parts:
+            self._listeners.close()  # or clients would connect to it while nobody accepts
         os.close(self._parent_alive)  # or it would not read as closed when the parent has ended
         for other in self._all:
             if other.tells is not None:
