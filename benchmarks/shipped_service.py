@@ -74,6 +74,36 @@ class ShippedService:
         """The service's resident memory, in megabytes; all of its processes together."""
         return sum(one.memory_info().rss for one in (self._process, *self._process.children(recursive=True))) / 1e6
 
+    def memory(self) -> list[dict[str, Any]]:
+        """Return the memory of each process in megabytes: resident, and its part, where shared pages are divided."""
+        return [
+            {
+                "process": name,
+                "resident_mb": round(one.memory_info().rss / 1e6, 1),
+                "part_mb": round(one.memory_full_info().pss / 1e6, 1),
+            }
+            for name, one in self._named()
+        ]
+
+    def idle_processes(self, seconds: float) -> list[dict[str, Any]]:
+        """Return the percentage of a core that each process uses without requests, and Postgres for all of them."""
+        postgres = self.usage().postgres_s
+        before = [(name, one, _seconds(one)) for name, one in self._named()]
+        began = monotonic()
+        sleep(seconds)
+        took = monotonic() - began
+        shares: list[dict[str, Any]] = [
+            {"process": name, "percent": 100 * (_seconds(one) - used) / took} for name, one, used in before
+        ]
+        shares.append({"process": "postgres", "percent": 100 * (self.usage().postgres_s - postgres) / took})
+        return [one | {"percent": round(one["percent"], 2)} for one in shares]
+
+    def _named(self) -> list[tuple[str, psutil.Process]]:
+        children = self._process.children()
+        return [("parent" if children else "service", self._process)] + [
+            (f"process {number}", one) for number, one in enumerate(children, 1)
+        ]
+
     def idle_share(self, seconds: float) -> dict[str, float]:
         """Return the share of a core that service and Postgres use without requests, the least of three periods."""
         shares = []

@@ -14,6 +14,7 @@ from typing import IO
 
 import psutil
 
+from stratagraph.service.local_socket import NAME as LOCAL_SOCKET
 from stratagraph.store.model.errors import Misconfigured
 
 LEFT_WORKERS_S = 30.0  # for which the workers of a killed service may finish their requests
@@ -56,6 +57,7 @@ def hold(data_dir: Path) -> Iterator[Path]:
             yield path
         finally:
             path.unlink(missing_ok=True)
+            (data_dir / LOCAL_SOCKET).unlink(missing_ok=True)
 
 
 def _locked(lock: IO[str], data_dir: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass
 
+from stratagraph.service.local_socket import bind
 from stratagraph.service.settings import Part, Settings
 from stratagraph.store.model.errors import Misconfigured
 
@@ -13,22 +14,26 @@ BACKLOG = 1_024  # connections that wait to be accepted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listeners:
-    """The bound sockets. `api` is None without the API, `metrics` without a listener of their own."""
+    """The bound sockets. `api` is None without the API, `metrics` without a listener of their own.
+
+    `local` is the one at which commands ask; None beside a database of one's own or another service.
+    """
 
     api: socket.socket | None
     metrics: socket.socket | None
+    local: socket.socket | None
 
     def close(self) -> None:
         """Close them in this process. Other processes that share them go on accepting."""
-        for one in (self.api, self.metrics):
+        for one in (self.api, self.metrics, self.local):
             if one is not None:
                 one.close()
 
 
-NO_LISTENERS = Listeners(api=None, metrics=None)
+NO_LISTENERS = Listeners(api=None, metrics=None, local=None)
 
 
-def open_listeners(settings: Settings, parts: tuple[Part, ...]) -> Listeners:
+def open_listeners(settings: Settings, parts: tuple[Part, ...], *, local: bool) -> Listeners:
     """Return the bound sockets of the parts. Connections are refused until a process listens.
 
     Raises Misconfigured if an address cannot be bound.
@@ -44,7 +49,7 @@ def open_listeners(settings: Settings, parts: tuple[Part, ...]) -> Listeners:
         if api is not None:
             api.close()
         raise
-    return Listeners(api=api, metrics=metrics)
+    return Listeners(api=api, metrics=metrics, local=bind(settings.data_dir) if local else None)
 
 
 def listen(host: str, port: int, setting: str) -> socket.socket:

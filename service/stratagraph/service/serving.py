@@ -28,6 +28,7 @@ from stratagraph.service.embedded_postgres import MAX_CONNECTIONS
 from stratagraph.service.holder import hold, tell
 from stratagraph.service.http_server import serve_http
 from stratagraph.service.listening import NO_LISTENERS, Listeners, address_of, open_listeners
+from stratagraph.service.local_server import serve_local
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.processes.board import Member
 from stratagraph.service.processes.group import Group
@@ -64,7 +65,7 @@ def serve(
     workers = settings.worker_count if "api" in parts else 1
     _check_connections(settings, workers)
     with _held(settings, parts) as told:
-        listeners = open_listeners(settings, parts)
+        listeners = open_listeners(settings, parts, local=told is not None)
         url = address_of(settings.host, listeners.api) if listeners.api is not None else None
         if told is not None:
             tell(told, url)
@@ -138,6 +139,8 @@ async def run_parts(
                 metrics = _metrics_application(runtime, telemetry)
                 scrapers = OpenConnections(limits)
                 group.create_task(serve_http(metrics, listeners.metrics, scrapers, stop, lambda: None), name="metrics")
+            if listeners.local is not None:
+                group.create_task(serve_local(runtime, listeners.local, stop), name="local")
             if listeners.api is not None:
                 app = application(runtime, telemetry)
                 clients = OpenConnections(limits, member)
