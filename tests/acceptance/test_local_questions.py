@@ -43,9 +43,9 @@ async def test_a_command_beside_a_service_imports_little_and_answers_as_one_with
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-c", RUN, *arguments), env=env, stdout=PIPE, stderr=PIPE
             )
-            out, err = await process.communicate()
-            assert (process.returncode, err.decode().strip()) == (0, "[]"), arguments
-            beside.append(out.decode())
+            printed, imported = await process.communicate()
+            assert (process.returncode, imported.decode().strip()) == (0, "[]"), arguments
+            beside.append(printed.decode())
         refused = [
             (["ask", "x", "--type", "gossip"], "is none of"),
             (["ask", "x", "--tenant", "nope"], "there is no tenant 'nope'"),

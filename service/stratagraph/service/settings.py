@@ -17,6 +17,8 @@ from stratagraph.graphql.limits.options import FairUse
 from stratagraph.graphql.oidc.claims import ClaimNames
 from stratagraph.graphql.oidc.urls import is_loopback, is_safe_url
 from stratagraph.service.connections import ConnectionLimits
+from stratagraph.service.processes.cores import cores
+from stratagraph.service.secret_files import secret_in
 from stratagraph.store.keys.directory import MAX_FREE_PREDICATES, MAX_PREDICATES
 from stratagraph.store.keys.rate_buckets import Rate
 from stratagraph.store.model.enums import Sensitivity
@@ -230,7 +232,7 @@ class Settings(BaseSettings):
                 continue
             if given.get(name) is not None:
                 raise ValueError(f"set only one of {_variable(name)} and {_variable(name)}_FILE")
-            read[name] = _secret_in(Path(path), f"{_variable(name)}_FILE")
+            read[name] = secret_in(Path(path), f"{_variable(name)}_FILE")
         return given | read
 
     @field_validator("data_dir", "cache_dir")
@@ -385,25 +387,6 @@ class Settings(BaseSettings):
                 for item in error.errors(include_url=False, include_input=False)
             )
             raise Misconfigured(problems.replace("Value error, ", "")) from error
-
-
-def cores() -> int:
-    """Return the number of processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _secret_in(path: Path, variable: str) -> str:
-    """Return the text of a file without the line breaks at its end. Raises ValueError, which does not repeat it."""
-    try:
-        text = path.read_text(encoding="utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise ValueError(
-            f"{variable}: {path} cannot be read: {reason}. Name a readable file with the secret"
-        ) from error
-    if not text:
-        raise ValueError(f"{variable}: {path} is empty. Write the secret to it")
-    return text
 
 
 def _correction(message: str) -> str:
