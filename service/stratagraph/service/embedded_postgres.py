@@ -26,6 +26,7 @@ from urllib.parse import quote
 import psutil
 import psycopg
 
+from stratagraph.service.system_accounts import allow_traversal, system_user
 from stratagraph.store.model.errors import Misconfigured, StoreUnavailable
 
 SOCKET_PATH_MAX = 100  # bytes; a socket address holds 104 on macOS and 108 on Linux
@@ -263,8 +264,8 @@ class EmbeddedPostgres:
             shutil.rmtree(fresh)
         fresh.mkdir(mode=0o700)
         if self._owner is not None:
-            _allow_traversal(fresh)
-            _allow_traversal(self._binaries / "postgres")
+            allow_traversal(fresh)
+            allow_traversal(self._binaries / "postgres")
             os.chown(fresh, self._owner.pw_uid, self._owner.pw_gid)
             self.log.touch()
             os.chown(self.log, self._owner.pw_uid, self._owner.pw_gid)
@@ -306,14 +307,14 @@ class EmbeddedPostgres:
                 f"{path} belongs to another user, so the database socket cannot be placed in it; remove it"
             )
         if self._owner is not None:
-            _allow_traversal(path)
+            allow_traversal(path)
             os.chown(path, self._owner.pw_uid, self._owner.pw_gid)
         return path
 
     @property
     def _owner(self) -> pwd.struct_passwd | None:
         """The account that the server runs as; None where it is our own."""
-        return _system_user(_SYSTEM_USER) if os.geteuid() == 0 else None
+        return system_user(_SYSTEM_USER) if os.geteuid() == 0 else None
 
     def _run(
         self, program: str, *arguments: str, data: Path | None = None, check: bool = True
@@ -374,30 +375,3 @@ def _is_postgres(pid: int) -> bool:
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)  # collects it if we are its parent, as process 1 of a container is
     return False
-
-
-def _system_user(name: str) -> pwd.struct_passwd:
-    """Return the account that the server runs as when we are root; create it if it does not exist."""
-    try:
-        return pwd.getpwnam(name)
-    except KeyError:
-        made = subprocess.run(
-            ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", name],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if made.returncode not in (0, 9):  # 9: another process has just created it
-            raise Misconfigured(
-                f"PostgreSQL refuses to run as root, and the account {name} for it could not be created:"
-                f" {made.stderr.strip()}. Run Stratagraph as an ordinary user."
-            ) from None
-        return pwd.getpwnam(name)
-
-
-def _allow_traversal(path: Path) -> None:
-    """Let other accounts traverse, but not read, the directories above `path`."""
-    for directory in path.parents:
-        mode = directory.stat().st_mode
-        if not mode & stat.S_IXOTH:
-            directory.chmod(stat.S_IMODE(mode) | stat.S_IXOTH)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -24,7 +23,6 @@ from stratagraph.graphql.oidc.tokens import OidcTokens
 from stratagraph.graphql.oidc.urls import is_loopback
 from stratagraph.graphql.probes import probes
 from stratagraph.service.connections import OpenConnections
-from stratagraph.service.embedded_postgres import MAX_CONNECTIONS
 from stratagraph.service.holder import hold, tell
 from stratagraph.service.http_server import serve_http
 from stratagraph.service.listening import NO_LISTENERS, Listeners, address_of, open_listeners
@@ -32,18 +30,17 @@ from stratagraph.service.local_server import serve_local
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.processes.board import Member
 from stratagraph.service.processes.group import Group
+from stratagraph.service.processes.shares import background_connections, check_connections, settings_of_worker
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Part, Settings
 from stratagraph.service.telemetry import ServiceTelemetry, open_telemetry
 from stratagraph.store.keys.rate_buckets import RateBuckets
-from stratagraph.store.model.errors import Misconfigured, StratagraphError
-from stratagraph.store.postgres.database import AUTONOMOUS_POOL_SIZE, SPARE_CONNECTIONS, WORKER_POOL_SIZE
+from stratagraph.store.model.errors import StratagraphError
+from stratagraph.store.postgres.database import WORKER_POOL_SIZE
 
 # Long computations run in threads beside the event loop. Between two steps of a request, the loop waits for the
 # interpreter's lock for this long, by default ten times as long.
 SWITCH_S = 0.0005  # seconds
-LEAST_BACKGROUND_CONNECTIONS = 2  # of a worker, whose requests use them for names, credentials and budgets
-LEFT_CONNECTIONS = 20  # of the embedded database's, for commands and for processes beside the service
 _log = structlog.get_logger(__name__)
 
 OnReady = Callable[[str | None, str | None], None]
@@ -63,7 +60,7 @@ def serve(
     the exit status. Raises Misconfigured or StoreUnavailable; in a forked process, `on_error` reports it.
     """
     workers = settings.worker_count if "api" in parts else 1
-    _check_connections(settings, workers)
+    check_connections(settings, workers)
     with _held(settings, parts) as told:
         listeners = open_listeners(settings, parts, local=told is not None)
         url = address_of(settings.host, listeners.api) if listeners.api is not None else None
@@ -83,7 +80,7 @@ def serve(
             try:
                 asyncio.run(
                     run_parts(
-                        settings.of_worker() if is_worker else settings,
+                        settings_of_worker(settings) if is_worker else settings,
                         own,
                         listeners if is_worker else NO_LISTENERS,
                         on_ready=on_own_ready,
@@ -113,7 +110,7 @@ async def run_parts(
     `on_ready` is called with the mirror's address, if there is one.
     """
     sys.setswitchinterval(SWITCH_S)
-    background = _background_connections(settings.worker_count) if member and "api" in parts else WORKER_POOL_SIZE
+    background = background_connections(settings.worker_count) if member and "api" in parts else WORKER_POOL_SIZE
     processes = member.board.states if member is not None else list
     async with (
         open_runtime(settings, background_connections=background, processes=processes) as runtime,
@@ -182,26 +179,6 @@ def _held(settings: Settings, parts: tuple[Part, ...]) -> Iterator[Path | None]:
         return
     with hold(settings.data_dir) as told:
         yield told
-
-
-def _background_connections(workers: int) -> int:
-    """Return the connections of one of the workers for background work."""
-    return max(LEAST_BACKGROUND_CONNECTIONS, math.ceil(WORKER_POOL_SIZE / workers))
-
-
-def _check_connections(settings: Settings, workers: int) -> None:
-    """Raise Misconfigured if the embedded database allows fewer connections than the processes may open."""
-    if settings.database_url is not None:
-        return
-    alone = settings.database_connections + SPARE_CONNECTIONS + WORKER_POOL_SIZE + AUTONOMOUS_POOL_SIZE
-    own = settings.of_worker().database_connections + SPARE_CONNECTIONS + AUTONOMOUS_POOL_SIZE
-    needed = alone + (workers * (own + _background_connections(workers)) if workers > 1 else 0)
-    if needed > MAX_CONNECTIONS - LEFT_CONNECTIONS:
-        raise Misconfigured(
-            f"{workers} workers would use up to {needed} connections of the embedded Postgres, which allows"
-            f" {MAX_CONNECTIONS - LEFT_CONNECTIONS}. Lower STRATAGRAPH_WORKERS or STRATAGRAPH_DATABASE_CONNECTIONS, or"
-            " set STRATAGRAPH_DATABASE_URL to a database of your own."
-        )
 
 
 def application(runtime: Runtime, telemetry: ServiceTelemetry) -> Starlette:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,7 +26,6 @@ from stratagraph.store.model.errors import Misconfigured
 PREFIX = "STRATAGRAPH_"
 _FAIR_USE, _CONNECTIONS = FairUse(), ConnectionLimits()  # the defaults
 Part = Literal["api", "sync", "jobs"]
-LEAST_CONNECTIONS = 2  # of a worker to the database, for operations
 MOST_WORKERS = 8  # unless the settings name a number
 PARTS: tuple[Part, ...] = ("api", "sync", "jobs")  # of a service; each can run in a process of its own
 _OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
@@ -322,15 +320,6 @@ class Settings(BaseSettings):
     def worker_count(self) -> int:
         """The number of processes that answer the API."""
         return self.workers or min(MOST_WORKERS, cores())
-
-    def of_worker(self) -> Settings:
-        """Return the settings of one of the workers, with its part of what they share: the database connections."""
-        count = self.worker_count
-        connections = max(LEAST_CONNECTIONS, math.ceil(self.database_connections / count))
-        share = max(1, math.ceil(self.database_connections_per_credential / count))
-        return self.model_copy(
-            update={"database_connections": connections, "database_connections_per_credential": share}
-        )
 
     @property
     def fair_use(self) -> FairUse:
