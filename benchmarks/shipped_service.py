@@ -55,8 +55,11 @@ class Statement:
 class ShippedService:
     """A running service with an embedded Postgres of its own, in a fresh directory."""
 
-    def __init__(self, url: str, process: psutil.Process, postgres: psutil.Process, database_url: str) -> None:
+    def __init__(
+        self, url: str, directory: Path, process: psutil.Process, postgres: psutil.Process, database_url: str
+    ) -> None:
         self.url = url
+        self.directory = directory  # its data directory
         self.database_url = database_url  # of the database's owner
         self._process = process
         self._postgres = postgres
@@ -176,7 +179,7 @@ def shipped_service(settings: Mapping[str, str] = UNTHROTTLED) -> Iterator[Shipp
                 connection.execute(f"CREATE EXTENSION {_STATISTICS}")
             pid = int((postgres.data / "postmaster.pid").read_text().split("\n", 1)[0])
             with _Serving(directory, settings) as (address, process):
-                yield ShippedService(address, process, psutil.Process(pid), url)
+                yield ShippedService(address, directory, process, psutil.Process(pid), url)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
