@@ -165,10 +165,15 @@ async def service(url: str, directory: Path, **settings: str) -> AsyncIterator[t
         await process.wait()
 
 
+def resident_mb(process: psutil.Process) -> float:
+    """Return the resident memory of the largest of a service's processes, in megabytes."""
+    return max(one.memory_info().rss for one in (process, *process.children())) / 1e6
+
+
 async def watch(process: psutil.Process, rss_mb: list[float]) -> None:
     """Note the memory of the service four times a second, without end."""
     while True:
-        rss_mb.append(process.memory_info().rss / 1e6)
+        rss_mb.append(resident_mb(process))
         await asyncio.sleep(0.25)
 
 
@@ -196,7 +201,7 @@ async def _measure(url: str, *, records: int, seconds: float) -> tuple[dict[str,
         idle, victim = Client(address, tokens[0]), Client(address, tokens[0])
         await serve_victim(Client(address, tokens[0]), questions, 3, 0.3)
         await serve_victim(idle, questions, seconds, 0.5)
-        idle_rss_mb = process.memory_info().rss / 1e6
+        idle_rss_mb = resident_mb(process)
         attackers = [Client(address, token) for token in tokens[1:]]
         rss_mb: list[float] = []
         watching = asyncio.create_task(watch(process, rss_mb))

@@ -28,8 +28,8 @@ class Wording:
         self._topics = [self.random.sample(range(200, WORDS), TOPIC_WORDS) for _ in range(TOPICS)]
         self._topic_weights = list(accumulate(1 / (rank + 2.7) for rank in range(TOPIC_WORDS)))
 
-    def text(self, words: int, *, topic: int | None = None) -> str:
-        """Return a text of `words` words, at times with a path or a ticket."""
+    def text(self, words: int, *, topic: int | None = None, paths: bool = True) -> str:
+        """Return a text of `words` words, at times with a ticket, or a path if it may have `paths`."""
         chance = self.random.random
         stops = self.random.choices(_STOP_WORDS, k=words)
         common = self.random.choices(self.words, cum_weights=self._weights, k=words)
@@ -45,7 +45,9 @@ class Wording:
             elif draw < 0.99:
                 written.append(word)
             else:
-                written.append(self.path() if draw < 0.995 else f"{word.upper()[:4]}-{self.random.randrange(9_999)}")
+                written.append(
+                    self.path() if paths and draw < 0.995 else f"{word.upper()[:4]}-{self.random.randrange(9_999)}"
+                )
         return " ".join(written) + "."
 
     def path(self) -> str:

@@ -122,8 +122,11 @@ def environment(**settings: str) -> dict[str, str]:
 
 @contextmanager
 def running(*arguments: str, log: str = os.devnull, **settings: str) -> Iterator[Service]:
-    """Run `stratagraph serve` with these settings; the block begins when it is ready. `log` is the file for its log."""
-    given = {"port": "0", "log_level": "info"} | settings
+    """Run `stratagraph serve` with these settings; the block begins when it is ready. `log` is the file for its log.
+
+    One process does everything, unless the settings name a number of `workers`.
+    """
+    given = {"port": "0", "log_level": "info", "workers": "1"} | settings
     if "database_url" in given and not any(name.startswith("master_key") for name in given):
         given["master_key"] = MASTER_KEY
     env = environment(**given)

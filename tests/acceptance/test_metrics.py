@@ -102,7 +102,7 @@ async def test_the_metrics_are_complete_and_their_labels_are_names_of_the_code(
     present = {re.sub("_(bucket|count|sum)$", "", name) for name in after if name.startswith("stratagraph_")}
     assert present <= documented
     assert all(
-        name.startswith(("stratagraph_mirror_", "stratagraph_embedded_", "stratagraph_feed_"))
+        name.startswith(("stratagraph_mirror_", "stratagraph_embedded_", "stratagraph_feed_", "stratagraph_process_"))
         for name in documented - present
     )
 

@@ -18,7 +18,7 @@ import pytest
 import typer
 from fix_memory import memory_of, with_database
 
-from stratagraph.service.cli import app
+from stratagraph.service import cli
 from stratagraph.service.embedded_postgres import postgres_binaries
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
@@ -54,7 +54,7 @@ def commands_in(page: Path) -> Iterator[list[str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_commands_of_the_pages_exist_with_their_options(page: Path) -> None:
     for words in commands_in(page):
-        command: Any = typer.main.get_command(app)
+        command: Any = typer.main.get_command(cli.build())
         rest = list(words)
         while hasattr(command, "commands"):
             assert rest[:1], f"{page.name}: stratagraph {' '.join(words)}"

@@ -2,7 +2,8 @@
 
 Each job has a loop of its own, so a job that is slow or fails does not keep the others waiting. A run holds the job's
 lease (`stratagraph.store.jobs.leases`), ends at its deadline, and is recorded with its counts. A failed run is repeated
-after a pause that doubles; an outage of the database is logged once and waited for.
+after a pause that doubles, and so does the pause of a job that finds nothing to do, up to a few seconds; an outage of
+the database is logged once and waited for.
 
 procrastinate was measured and not taken: see docs/decisions/008-jobs-by-lease-rows.md.
 """
@@ -13,6 +14,7 @@ import asyncio
 import contextlib
 import random
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -27,6 +29,7 @@ from stratagraph.store.postgres.database import Database
 
 JITTER = 0.2  # share of every pause, so that servers do not act in step
 SHORTEST_PAUSE_S = 0.1
+LONGEST_IDLE_PAUSE_S = 8.0  # between runs of a job that finds nothing to do, unless its interval is longer
 LONGEST_OUTAGE_PAUSE_S = 30.0  # between attempts while the database cannot be reached
 _log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -55,6 +58,7 @@ class Runner:
         self._clock = clock
         self.leases = JobLeases(database, owner=owner)
         self._is_away = False
+        self._idle_runs: Counter[str] = Counter()  # of each job, in a row, that found nothing to do
 
     @property
     def jobs(self) -> Mapping[str, Job]:
@@ -84,7 +88,8 @@ class Runner:
             except Exception as error:  # a defect in the bookkeeping of one job must not stop the others, nor the API
                 pause_s = LEASE_S
                 _log.error("job could not be run", job=job.name, error=_reason(error), retry_in_s=pause_s)
-            await asyncio.sleep(min(pause_s, LEASE_S) * random.uniform(1 - JITTER, 1 + JITTER))
+            # Never less, or the job would not be due yet, and would be looked at twice for each run.
+            await asyncio.sleep(min(pause_s, LEASE_S) * random.uniform(1, 1 + JITTER))
 
     async def _turn(self, job: Job) -> float:
         """Run the job if it is due; return the seconds until this server should look again."""
@@ -109,7 +114,7 @@ class Runner:
         except Exception as error:  # a defect of one job must not stop the others
             return await self._failed(job, error, failures, time.monotonic() - began)
         took_s = time.monotonic() - began
-        pause_s = 0.0 if result.more else job.config.interval_s
+        pause_s = self._pause_s(job, result)
         await self.leases.finish(job.name, result.counts, pause_s=pause_s)
         counts = {name: count for name, count in result.counts.items() if count}
         if failures:
@@ -117,6 +122,15 @@ class Runner:
         if counts:
             _log.info("job ran", job=job.name, took_s=round(took_s, 3), **counts)
         return Run(job=job.name, counts=result.counts, error=None, took_s=took_s, pause_s=pause_s)
+
+    def _pause_s(self, job: Job, result: JobResult) -> float:
+        """Return the seconds until the next run; they double while the job finds nothing to do."""
+        if result.more or any(result.counts.values()):
+            self._idle_runs[job.name] = 0
+            return 0.0 if result.more else job.config.interval_s
+        self._idle_runs[job.name] += 1
+        doubled_s = job.config.interval_s * 2.0 ** min(self._idle_runs[job.name] - 1, 20)
+        return min(doubled_s, max(job.config.interval_s, LONGEST_IDLE_PAUSE_S))
 
     async def _failed(self, job: Job, error: Exception, failures: int, took_s: float) -> Run:
         pause_s = min(job.config.longest_pause_s, max(1.0, job.config.interval_s) * 2 ** min(failures, 20))

@@ -18,10 +18,12 @@ from stratagraph.graphql.artifacts import PATH as ARTIFACTS
 from stratagraph.graphql.limits.client_networks import client_network
 from stratagraph.graphql.request_log import HEADER
 from stratagraph.graphql.request_record import new_request_id
+from stratagraph.service.processes.board import Member
 
 HEADER_BYTES = 64 << 10  # of the request line and the headers of one request
 ARTIFACT_FACTOR = 10  # times the body timeout that an artifact has
 WRITE_BYTES = 64 << 10  # that a client must read of an answer within the write timeout, while more of it is waiting
+LINGER_S = 0.25  # for which a stopping process still answers requests on its idle connections
 REPORT_S = 60.0  # seconds between two log events about refused connections
 _TOO_LARGE = (b"431 Request Header Fields Too Large", f"The headers are over {HEADER_BYTES} bytes.")
 _NOT_HTTP = (b"400 Bad Request", "The request is not HTTP/1.1; send POST /graphql with a JSON body.")
@@ -48,10 +50,14 @@ class ConnectionLimits:
 
 
 class OpenConnections:
-    """Counts the open connections of one process, and refuses those beyond the limits."""
+    """Counts the open connections of one process, and refuses those beyond the limits.
 
-    def __init__(self, limits: ConnectionLimits) -> None:
+    `member` is given where several processes accept from one socket; each then knows the counts of the others.
+    """
+
+    def __init__(self, limits: ConnectionLimits, member: Member | None = None) -> None:
         self.limits = limits
+        self._member = member
         self._total = 0
         self._by_address: Counter[str] = Counter()
         self._reported_at = -REPORT_S
@@ -67,16 +73,25 @@ class OpenConnections:
                 self._reported_at = now
                 _log.warning("connections refused", open=self._total)
             return False
-        self._total += 1
+        self._count(1)
         self._by_address[address] += 1
         return True
 
     def leave(self, address: str) -> None:
         """Count an admitted connection as closed."""
-        self._total -= 1
+        self._count(-1)
         self._by_address[address] -= 1
         if not self._by_address[address]:
             del self._by_address[address]
+
+    def others_have_fewer(self) -> bool:
+        """Return whether another process that accepts from the same socket has fewer connections."""
+        return self._member is not None and self._member.others_have_fewer(self._total)
+
+    def _count(self, more: int) -> None:
+        self._total += more
+        if self._member is not None:
+            self._member.board.count_connections(self._member.index, self._total)
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -90,6 +105,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._write_timer: asyncio.TimerHandle | None = None
         self._unread = 0
         self._refused_headers: tuple[bytes, str] | None = None  # the status and message of headers that are refused
+        self._is_ending = False
         self._header_bytes: int | None = 0  # received of the headers; None while no headers are expected
         super().connection_made(cast(asyncio.Transport, transport))
         address = client_network(self.client[0]) if self.client else ""
@@ -128,6 +144,8 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._refused_headers is not None:
             raise _HeadersRefused  # within the parser, which then calls `send_400_response`
         super().on_headers_complete()
+        if self._is_ending and self.cycle is not None:
+            self.cycle.keep_alive = False
         limits, artifact = self.open_connections.limits, self.scope.get("path") == ARTIFACTS
         self._arm(limits.body_s * (ARTIFACT_FACTOR if artifact else 1))
 
@@ -145,6 +163,23 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._disarm()
         super().on_message_complete()
+
+    def shutdown(self) -> None:
+        """Answer what has arrived, and what arrives within LINGER_S, and close the connection.
+
+        A client with a kept connection cannot know that the process stops: its next request is on its way, and would
+        be lost if the connection were closed at once.
+        """
+        self._is_ending = True
+        if self.cycle is None or self.cycle.response_complete:
+            self.loop.call_later(LINGER_S, self._end_if_idle)
+        else:
+            self.cycle.keep_alive = False
+
+    def _end_if_idle(self) -> None:
+        is_idle = self.cycle is None or self.cycle.response_complete
+        if is_idle and not self._header_bytes:
+            self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()

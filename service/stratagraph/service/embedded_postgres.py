@@ -26,6 +26,7 @@ from urllib.parse import quote
 import psutil
 import psycopg
 
+from stratagraph.service.system_accounts import allow_traversal, system_user
 from stratagraph.store.model.errors import Misconfigured, StoreUnavailable
 
 SOCKET_PATH_MAX = 100  # bytes; a socket address holds 104 on macOS and 108 on Linux
@@ -34,6 +35,7 @@ RESTART_TIMEOUT_S = 20  # a longer recovery continues without us, so that a stop
 LEFTOVER_TIMEOUT_S = 5  # for the processes of a killed server
 STOP_TIMEOUT_S = 60
 SUPERUSER = "postgres"
+MAX_CONNECTIONS = 120  # of which a service of the most workers by default uses 92; commands and others use the rest
 API_LOGIN, WORKER_LOGIN = "stratagraph_api", "stratagraph_worker"
 DATABASE = "stratagraph"
 _SYSTEM_USER = "stratagraph_postgres"  # for when we are root: PostgreSQL refuses to run as root
@@ -50,7 +52,7 @@ done"""
 
 _SERVER_SETTINGS = {
     "listen_addresses": "",
-    "max_connections": "60",
+    "max_connections": str(MAX_CONNECTIONS),
     "shared_buffers": "256MB",
     "max_wal_size": "2GB",
     "wal_compression": "on",
@@ -155,8 +157,13 @@ class EmbeddedPostgres:
 
     def is_running(self) -> bool:
         """Return whether the server of this directory is running, whichever process started it."""
-        pid = _stored_pid(self.data / "postmaster.pid")
+        pid = self.pid
         return pid is not None and _is_postgres(pid)
+
+    @property
+    def pid(self) -> int | None:
+        """The process id that the server has written, which a killed one leaves behind; None if there is none."""
+        return _stored_pid(self.data / "postmaster.pid")
 
     def restart(self) -> bool:
         """Start the server again if it has ended; return whether this call started it.
@@ -257,8 +264,8 @@ class EmbeddedPostgres:
             shutil.rmtree(fresh)
         fresh.mkdir(mode=0o700)
         if self._owner is not None:
-            _allow_traversal(fresh)
-            _allow_traversal(self._binaries / "postgres")
+            allow_traversal(fresh)
+            allow_traversal(self._binaries / "postgres")
             os.chown(fresh, self._owner.pw_uid, self._owner.pw_gid)
             self.log.touch()
             os.chown(self.log, self._owner.pw_uid, self._owner.pw_gid)
@@ -300,14 +307,14 @@ class EmbeddedPostgres:
                 f"{path} belongs to another user, so the database socket cannot be placed in it; remove it"
             )
         if self._owner is not None:
-            _allow_traversal(path)
+            allow_traversal(path)
             os.chown(path, self._owner.pw_uid, self._owner.pw_gid)
         return path
 
     @property
     def _owner(self) -> pwd.struct_passwd | None:
         """The account that the server runs as; None where it is our own."""
-        return _system_user(_SYSTEM_USER) if os.geteuid() == 0 else None
+        return system_user(_SYSTEM_USER) if os.geteuid() == 0 else None
 
     def _run(
         self, program: str, *arguments: str, data: Path | None = None, check: bool = True
@@ -368,30 +375,3 @@ def _is_postgres(pid: int) -> bool:
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)  # collects it if we are its parent, as process 1 of a container is
     return False
-
-
-def _system_user(name: str) -> pwd.struct_passwd:
-    """Return the account that the server runs as when we are root; create it if it does not exist."""
-    try:
-        return pwd.getpwnam(name)
-    except KeyError:
-        made = subprocess.run(
-            ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", name],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if made.returncode not in (0, 9):  # 9: another process has just created it
-            raise Misconfigured(
-                f"PostgreSQL refuses to run as root, and the account {name} for it could not be created:"
-                f" {made.stderr.strip()}. Run Stratagraph as an ordinary user."
-            ) from None
-        return pwd.getpwnam(name)
-
-
-def _allow_traversal(path: Path) -> None:
-    """Let other accounts traverse, but not read, the directories above `path`."""
-    for directory in path.parents:
-        mode = directory.stat().st_mode
-        if not mode & stat.S_IXOTH:
-            directory.chmod(stat.S_IMODE(mode) | stat.S_IXOTH)

@@ -12,10 +12,12 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from stratagraph.graph_sync.worker import CONSUMER
 from stratagraph.graphql.services import HealthReport, Report
 from stratagraph.service.measuring import STALE_S, Gauge, Measured, Measurements
+from stratagraph.service.processes.board import ProcessState
 from stratagraph.store.feed.consumer import Lag
 from stratagraph.store.jobs.leases import JobState
 from stratagraph.store.jobs.queues import TenantProblems, count_tenant_problems
@@ -41,7 +43,8 @@ class HealthConfig:
 class Health:
     """Reports on the parts of one process. Never raises: a part that cannot be asked is reported as failing.
 
-    `database_problem` says why the server of the database does not run, where this process knows it.
+    `database_problem` says why the server of the database does not run, where this process knows it. `processes`
+    returns the states of the processes of the service, where these are several.
     """
 
     def __init__(
@@ -52,12 +55,14 @@ class Health:
         config: HealthConfig,
         *,
         database_problem: Callable[[], str | None] = lambda: None,
+        processes: Callable[[], list[ProcessState]] = list,
     ) -> None:
         self._measurements = measurements
         self._database = database
         self._directory = directory
         self._config = config
         self._database_problem = database_problem
+        self._processes = processes
         self._began_at = time.monotonic()
         self._of_tenant: dict[str, Gauge[TenantProblems]] = {}
 
@@ -81,7 +86,9 @@ class Health:
     async def _reports(self) -> list[Report]:
         # At the same time, so that parts that do not answer delay the answer only once.
         checks = (self._check_database(), self._check_feed(), self._check_jobs(), self._check_mirror())
-        return list(await asyncio.gather(*checks))
+        reports = list(await asyncio.gather(*checks))
+        states = self._processes()
+        return [*reports, _check_processes(states)] if states else reports
 
     async def _check_database(self) -> Report:
         measured = await self._measurements.database.current()
@@ -164,6 +171,20 @@ class Health:
     async def _count(self, name: str) -> TenantProblems:
         tenant = await self._directory.tenant(name)
         return await count_tenant_problems(self._database, tenant.id) if tenant is not None else TenantProblems()
+
+
+def _check_processes(states: list[ProcessState]) -> Report:
+    """Report on the processes. One that answers is enough to be ready, but not before all have been started once."""
+    problems = [problem for one in states if (problem := one.problem) is not None]
+    return Report(
+        name="processes",
+        ok=not problems,
+        detail="; ".join(problems) or f"{len(states)} processes run",
+        fails=any(one.starts <= 1 and not one.is_ready and not one.ends for one in states),
+        checked_at=datetime.now(UTC),
+        age_s=0.0,
+        is_stale=False,
+    )
 
 
 def _keeps_failing(state: JobState) -> bool:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO
 
+import psutil
+
+from stratagraph.service.local_socket import NAME as LOCAL_SOCKET
 from stratagraph.store.model.errors import Misconfigured
+
+LEFT_WORKERS_S = 30.0  # for which the workers of a killed service may finish their requests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +33,8 @@ def hold(data_dir: Path) -> Iterator[Path]:
     """Hold the lock of `data_dir` during the block; yield the path of the file that `tell` writes, deleted at the end.
 
     Raises Misconfigured, naming the process and address of the other service, if one holds the lock already. The kernel
-    releases the lock when the process ends, so a killed service leaves nothing to clean up.
+    releases the lock when the process ends, so a killed service leaves nothing to clean up. Its workers hold the lock
+    too, until they have finished their requests; they are waited for.
     """
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
@@ -37,20 +45,34 @@ def hold(data_dir: Path) -> Iterator[Path]:
         ) from error
     path = data_dir / "service.json"
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _locked(lock, data_dir):
             first = holder_of(data_dir)
             who = f"process {first.pid}" if first else "another process"
             where = f", at {first.url}" if first and first.url else ""
             raise Misconfigured(
                 f"{data_dir} is in use by {who}{where}. Stop that service, or set STRATAGRAPH_DATA_DIR to another"
                 " directory."
-            ) from None
+            )
         try:
             yield path
         finally:
             path.unlink(missing_ok=True)
+            (data_dir / LOCAL_SOCKET).unlink(missing_ok=True)
+
+
+def _locked(lock: IO[str], data_dir: Path) -> bool:
+    """Take the lock, and return whether it was free, or is now that the workers of a killed service have ended."""
+    deadline = time.monotonic() + LEFT_WORKERS_S
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            first = holder_of(data_dir)
+            if first is None or psutil.pid_exists(first.pid) or time.monotonic() > deadline:
+                return False
+            time.sleep(0.1)
+        else:
+            return True
 
 
 def tell(path: Path, url: str | None) -> None:

@@ -24,14 +24,18 @@ MAX_VALUE = 1_000  # characters of a value
 _log = structlog.get_logger(__name__)
 
 
-def set_up_logs(level: str) -> None:
-    """Log events of `level` and above to standard error; standard output is for the answers of commands."""
+def set_up_logs(level: str, process: str | None = None) -> None:
+    """Log events of `level` and above to standard error; standard output is for the answers of commands.
+
+    Where a service has several processes, each event has the name of its `process`.
+    """
     terminal = sys.stderr.isatty()
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
+            *([_of_process(process)] if process is not None else []),
             _bounded,
             structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer(),
         ],
@@ -47,6 +51,14 @@ def set_up_logs(level: str) -> None:
     sys.excepthook = _log_unhandled
     sys.unraisablehook = lambda unraisable: _log_defect(unraisable.exc_value)
     threading.excepthook = lambda thrown: _log_defect(thrown.exc_value)
+
+
+def _of_process(name: str) -> structlog.typing.Processor:
+    def add_process(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        event["process"] = name
+        return event
+
+    return add_process
 
 
 class LibraryEvents(logging.Handler):

@@ -1,4 +1,4 @@
-"""The metrics of one process in Prometheus' text format.
+"""The metrics of a service in Prometheus' text format.
 
 Labels hold names that the code fixes: routes, root fields, error codes, jobs, queues, pools. They never hold a tenant,
 an actor, a scope, the name of a client's operation, or anything of a record.
@@ -26,6 +26,8 @@ from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.service.connections import OpenConnections
 from stratagraph.service.measuring import Measured, Measurements
 from stratagraph.service.postgres_supervisor import PostgresSupervisor
+from stratagraph.service.processes.board import Member
+from stratagraph.service.processes.exchange import LABEL, labelled, of_others
 from stratagraph.store.feed.consumer import Lag
 from stratagraph.store.jobs.leases import JobState
 from stratagraph.store.mirror.status import MirrorStatus
@@ -38,13 +40,20 @@ _BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.
 class Metrics(Telemetry):
     """Counts the requests of this process, and measures the service as a whole when it is asked for.
 
-    Counters are of this process. Jobs, queues and the mirror are of the database, so that every process shows the same.
+    Counters are of a process. Jobs, queues and the mirror are of the database, so that every process shows the same.
+    Where this process is a `member` of several, the answer has the counters of all, each with the process as a label.
     """
 
-    def __init__(self, database: Database, measurements: Measurements, supervisor: PostgresSupervisor | None) -> None:
-        self._database = database
+    def __init__(
+        self,
+        database: Database,
+        measurements: Measurements,
+        supervisor: PostgresSupervisor | None,
+        member: Member | None = None,
+    ) -> None:
         self._measurements = measurements
-        self._registry = CollectorRegistry()
+        self._member = member
+        self._registry = CollectorRegistry()  # of what belongs to this process
         disable_created_metrics()  # type: ignore[no-untyped-call] # one more series per label, which nobody asks for
         self._requests = Counter(
             "stratagraph_requests",
@@ -67,19 +76,20 @@ class Metrics(Telemetry):
             registry=self._registry,
         )
         self._errors = Counter("stratagraph_errors", "Errors in answers, by code.", ["code"], registry=self._registry)
-        self._state = _State(database, supervisor)
-        self._state.slots.append(database.slots)
-        self._registry.register(self._state)
+        self._process = _ProcessState(database, supervisor)
+        self._process.slots.append(database.slots)
+        self._registry.register(self._process)
+        self._service = _ServiceState()
         ProcessCollector(registry=self._registry)  # process_resident_memory_bytes, process_cpu_seconds_total …
         GCCollector(registry=self._registry)
 
     def follow(self, *slots: FairSlots) -> None:
         """Show the use of `slots` too."""
-        self._state.slots += slots
+        self._process.slots += slots
 
     def follow_connections(self, connections: OpenConnections) -> None:
         """Show the number of `connections` too."""
-        self._state.connections = connections
+        self._process.connections = connections
 
     @contextmanager
     def observing(self, record: RequestRecord, headers: Mapping[str, str]) -> Iterator[None]:
@@ -93,16 +103,32 @@ class Metrics(Telemetry):
             for code in record.codes:
                 self._errors.labels(code).inc()
 
+    def of_process(self) -> list[Metric]:
+        """Return the metrics of this process alone."""
+        return list(self._registry.collect())
+
     async def measure(self) -> CollectorRegistry:
         """Measure the service, and return all metrics. What cannot be measured at present is left out."""
-        gauges, state = self._measurements, self._state
+        gauges, state = self._measurements, self._service
         # At the same time, so that parts that do not answer delay the answer only once.
-        state.database, state.jobs, state.lags, state.queues = await asyncio.gather(
-            gauges.database.current(), gauges.jobs.current(), gauges.lags.current(), gauges.queues.current()
+        state.database, state.jobs, state.lags, state.queues, others = await asyncio.gather(
+            gauges.database.current(),
+            gauges.jobs.current(),
+            gauges.lags.current(),
+            gauges.queues.current(),
+            _of_others(self._member),
         )
         if gauges.is_mirrored() and gauges.mirror is not None and gauges.neo4j is not None:
             state.mirror, state.neo4j = await asyncio.gather(gauges.mirror.current(), gauges.neo4j.current())
-        return self._registry
+        families = [*state.collect()]
+        if self._member is None:
+            families += self.of_process()
+        else:
+            families += labelled({self._member.name: self.of_process(), **others})
+            families += _processes(self._member)
+        registry = CollectorRegistry()
+        registry.register(_Collected(families))
+        return registry
 
     def route(self) -> Route:
         """Return the route /metrics."""
@@ -114,55 +140,37 @@ class Metrics(Telemetry):
         return Route("/metrics", metrics)
 
 
-class _State(Collector):
-    """Turns the last measurements into metrics."""
+class _Collected(Collector):
+    """Metrics that have been collected."""
+
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> list[Metric]:
+        return self._families
+
+
+class _ProcessState(Collector):
+    """Turns the use of what a process shares among its requests into metrics."""
 
     def __init__(self, database: Database, supervisor: PostgresSupervisor | None) -> None:
         self._database = database
         self._supervisor = supervisor
         self.slots: list[FairSlots] = []
         self.connections: OpenConnections | None = None
-        self.database: Measured[None] | None = None
-        self.jobs: Measured[list[JobState]] | None = None
-        self.lags: Measured[dict[str, Lag]] | None = None
-        self.queues: Measured[Mapping[str, int]] | None = None
-        self.mirror: Measured[MirrorStatus] | None = None
-        self.neo4j: Measured[None] | None = None
 
     def describe(self) -> Iterable[Metric]:
         return ()  # otherwise the registry would collect once, to learn the names
 
     def collect(self) -> Iterator[Metric]:
-        yield from self._parts()
         yield from self._pools()
         yield from self._fair_use()
-        yield from _jobs(self.jobs.value or () if self.jobs is not None else ())
-        yield from _lags(self.lags.value or {} if self.lags is not None else {})
-        if self.queues is not None and self.queues.value is not None:
-            depth = GaugeMetricFamily("stratagraph_queue_depth", "Waiting rows, counted to 10000.", labels=["queue"])
-            for queue, count in self.queues.value.items():
-                depth.add_metric([queue], count)
-            yield depth
-        if self.mirror is not None and self.mirror.value is not None:
-            yield from _mirror(self.mirror.value)
         if self._supervisor is not None:
             restarts = CounterMetricFamily(
                 "stratagraph_embedded_postgres_restarts", "Starts of an embedded Postgres that had ended."
             )
             restarts.add_metric([], self._supervisor.restarts)
             yield restarts
-
-    def _parts(self) -> Iterator[Metric]:
-        up = GaugeMetricFamily("stratagraph_up", "1 if the part answers, 0 if not.", labels=["part"])
-        age = GaugeMetricFamily(
-            "stratagraph_measured_age_seconds", "Age of the measurement behind stratagraph_up.", labels=["part"]
-        )
-        for name, measured in (("database", self.database), ("mirror", self.neo4j)):
-            if measured is not None:
-                up.add_metric([name], float(measured.problem is None and not measured.is_stale))
-                age.add_metric([name], measured.age_s)
-        yield up
-        yield age
 
     def _pools(self) -> Iterator[Metric]:
         gauge = GaugeMetricFamily(
@@ -191,6 +199,57 @@ class _State(Collector):
             yield GaugeMetricFamily(
                 "stratagraph_open_connections", "Open client connections.", value=self.connections.total
             )
+
+
+class _ServiceState:
+    """Turns the last measurements of the service into metrics."""
+
+    def __init__(self) -> None:
+        self.database: Measured[None] | None = None
+        self.jobs: Measured[list[JobState]] | None = None
+        self.lags: Measured[dict[str, Lag]] | None = None
+        self.queues: Measured[Mapping[str, int]] | None = None
+        self.mirror: Measured[MirrorStatus] | None = None
+        self.neo4j: Measured[None] | None = None
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._parts()
+        yield from _jobs(self.jobs.value or () if self.jobs is not None else ())
+        yield from _lags(self.lags.value or {} if self.lags is not None else {})
+        if self.queues is not None and self.queues.value is not None:
+            depth = GaugeMetricFamily("stratagraph_queue_depth", "Waiting rows, counted to 10000.", labels=["queue"])
+            for queue, count in self.queues.value.items():
+                depth.add_metric([queue], count)
+            yield depth
+        if self.mirror is not None and self.mirror.value is not None:
+            yield from _mirror(self.mirror.value)
+
+    def _parts(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily("stratagraph_up", "1 if the part answers, 0 if not.", labels=["part"])
+        age = GaugeMetricFamily(
+            "stratagraph_measured_age_seconds", "Age of the measurement behind stratagraph_up.", labels=["part"]
+        )
+        for name, measured in (("database", self.database), ("mirror", self.neo4j)):
+            if measured is not None:
+                up.add_metric([name], float(measured.problem is None and not measured.is_stale))
+                age.add_metric([name], measured.age_s)
+        yield up
+        yield age
+
+
+async def _of_others(member: Member | None) -> dict[str, list[Metric]]:
+    return {} if member is None else await of_others(member)
+
+
+def _processes(member: Member) -> Iterator[Metric]:
+    up = GaugeMetricFamily("stratagraph_process_up", "1 if the process is ready, 0 if not.", labels=[LABEL])
+    starts = CounterMetricFamily("stratagraph_process_starts", "Starts of the process.", labels=[LABEL])
+    pids = GaugeMetricFamily("stratagraph_process_pid", "Process id, 0 while it does not run.", labels=[LABEL])
+    for one in member.board.states():
+        up.add_metric([one.name], float(one.is_ready))
+        starts.add_metric([one.name], one.starts)
+        pids.add_metric([one.name], one.pid)
+    yield from (up, starts, pids)
 
 
 def _jobs(states: Iterable[JobState]) -> Iterator[Metric]:

@@ -2,20 +2,27 @@
 
 The server may be killed by hand, or by the kernel when memory is short. Until it answers again, requests are answered
 with UNAVAILABLE. The pause between two starts doubles, also when the server starts and soon ends again.
+
+Of the processes that use a server, the one that holds a lock starts it again. The others watch: they connect anew once
+it runs, and read from the lock's file why it does not. When the holder ends, another one takes the lock.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import IO
 
 import structlog
 
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
 from stratagraph.store.model.errors import Misconfigured
 
+LOCK_FILE = "postgres-supervisor.lock"  # in the data directory
 _log = structlog.get_logger(__name__)
 
 
@@ -30,9 +37,9 @@ class SupervisorConfig:
 
 
 class PostgresSupervisor:
-    """Watches the server of one data directory. `on_restart` is awaited after each successful start.
+    """Watches the server of one data directory. `on_restart` is awaited after each successful start, by any process.
 
-    Use it inside `EmbeddedPostgres.running`. `restarts` counts the successful starts.
+    Use it inside `EmbeddedPostgres.running`. `restarts` counts the successful starts by this process.
     """
 
     def __init__(
@@ -47,24 +54,44 @@ class PostgresSupervisor:
         self._attempts = 0  # starts since the server was last sound
         self._started_at = time.monotonic()
         self._problem: str | None = None
+        self._lock: IO[str] | None = None  # the file, while this process holds its lock
+        self._pid = server.pid
         self.restarts = 0
 
     @property
     def problem(self) -> str | None:
         """Why the server does not run, in words; None if it runs or is about to be started."""
-        return self._problem
+        if self._lock is not None or self._server.is_running():
+            return self._problem
+        with contextlib.suppress(OSError):
+            return (self._server.directory / LOCK_FILE).read_text() or None
+        return None
 
     async def run(self) -> None:
         """Start the server whenever it has ended, until cancelled. A start that fails is repeated after a pause."""
-        while True:
-            pause_s = await self.run_once()
-            await asyncio.sleep(pause_s)
+        try:
+            while True:
+                pause_s = await self.run_once()
+                await asyncio.sleep(pause_s)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Leave the starting of the server to other processes."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
     async def run_once(self) -> float:
-        """Start the server if it has ended; return the seconds until the next look."""
+        """Start the server if it has ended and no other process does; return the seconds until the next look."""
         config = self._config
+        if not self._leads():
+            if self._server.pid != self._pid and self._server.is_running():
+                self._pid = self._server.pid
+                await self._on_restart()
+            return config.poll_s
         if self._server.is_running():
-            self._problem = None
+            self._tell(None)
             if time.monotonic() - self._started_at > config.stable_s:
                 self._attempts = 0
             return config.poll_s
@@ -81,15 +108,39 @@ class PostgresSupervisor:
                 _log.error(
                     "embedded postgres does not start; further attempts follow", error=kind, reason=problem, log=log
                 )
-            self._problem = problem
+            self._tell(problem)
             return pause_s
-        self._problem = None
+        self._tell(None)
+        self._pid = self._server.pid
         self._started_at = time.monotonic()
         if started:
             self.restarts += 1
             await self._on_restart()
             _log.info("embedded postgres started again", restarts=self.restarts)
         return pause_s
+
+    def _leads(self) -> bool:
+        """Return whether it is this process that starts the server; take the lock if no process has it."""
+        if self._lock is None:
+            file = (self._server.directory / LOCK_FILE).open("a+")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.close()
+                return False
+            file.truncate(0)  # what the process before us wrote
+            self._lock = file
+        return True
+
+    def _tell(self, problem: str | None) -> None:
+        """Keep the problem, also for the processes that only watch."""
+        if problem == self._problem:
+            return
+        self._problem = problem
+        if self._lock is not None:
+            self._lock.truncate(0)
+            self._lock.write(problem or "")
+            self._lock.flush()
 
 
 def _problem_of(error: Exception) -> str:

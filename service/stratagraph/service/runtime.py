@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.metadata
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -33,6 +33,7 @@ from stratagraph.service.local_neo4j import LocalNeo4j
 from stratagraph.service.master_key import open_vault
 from stratagraph.service.measuring import Measurements
 from stratagraph.service.postgres_supervisor import PostgresSupervisor
+from stratagraph.service.processes.board import ProcessState
 from stratagraph.service.settings import Settings
 from stratagraph.store.artifacts.blobs import Blobs
 from stratagraph.store.feed.consumer import Feed
@@ -43,7 +44,7 @@ from stratagraph.store.mirror.freshness import MirrorFreshness
 from stratagraph.store.mirror.generations import Generations
 from stratagraph.store.model.clock import SystemClock
 from stratagraph.store.model.ids import new_owner
-from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.database import WORKER_POOL_SIZE, Database
 from stratagraph.store.postgres.partitions import make_days
 from stratagraph.store.postgres.schema import migrate
 
@@ -130,17 +131,30 @@ def blobs_of(settings: Settings) -> Blobs:
 
 
 @asynccontextmanager
-async def open_runtime(settings: Settings, *, previous_master: MasterKey | None = None) -> AsyncIterator[Runtime]:
+async def open_runtime(
+    settings: Settings,
+    *,
+    previous_master: MasterKey | None = None,
+    background_connections: int = WORKER_POOL_SIZE,
+    processes: Callable[[], list[ProcessState]] = list,
+) -> AsyncIterator[Runtime]:
     """Connect to the database, migrate it, and yield the services that use it; close all of them at the end.
 
     Without a database in the settings, the embedded PostgreSQL is started, or used if it is running.
-    `previous_master` is the master key being exchanged. Raises Misconfigured or StoreUnavailable saying what to do.
+    `previous_master` is the master key being exchanged; `background_connections` bounds the pool for background work;
+    `processes` returns the states of those that make up the service with this one, for its health. Raises Misconfigured
+    or StoreUnavailable saying what to do.
     """
     async with AsyncExitStack() as stack:
         logins = await _logins(stack, settings)
         await asyncio.to_thread(migrate, logins.owner, api_url=logins.api, worker_url=logins.worker)
         database = await stack.enter_async_context(
-            Database(logins.api, logins.worker, pool_size=settings.database_connections)
+            Database(
+                logins.api,
+                logins.worker,
+                pool_size=settings.database_connections,
+                background_size=background_connections,
+            )
         )
         supervisor = PostgresSupervisor(logins.server, database.reconnect) if logins.server is not None else None
         vault = await open_vault(settings, database, previous=previous_master)
@@ -179,6 +193,7 @@ async def open_runtime(settings: Settings, *, previous_master: MasterKey | None 
             directory,
             HealthConfig(max_lag_s=settings.max_lag_s),
             database_problem=(lambda: supervisor.problem) if supervisor is not None else lambda: None,
+            processes=processes,
         )
         yield Runtime(
             settings=settings,

@@ -1,20 +1,16 @@
-"""The long-lived service: API, mirror worker and background jobs in one process, or each in its own."""
+"""The long-lived service: API, mirror worker and background jobs, in one process or in several."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
-import math
 import signal
-import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import structlog
-import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
@@ -26,155 +22,163 @@ from stratagraph.graphql.oidc.issuer_keys import IssuerKeys
 from stratagraph.graphql.oidc.tokens import OidcTokens
 from stratagraph.graphql.oidc.urls import is_loopback
 from stratagraph.graphql.probes import probes
-from stratagraph.service.connections import OpenConnections, bounded_protocol
+from stratagraph.service.connections import OpenConnections
 from stratagraph.service.holder import hold, tell
+from stratagraph.service.http_server import serve_http
+from stratagraph.service.listening import NO_LISTENERS, Listeners, address_of, open_listeners
+from stratagraph.service.local_server import serve_local
+from stratagraph.service.logs import set_up_logs
+from stratagraph.service.processes.board import Member
+from stratagraph.service.processes.group import Group
+from stratagraph.service.processes.shares import background_connections, check_connections, settings_of_worker
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Part, Settings
 from stratagraph.service.telemetry import ServiceTelemetry, open_telemetry
 from stratagraph.store.keys.rate_buckets import RateBuckets
-from stratagraph.store.model.errors import Misconfigured
+from stratagraph.store.model.errors import StratagraphError
+from stratagraph.store.postgres.database import WORKER_POOL_SIZE
 
 # Long computations run in threads beside the event loop. Between two steps of a request, the loop waits for the
 # interpreter's lock for this long, by default ten times as long.
 SWITCH_S = 0.0005  # seconds
-GRACE_S = 20  # requests under way may take this long to finish after a stop is asked for
 _log = structlog.get_logger(__name__)
 
+OnReady = Callable[[str | None, str | None], None]
 
-async def serve(
-    settings: Settings, parts: tuple[Part, ...], *, on_ready: Callable[[Runtime, str | None], None]
-) -> None:
+
+def serve(
+    settings: Settings,
+    parts: tuple[Part, ...],
+    *,
+    on_ready: OnReady,
+    on_error: Callable[[StratagraphError], None],
+) -> int:
     """Run the parts until SIGTERM or SIGINT; then finish requests, release leases and stop the embedded database.
 
-    `on_ready` is called once requests are answered, with the address of the API or None.
+    With more than one worker, the API is answered by as many processes, and the other parts run in a further one.
+    `on_ready` is called once requests are answered, with the addresses of the API and of the mirror, or None. Returns
+    the exit status. Raises Misconfigured or StoreUnavailable; in a forked process, `on_error` reports it.
+    """
+    workers = settings.worker_count if "api" in parts else 1
+    check_connections(settings, workers)
+    with _held(settings, parts) as told:
+        listeners = open_listeners(settings, parts, local=told is not None)
+        url = address_of(settings.host, listeners.api) if listeners.api is not None else None
+        if told is not None:
+            tell(told, url)
+
+        def ready(mirror: str | None) -> None:
+            on_ready(url, mirror)
+
+        if workers == 1:
+            asyncio.run(run_parts(settings, parts, listeners, on_ready=ready))
+            return 0
+
+        def work(member: Member, own: tuple[Part, ...], on_own_ready: Callable[[str | None], None]) -> None:
+            set_up_logs(settings.log_level, process=member.name)
+            is_worker = "api" in own
+            try:
+                asyncio.run(
+                    run_parts(
+                        settings_of_worker(settings) if is_worker else settings,
+                        own,
+                        listeners if is_worker else NO_LISTENERS,
+                        on_ready=on_own_ready,
+                        member=member,
+                    )
+                )
+            except StratagraphError as error:
+                on_error(error)
+                sys.exit(1)
+            except Exception:
+                sys.excepthook(*sys.exc_info())  # as in a process that was not forked: without its message
+                sys.exit(1)
+
+        return Group(parts, workers=workers, listeners=listeners, work=work).run(ready)
+
+
+async def run_parts(
+    settings: Settings,
+    parts: tuple[Part, ...],
+    listeners: Listeners,
+    *,
+    on_ready: Callable[[str | None], None],
+    member: Member | None = None,
+) -> None:
+    """Run the parts in this process until SIGTERM; alone, also until SIGINT; as a `member`, until the parent's end.
+
+    `on_ready` is called with the mirror's address, if there is one.
     """
     sys.setswitchinterval(SWITCH_S)
-    with _held(settings) as told:
-        async with open_runtime(settings) as runtime, open_telemetry(runtime) as telemetry:
-            stop = asyncio.Event()
-            loop = asyncio.get_running_loop()
-            for name in (signal.SIGTERM, signal.SIGINT):
-                loop.add_signal_handler(name, stop.set)
-            listener = listen(settings.host, settings.port, "PORT") if "api" in parts else None
-            metrics_listener = (
-                listen(settings.metrics_host, settings.metrics_port, "METRICS_PORT")
-                if settings.metrics_port is not None
-                else None
-            )
-            url = _address(settings.host, listener) if listener is not None else None
-            if told is not None:
-                tell(told, url)
-            async with asyncio.TaskGroup() as group:
-                background = []
-                if runtime.supervisor is not None:
-                    background.append(group.create_task(runtime.supervisor.run(), name="postgres"))
-                if "jobs" in parts:
-                    background.append(group.create_task(runtime.jobs.run(), name="jobs"))
-                if "sync" in parts:
-                    background.append(group.create_task(runtime.sync_worker().run(), name="sync"))
-                limits = settings.connection_limits
-                if metrics_listener is not None:
-                    metrics_listener.listen()  # at once: without the API, the process is ready before the server is
-                    _log.info("metrics are served", url=_address(settings.metrics_host, metrics_listener) + "/metrics")
-                    metrics = _metrics_application(runtime, telemetry)
-                    scrapers = OpenConnections(limits)
-                    group.create_task(_serve(metrics, metrics_listener, scrapers, stop, lambda: None), name="metrics")
-                if listener is not None:
-                    app = application(runtime, telemetry)
-                    clients = OpenConnections(limits)
-                    telemetry.metrics.follow_connections(clients)
-                    group.create_task(_serve(app, listener, clients, stop, lambda: on_ready(runtime, url)), name="api")
-                else:
-                    on_ready(runtime, None)
-                await stop.wait()
-                _log.info("stopping")
-                for task in background:
-                    task.cancel()
+    background = background_connections(settings.worker_count) if member and "api" in parts else WORKER_POOL_SIZE
+    processes = member.board.states if member is not None else list
+    async with (
+        open_runtime(settings, background_connections=background, processes=processes) as runtime,
+        open_telemetry(runtime, member) as telemetry,
+    ):
+        stop = _stop_signal(member)
+        async with asyncio.TaskGroup() as group:
+            tasks = []
+            if runtime.supervisor is not None:
+                tasks.append(group.create_task(runtime.supervisor.run(), name="postgres"))
+            if "jobs" in parts:
+                tasks.append(group.create_task(runtime.jobs.run(), name="jobs"))
+            if "sync" in parts:
+                tasks.append(group.create_task(runtime.sync_worker().run(), name="sync"))
+            limits = settings.connection_limits
+
+            def ready() -> None:
+                on_ready(runtime.mirror.uri if runtime.mirror.is_found else None)
+
+            if listeners.metrics is not None:
+                listeners.metrics.listen()  # at once: without the API, the process is ready before the server is
+                _log.info("metrics are served", url=address_of(settings.metrics_host, listeners.metrics) + "/metrics")
+                metrics = _metrics_application(runtime, telemetry)
+                scrapers = OpenConnections(limits)
+                group.create_task(serve_http(metrics, listeners.metrics, scrapers, stop, lambda: None), name="metrics")
+            if listeners.local is not None:
+                group.create_task(serve_local(runtime, listeners.local, stop), name="local")
+            if listeners.api is not None:
+                app = application(runtime, telemetry)
+                clients = OpenConnections(limits, member)
+                telemetry.metrics.follow_connections(clients)
+                group.create_task(serve_http(app, listeners.api, clients, stop, ready), name="api")
+            else:
+                ready()
+            await stop.wait()
+            _log.info("stopping")
+            for task in tasks:
+                task.cancel()
+
+
+def _stop_signal(member: Member | None) -> asyncio.Event:
+    """Return an event that is set when this process is told to stop."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    if member is None:
+        loop.add_signal_handler(signal.SIGINT, stop.set)
+        return stop
+
+    def parent_has_ended() -> None:
+        loop.remove_reader(member.alive)
+        stop.set()
+
+    loop.add_reader(member.alive, parent_has_ended)
+    return stop
 
 
 @contextlib.contextmanager
-def _held(settings: Settings) -> Iterator[Path | None]:
-    """With the embedded database, one service per directory; servers of a shared database are many by design."""
-    if settings.database_url is not None:
+def _held(settings: Settings, parts: tuple[Part, ...]) -> Iterator[Path | None]:
+    """With the embedded database, one service per directory; servers of a shared database are many by design.
+
+    The API alone runs beside a service too.
+    """
+    if settings.database_url is not None or parts == ("api",):
         yield None
         return
     with hold(settings.data_dir) as told:
         yield told
-
-
-def listen(host: str, port: int, setting: str) -> socket.socket:
-    """Return a socket bound to an address. Raises Misconfigured, naming the port's `setting`, if it cannot be."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With the protocol given, asyncio sets TCP_NODELAY on accepted connections. Without it, each request but the first
-    # of a kept connection takes 40 ms longer: the client's delayed acknowledgement waits for Nagle's algorithm.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-    except OSError as error:
-        listener.close()
-        raise Misconfigured(
-            f"{host}:{port} cannot be listened on: {error.strerror}. Free it, or set STRATAGRAPH_{setting}"
-            " (0 picks a free port)."
-        ) from error
-    return listener
-
-
-def _address(host: str, listener: socket.socket) -> str:
-    name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{listener.getsockname()[1]}"
-
-
-class _Server(uvicorn.Server):
-    """Uvicorn without its own signal handlers: the process has one place where it is told to stop."""
-
-    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._on_started = on_started
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        # What has been loaded so far stays for good. Without this, each full collection of the garbage collector walks
-        # it and stops all requests for a tenth of a second or two.
-        gc.collect()
-        gc.freeze()
-        self._on_started()
-
-
-async def _serve(
-    application: Starlette,
-    listener: socket.socket,
-    connections: OpenConnections,
-    stop: asyncio.Event,
-    on_started: Callable[[], None],
-) -> None:
-    config = uvicorn.Config(
-        application,
-        http=bounded_protocol(connections),
-        ws="none",  # no subscription protocol is offered
-        timeout_keep_alive=math.ceil(connections.limits.idle_s),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=GRACE_S,
-        lifespan="off",
-    )
-    server = _Server(config, on_started)
-
-    async def end() -> None:
-        await stop.wait()
-        server.should_exit = True
-
-    ending = asyncio.create_task(end())
-    try:
-        await server.serve(sockets=[listener])
-    finally:
-        ending.cancel()
-        stop.set()  # a server that ends by itself takes the service with it
 
 
 def application(runtime: Runtime, telemetry: ServiceTelemetry) -> Starlette:

@@ -16,6 +16,8 @@ from stratagraph.graphql.limits.options import FairUse
 from stratagraph.graphql.oidc.claims import ClaimNames
 from stratagraph.graphql.oidc.urls import is_loopback, is_safe_url
 from stratagraph.service.connections import ConnectionLimits
+from stratagraph.service.processes.cores import cores
+from stratagraph.service.secret_files import secret_in
 from stratagraph.store.keys.directory import MAX_FREE_PREDICATES, MAX_PREDICATES
 from stratagraph.store.keys.rate_buckets import Rate
 from stratagraph.store.model.enums import Sensitivity
@@ -24,6 +26,7 @@ from stratagraph.store.model.errors import Misconfigured
 PREFIX = "STRATAGRAPH_"
 _FAIR_USE, _CONNECTIONS = FairUse(), ConnectionLimits()  # the defaults
 Part = Literal["api", "sync", "jobs"]
+MOST_WORKERS = 8  # unless the settings name a number
 PARTS: tuple[Part, ...] = ("api", "sync", "jobs")  # of a service; each can run in a process of its own
 _OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
 # Each may be given as NAME, or in a file that NAME_FILE names, as Docker and Kubernetes hand out secrets.
@@ -45,6 +48,12 @@ class Settings(BaseSettings):
     )
     host: str = Field(default="127.0.0.1", description="address the API listens on")
     port: int = Field(default=8000, ge=0, le=65535, description="port the API listens on; 0 picks a free one")
+    workers: int | None = Field(
+        default=None,
+        ge=1,
+        le=64,
+        description=f"processes that answer the API; default: one for each processor core, up to {MOST_WORKERS}",
+    )
     database_url: SecretStr | None = Field(
         default=None, description="PostgreSQL ≥ 16 with pgvector, pg_trgm and btree_gist, instead of the embedded one"
     )
@@ -171,7 +180,10 @@ class Settings(BaseSettings):
         description="operations of one credential that may wait in one process; more are refused",
     )
     database_connections: int = Field(
-        default=_FAIR_USE.connections, ge=1, le=1_000, description="database connections of one process for operations"
+        default=_FAIR_USE.connections,
+        ge=1,
+        le=1_000,
+        description="database connections for operations, divided among the workers",
     )
     database_connections_per_credential: int = Field(
         default=_FAIR_USE.connections_share, ge=1, le=1_000, description="of these, for one credential"
@@ -218,7 +230,7 @@ class Settings(BaseSettings):
                 continue
             if given.get(name) is not None:
                 raise ValueError(f"set only one of {_variable(name)} and {_variable(name)}_FILE")
-            read[name] = _secret_in(Path(path), f"{_variable(name)}_FILE")
+            read[name] = secret_in(Path(path), f"{_variable(name)}_FILE")
         return given | read
 
     @field_validator("data_dir", "cache_dir")
@@ -305,6 +317,11 @@ class Settings(BaseSettings):
         return min(ceiling, Sensitivity(max(Sensitivity.PUBLIC, self.encryption_level - 1)))
 
     @property
+    def worker_count(self) -> int:
+        """The number of processes that answer the API."""
+        return self.workers or min(MOST_WORKERS, cores())
+
+    @property
     def fair_use(self) -> FairUse:
         """The limits of fair use of one process."""
         return FairUse(
@@ -359,20 +376,6 @@ class Settings(BaseSettings):
                 for item in error.errors(include_url=False, include_input=False)
             )
             raise Misconfigured(problems.replace("Value error, ", "")) from error
-
-
-def _secret_in(path: Path, variable: str) -> str:
-    """Return the text of a file without the line breaks at its end. Raises ValueError, which does not repeat it."""
-    try:
-        text = path.read_text(encoding="utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise ValueError(
-            f"{variable}: {path} cannot be read: {reason}. Name a readable file with the secret"
-        ) from error
-    if not text:
-        raise ValueError(f"{variable}: {path} is empty. Write the secret to it")
-    return text
 
 
 def _correction(message: str) -> str:

@@ -1,14 +1,16 @@
-"""The metrics and traces of one process."""
+"""The metrics and traces of a process."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
 
 from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.service.metrics import Metrics
+from stratagraph.service.processes.board import Member
+from stratagraph.service.processes.exchange import answering
 from stratagraph.service.runtime import Runtime
 
 
@@ -28,12 +30,19 @@ class ServiceTelemetry(Telemetry):
 
 
 @asynccontextmanager
-async def open_telemetry(runtime: Runtime) -> AsyncIterator[ServiceTelemetry]:
-    """Yield the telemetry of a process; at the end send the spans that wait.
+async def open_telemetry(runtime: Runtime, member: Member | None = None) -> AsyncIterator[ServiceTelemetry]:
+    """Yield the telemetry of a process, which may be a `member` of several; at the end send the spans that wait.
 
     Raises Misconfigured if traces are on and their packages are not installed.
     """
-    metrics = Metrics(runtime.database, runtime.measurements, runtime.supervisor)
+    metrics = Metrics(runtime.database, runtime.measurements, runtime.supervisor, member)
+    answered = answering(member, metrics.of_process) if member is not None else nullcontext()
+    async with answered, _traced(runtime, metrics) as telemetry:
+        yield telemetry
+
+
+@asynccontextmanager
+async def _traced(runtime: Runtime, metrics: Metrics) -> AsyncIterator[ServiceTelemetry]:
     endpoint = runtime.settings.traces_endpoint
     if endpoint is None:
         yield ServiceTelemetry(metrics)

@@ -39,6 +39,7 @@ class Probe:
     name: str
     config: JobConfig = OFTEN
     action: Callable[[], Awaitable[None]] | None = None
+    found: int = 1  # things that a run finds to do
     runs: int = 0
     at_once: int = 0
     most_at_once: int = 0
@@ -53,7 +54,7 @@ class Probe:
                 await self.action()
         finally:
             self.at_once -= 1
-        return JobResult(counts={"things": 1})
+        return JobResult(counts={"things": self.found})
 
     async def ran(self, times: int) -> None:
         async def enough() -> bool:
@@ -94,6 +95,20 @@ async def set_aside_rows(memory: Memory) -> list[SetAside]:
 async def sql(memory: Memory, statement: str, **parameters: Any) -> None:
     async with memory.database.engine.begin() as connection:
         await connection.execute(text(statement), parameters)
+
+
+async def test_the_pause_of_a_job_doubles_while_it_finds_nothing_to_do(memory: Memory) -> None:
+    probe, slow = Probe("probe", JobConfig(interval_s=2.0)), Probe("slow", JobConfig(interval_s=60.0), found=0)
+    runner = Runner(memory.database, memory.clock, [probe, slow], owner="one")
+
+    async def pause_s(job: Probe, found: int) -> float:
+        job.found = found
+        run = await runner.run_once(job.name)
+        assert run is not None
+        return run.pause_s
+
+    assert [await pause_s(probe, found) for found in (1, 0, 0, 0, 0, 1, 0)] == [2, 2, 4, 8, 8, 2, 2]
+    assert [await pause_s(slow, 0) for _ in range(3)] == [60, 60, 60]
 
 
 async def test_a_failing_job_does_not_stop_the_others_and_reports_only_the_error_class(memory: Memory) -> None:

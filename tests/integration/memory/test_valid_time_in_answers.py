@@ -13,8 +13,9 @@ from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.service.cli.ask import _as_json, _as_tree
+from stratagraph.service.cli.ask import tree_of
 from stratagraph.service.cli.show import as_json, line
+from stratagraph.service.local_answers import document_of, lines_of
 from stratagraph.store.model.clock import SystemClock, rfc3339
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.records import MemoryRecord
@@ -157,7 +158,7 @@ async def test_commands_show_state_conditions_and_validity_as_text_and_as_json(m
     found = await ask(memory)
     console = Console(width=400)
     with console.capture() as printed:
-        console.print(_as_tree("who?", found))
+        console.print(tree_of("who?", lines_of(found)))
         console.print(line(ben))
     assert ben.valid_from is not None
     assert ben.valid_to is not None
@@ -165,7 +166,7 @@ async def test_commands_show_state_conditions_and_validity_as_text_and_as_json(m
     lines = [one for one in printed.get().splitlines() if "Ben manages" in one]
     assert len(lines) > 1
     assert all(f"Ben manages the north depot {interval}" in one for one in lines)
-    [node] = [node for node in _as_json(found)["nodes"] if node["id"] == ben.id]  # type: ignore[attr-defined]
+    [node] = [node for node in document_of(found)["nodes"] if node["id"] == ben.id]  # type: ignore[attr-defined]
     expected = {"conditions": None, "valid_from": rfc3339(ben.valid_from), "valid_to": rfc3339(ben.valid_to)}
     for shown in (node, as_json(ben)):
         assert {name: shown[name] for name in ("state", *expected)} == expected | {"state": "active"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,7 +28,11 @@ class Running:
         self.server = EmbeddedPostgres(directory)
         self.url = runs.enter_context(self.server.running())
         self.restarted = 0
-        self.supervisor = PostgresSupervisor(self.server, self.on_restart, CONFIG)
+        self.supervisor = self.watched_by(runs)
+
+    def watched_by(self, runs: ExitStack) -> PostgresSupervisor:
+        """Return a supervisor of this server, which is closed with the others."""
+        return runs.enter_context(closing(PostgresSupervisor(self.server, self.on_restart, CONFIG)))
 
     async def on_restart(self) -> None:
         self.restarted += 1
@@ -62,16 +66,40 @@ def running() -> Iterator[Running]:
 
 async def test_a_killed_server_is_started_again_and_the_pools_connect_anew(running: Running) -> None:
     async with Database(running.url) as database:
-        await database.ping()
-        supervisor = PostgresSupervisor(running.server, database.reconnect, CONFIG)
-        assert await supervisor.run_once() == CONFIG.poll_s
-        running.kill()
-        with pytest.raises(StoreUnavailable):
+        with closing(PostgresSupervisor(running.server, database.reconnect, CONFIG)) as supervisor:
+            assert await supervisor.run_once() == CONFIG.poll_s
+            running.kill()
+            with pytest.raises(StoreUnavailable):
+                await database.ping()
+            await supervisor.run_once()
             await database.ping()
-        await supervisor.run_once()
-        await database.ping()
-        assert supervisor.restarts == 1
-        assert running.value() == "before"
+            assert supervisor.restarts == 1
+    assert running.value() == "before"
+
+
+async def test_of_several_processes_one_starts_the_server_and_the_next_takes_over(running: Running) -> None:
+    with ExitStack() as runs:
+        leader, watcher = running.watched_by(runs), running.watched_by(runs)
+        await leader.run_once()
+        running.kill()
+        configuration = running.server.data / "postgresql.conf"
+        sound = configuration.read_text()
+        configuration.write_text(sound + BROKEN_LINE)
+        assert await watcher.run_once() == CONFIG.poll_s
+        assert not running.server.is_running()
+        await leader.run_once()
+        assert leader.problem is not None
+        assert watcher.problem == leader.problem
+        configuration.write_text(sound)
+        await leader.run_once()
+        assert {one.problem for one in (leader, watcher)} == {None}
+        await watcher.run_once()
+        assert running.restarted == 2, "both connect anew"
+        assert (leader.restarts, watcher.restarts) == (1, 0)
+        leader.close()
+        running.kill()
+        await watcher.run_once()
+        assert (watcher.restarts, running.value()) == (1, "before")
 
 
 async def test_a_server_that_cannot_start_is_reported_and_tried_again_after_bounded_pauses(running: Running) -> None:

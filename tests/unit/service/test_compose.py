@@ -283,7 +283,7 @@ def test_the_service_can_write_to_its_volume_only(compose: dict[str, Any], docke
 
 def test_docker_waits_until_the_service_and_its_databases_have_stopped(compose: dict[str, Any]) -> None:
     from stratagraph.service.embedded_postgres import STOP_TIMEOUT_S
-    from stratagraph.service.serving import GRACE_S
+    from stratagraph.service.http_server import GRACE_S
 
     grace = {name: int(service["stop_grace_period"].rstrip("s")) for name, service in compose["services"].items()}
     assert grace["stratagraph"] > GRACE_S

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stratagraph.graphql.limits.client_networks import client_network
 from stratagraph.service.connections import ConnectionLimits, OpenConnections
-from stratagraph.service.serving import listen
+from stratagraph.service.listening import listen
 
 ROOT = Path(__file__).resolve().parents[3]
 CLIENTS_KEEP_S = 60.0  # the most for which common clients and proxies keep an idle connection by default

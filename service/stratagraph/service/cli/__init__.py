@@ -1,70 +1,72 @@
-"""The `stratagraph` command."""
+"""The `stratagraph` command. Of its subcommands, only the one that is run is imported."""
 
 from __future__ import annotations
 
+import importlib
 import sys
+from collections.abc import Iterable, Mapping
 
 import typer
 
-from stratagraph.service.cli import (
-    artifact,
-    ask,
-    audit,
-    backup,
-    captures,
-    erase,
-    explore,
-    imports,
-    jobs,
-    keys,
-    neo4j,
-    past,
-    predicates,
-    revise,
-    serve,
-    sync,
-    token,
-)
 from stratagraph.service.cli.output import print_error
 from stratagraph.store.model.errors import StratagraphError
 
-app = typer.Typer(
-    name="stratagraph",
-    help=(
-        "Stratagraph stores the memory of LLM agents: typed records that can be revised, lose salience over time and"
-        " are filtered by the caller's trust. Postgres stores them, Neo4j mirrors their graph, and the API is GraphQL."
-        "\n\nStart with `stratagraph serve`. Then, in another terminal, `stratagraph import git .` and"
-        ' `stratagraph ask "what changed?"`. Settings are environment variables named STRATAGRAPH_…; the README lists'
-        " them."
-    ),
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
+HELP = (
+    "Stratagraph stores the memory of LLM agents: typed records that can be revised, lose salience over time and"
+    " are filtered by the caller's trust. Postgres stores them, Neo4j mirrors their graph, and the API is GraphQL."
+    "\n\nStart with `stratagraph serve`. Then, in another terminal, `stratagraph import git .` and"
+    ' `stratagraph ask "what changed?"`. Settings are environment variables named STRATAGRAPH_…; the README lists'
+    " them."
 )
-app.command("serve")(serve.serve)
-app.command("schema")(serve.schema)
-app.command("ask")(ask.ask)
-app.command("history")(past.history)
-app.command("forget-preview")(past.forget_preview)
-app.command("backup")(backup.backup)
-app.command("restore")(backup.restore)
-app.add_typer(imports.app, name="import")
-app.add_typer(explore.app, name="explore")
-app.add_typer(revise.app, name="revise")
-app.add_typer(erase.app, name="erase")
-app.add_typer(sync.app, name="sync")
-app.add_typer(jobs.app, name="jobs")
-app.add_typer(captures.app, name="captures")
-app.add_typer(token.app, name="token")
-app.add_typer(keys.app, name="keys")
-app.add_typer(audit.app, name="audit")
-app.add_typer(neo4j.app, name="neo4j")
-app.add_typer(artifact.app, name="artifact")
-app.add_typer(predicates.app, name="predicates")
+# The module of each subcommand, and its function, or its Typer with further subcommands.
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "serve": ("serve", "serve"),
+    "schema": ("serve", "schema"),
+    "ask": ("ask", "ask"),
+    "history": ("past", "history"),
+    "forget-preview": ("past", "forget_preview"),
+    "backup": ("backup", "backup"),
+    "restore": ("backup", "restore"),
+    "import": ("imports", "app"),
+    "explore": ("explore", "app"),
+    "revise": ("revise", "app"),
+    "erase": ("erase", "app"),
+    "sync": ("sync", "app"),
+    "jobs": ("jobs", "app"),
+    "captures": ("captures", "app"),
+    "token": ("token", "app"),
+    "keys": ("keys", "app"),
+    "audit": ("audit", "app"),
+    "neo4j": ("neo4j", "app"),
+    "artifact": ("artifact", "app"),
+    "predicates": ("predicates", "app"),
+}
+
+
+def build(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """Return the command with the subcommands of these names."""
+    app = typer.Typer(
+        name="stratagraph", help=HELP, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
+    )
+    app.callback()(_subcommands)
+    for name in names:
+        module, attribute = COMMANDS[name]
+        found = getattr(importlib.import_module(f"stratagraph.service.cli.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name)
+        else:
+            app.command(name)(found)
+    return app
+
+
+def _subcommands() -> None:
+    """Keep the name of a subcommand necessary where there is only one."""
 
 
 def main() -> None:
     """Run the command. A StratagraphError is printed without a stack trace and exits 1; Ctrl-C exits 130."""
+    chosen = sys.argv[1] if len(sys.argv) > 1 else ""
+    app = build([chosen]) if chosen in COMMANDS else build()
     try:
         app()
     except StratagraphError as error:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 import typer
@@ -13,10 +12,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from stratagraph.service.logs import set_up_logs
-from stratagraph.service.runtime import Runtime, open_runtime
-from stratagraph.service.settings import Settings
 from stratagraph.store.model.errors import StratagraphError
+
+if TYPE_CHECKING:
+    from stratagraph.service.runtime import Runtime
 
 PIPED_WIDTH = 200  # characters of a line where standard output is no terminal
 people = Console(stderr=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
@@ -43,6 +42,13 @@ def print_json(value: Any) -> None:
 
 def with_runtime(work: Callable[[Runtime], Awaitable[T]]) -> T:
     """Run `work` and return its result; start the embedded Postgres for it unless a service already runs it."""
+    # Imported here because it takes a second, and a command that asks the running service does without it.
+    import asyncio
+
+    from stratagraph.service.logs import set_up_logs
+    from stratagraph.service.runtime import open_runtime
+    from stratagraph.service.settings import Settings
+
     settings = Settings.load()
     set_up_logs(settings.log_level if settings.log_level != "info" else "warning")
 

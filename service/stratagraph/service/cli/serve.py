@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 import typer
 from rich.panel import Panel
 
-from stratagraph.service.cli.output import people
+from stratagraph.service.cli.output import people, print_error
 from stratagraph.service.logs import set_up_logs
-from stratagraph.service.runtime import Runtime
 from stratagraph.service.settings import PARTS, Part, Settings
 from stratagraph.store.model.errors import InvalidInput
 
@@ -20,6 +18,12 @@ def serve(
         list[str] | None,
         typer.Option(help="Run only this part: api, sync (the mirror worker) or jobs. Repeat the option for more."),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Number of processes that answer the API; default: STRATAGRAPH_WORKERS, or one a core."
+        ),
+    ] = None,
 ) -> None:
     """Run the GraphQL API, the mirror worker and the background jobs until SIGTERM or Ctrl-C.
 
@@ -28,9 +32,15 @@ def serve(
     """
     from stratagraph.service.serving import serve as run_service
 
-    settings = Settings.load()
+    settings = Settings.load() if workers is None else Settings.load(workers=workers)
     set_up_logs(settings.log_level)
-    asyncio.run(run_service(settings, _parts(only), on_ready=welcome))
+    status = run_service(
+        settings,
+        _parts(only),
+        on_ready=lambda url, mirror: welcome(settings, url, mirror),
+        on_error=print_error,
+    )
+    raise typer.Exit(status)
 
 
 def schema() -> None:
@@ -51,16 +61,17 @@ def _parts(only: list[str] | None) -> tuple[Part, ...]:
     return tuple(part for part in PARTS if part in only)
 
 
-def welcome(runtime: Runtime, url: str | None) -> None:
+def welcome(settings: Settings, url: str | None, mirror: str | None) -> None:
     """Print the addresses, databases and callers of a service that is ready, and two commands to try next."""
-    settings = runtime.settings
     lines = []
     if url is not None:
         lines += [f"GraphQL   {url}/graphql", f"In a browser   {url}/graphiql"]
     store = f"embedded Postgres in {settings.data_dir}" if settings.database_url is None else "STRATAGRAPH_DATABASE_URL"
     lines.append(f"Records   {store}")
-    if runtime.mirror.is_found:
-        lines.append(f"Mirror    Neo4j at {runtime.mirror.uri}")
+    if url is not None and settings.worker_count > 1:
+        lines.append(f"Workers   {settings.worker_count} processes answer the API")
+    if mirror is not None:
+        lines.append(f"Mirror    Neo4j at {mirror}")
     else:
         lines.append("Mirror    none; to have one, run `stratagraph neo4j start`")
     if settings.is_single_user:

@@ -14,7 +14,7 @@ from stratagraph.graph_sync.differences import describe_drift
 from stratagraph.graph_sync.worker import CONSUMER, SyncWorker
 from stratagraph.service.cli import dead_letters, verify
 from stratagraph.service.cli.mirror import new_worker, no_mirror, progress_bar, tenant_number
-from stratagraph.service.cli.output import people, print_json, with_runtime
+from stratagraph.service.cli.output import people, print_error, print_json, with_runtime
 from stratagraph.service.cli.serve import welcome
 from stratagraph.service.cli.verify import Json, Tenant
 from stratagraph.service.logs import set_up_logs
@@ -42,7 +42,7 @@ def run(
     if not once:
         settings = Settings.load()
         set_up_logs(settings.log_level)
-        asyncio.run(_follow(settings))
+        _follow(settings)
         return
 
     async def work(runtime: Runtime) -> dict[str, object]:
@@ -66,18 +66,22 @@ def run(
         people.print(f"{result['applied']} changes applied, {result['parked']} new dead letters{before}.")
 
 
-async def _follow(settings: Settings) -> None:
+def _follow(settings: Settings) -> None:
     """Run beside a service that shares the database, or as the whole service if the database is embedded."""
     if settings.database_url is not None:
         from stratagraph.service.serving import serve
 
-        await serve(settings, ("sync",), on_ready=welcome)
+        serve(settings, ("sync",), on_ready=lambda url, mirror: welcome(settings, url, mirror), on_error=print_error)
         return
-    async with open_runtime(settings) as runtime:
-        worker = new_worker(runtime)
-        gc.collect()
-        gc.freeze()  # as the service does: full collections of what is loaded would stop the worker again and again
-        await worker.run()
+
+    async def work() -> None:
+        async with open_runtime(settings) as runtime:
+            worker = new_worker(runtime)
+            gc.collect()
+            gc.freeze()  # as the service does: full collections of what is loaded would stop the worker again and again
+            await worker.run()
+
+    asyncio.run(work())
 
 
 @app.command()

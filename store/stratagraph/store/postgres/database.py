@@ -113,7 +113,7 @@ class Database:
 
     `url` is the login for callers' transactions; `worker_url` is the login for background work, with roles that the
     first should not be able to act as. Without `worker_url`, `url` serves both. There are three pools, of `pool_size`
-    and SPARE_CONNECTIONS, of WORKER_POOL_SIZE and of AUTONOMOUS_POOL_SIZE connections. The transactions of one party's
+    and SPARE_CONNECTIONS, of `background_size` and of AUTONOMOUS_POOL_SIZE connections. The transactions of one party's
     operations (see `operations`) hold at most the operation's share of the `pool_size` connections at a time.
 
     Every transaction commits at the end of its block and rolls back on any exception. All of them raise
@@ -121,10 +121,17 @@ class Database:
     tenant of the bounds does not exist any more, and Misconfigured if the login may not act as the role.
     """
 
-    def __init__(self, url: str, worker_url: str | None = None, *, pool_size: int = POOL_SIZE) -> None:
+    def __init__(
+        self,
+        url: str,
+        worker_url: str | None = None,
+        *,
+        pool_size: int = POOL_SIZE,
+        background_size: int = WORKER_POOL_SIZE,
+    ) -> None:
         self.engine = self._engine(url, pool_size + SPARE_CONNECTIONS)
         self.slots = FairSlots("database connections", total=pool_size, waiting=POOL_QUEUE)
-        self._worker = self._engine(worker_url or url, WORKER_POOL_SIZE)
+        self._worker = self._engine(worker_url or url, background_size)
         self._autonomous = self._engine(worker_url or url, AUTONOMOUS_POOL_SIZE)
         self.observe: TransactionObserver = unobserved
         self._waiting: Counter[AsyncEngine] = Counter()

@@ -1,0 +1,73 @@
+"""The socket at which commands on this machine ask a running service, instead of composing all of it themselves.
+
+It is in the data directory, with mode 0600: only who may read the records in that directory can connect, and asks with
+the trust that a command has there anyway. No other credential is needed, nor accepted. One connection is one question:
+a JSON document each way. This module imports little, because every command does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+NAME = "service.sock"
+PATH_MAX = 100  # bytes; a socket address holds 104 on macOS and 108 on Linux
+BACKLOG = 16
+LARGEST = 1 << 20  # bytes of a question
+LONGEST_S = 90.0  # for which a command waits for its answer
+_CHUNK = 1 << 16
+
+
+def bind(data_dir: Path) -> socket.socket | None:
+    """Return a socket bound in `data_dir`, to which only this user can connect; None where its path is too long.
+
+    Call it while no other thread runs, as the holder of the directory.
+    """
+    (data_dir / NAME).unlink(missing_ok=True)  # that of a service that was killed
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        with _short(data_dir) as directory:
+            bound.bind(f"{directory}/{NAME}")
+    except OSError:
+        bound.close()
+        return None
+    finally:
+        os.umask(before)
+    return bound
+
+
+def question(data_dir: Path, name: str, given: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the answer of the service that runs on `data_dir`; None if none answers."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(LONGEST_S)
+        try:
+            with _short(data_dir) as directory:
+                connection.connect(f"{directory}/{NAME}")
+            connection.sendall(json.dumps({"name": name, "given": given}).encode())
+            connection.shutdown(socket.SHUT_WR)
+            received = bytearray()
+            while more := connection.recv(_CHUNK):
+                received += more
+            answer: dict[str, Any] = json.loads(received)
+        except (OSError, ValueError):  # it does not run, or has ended
+            return None
+    return answer
+
+
+@contextlib.contextmanager
+def _short(data_dir: Path) -> Iterator[str]:
+    """Yield a path of the directory that fits in a socket address."""
+    if len(os.fsencode(data_dir / NAME)) < PATH_MAX:
+        yield str(data_dir)
+        return
+    descriptor = os.open(data_dir, os.O_RDONLY)
+    try:
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,236 @@
+"""The parent of a service's processes: forks them, replaces those that end, and stops all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from types import FrameType
+
+import structlog
+
+from stratagraph.service.http_server import GRACE_S
+from stratagraph.service.listening import Listeners
+from stratagraph.service.processes.board import STABLE_S, Board, Member, ProcessState
+from stratagraph.service.settings import Part
+
+FIRST_PAUSE_S = 0.5  # before the second start in a row; doubles with each further one. The first is at once.
+LONGEST_PAUSE_S = 30.0
+STOP_S = GRACE_S + 10.0  # after which a process that does not stop is killed
+_FORK = multiprocessing.get_context("fork")
+_log = structlog.get_logger(__name__)
+
+Work = Callable[[Member, tuple[Part, ...], Callable[[str | None], None]], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Process:
+    """A place in the group, and the process in it, if one runs. `tells` reads as ready, or as ended."""
+
+    index: int
+    parts: tuple[Part, ...]
+    state: ProcessState
+    process: BaseProcess | None = None
+    tells: Connection | None = None
+    due_at: float = 0.0  # when it is started, on the monotonic clock, while it does not run
+
+
+@dataclass(slots=True, kw_only=True)
+class _Told:
+    """What signals have told the parent to do."""
+
+    stop: bool = False
+    readable: socket.socket = field(init=False)
+    _written: socket.socket = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.readable, self._written = socket.socketpair()
+        for one in (self.readable, self._written):
+            one.setblocking(False)
+
+    def listen(self) -> None:
+        signal.set_wakeup_fd(self._written.fileno())
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._told)
+
+    def _told(self, _: int, __: FrameType | None) -> None:
+        self.stop = True
+
+    def read(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            self.readable.recv(1_024)
+
+    def forget(self) -> None:
+        """Undo `listen`, in a forked process."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent tells us
+        for one in (self.readable, self._written):
+            one.close()
+
+
+class Group:
+    """The processes of one service: one for the background parts, if any, and `workers` for the API.
+
+    `work` runs in each of them, with its place, its parts and a function to call once it is ready; it returns at its
+    orderly end, and raises SystemExit where it cannot go on.
+    """
+
+    def __init__(self, parts: Sequence[Part], *, workers: int, listeners: Listeners, work: Work) -> None:
+        background = tuple(part for part in parts if part != "api")
+        kinds: list[tuple[str, tuple[Part, ...]]] = [("background", background)] if background else []
+        kinds += [(f"api-{number}", ("api",)) for number in range(1, workers + 1)]
+        self._workers = tuple(index for index, (_, own) in enumerate(kinds) if own == ("api",))
+        self._board = Board([name for name, _ in kinds])
+        self._all = [
+            _Process(index=index, parts=own, state=ProcessState(name=name)) for index, (name, own) in enumerate(kinds)
+        ]
+        self._listeners = listeners
+        self._work = work
+        self._told = _Told()
+        self._alive, self._parent_alive = os.pipe()
+        self._mirror: str | None = None
+        self._has_started = False
+
+    def run(self, on_ready: Callable[[str | None], None]) -> int:
+        """Run until SIGTERM or SIGINT, then stop all processes; return the exit status.
+
+        `on_ready` is called once all of them are ready, with the address of the mirror. The first one has migrated the
+        database before the others start. If one ends before it was ready for the first time, the service ends.
+        """
+        self._told.listen()
+        # What is loaded stays for good: the collector need not walk it, nor copy its pages in each forked process.
+        gc.collect()
+        gc.freeze()
+        with _directory() as directory:
+            try:
+                while not self._told.stop:
+                    self._start_due(directory)
+                    self._wait()
+                    if not self._look():
+                        return 1
+                    if not self._has_started and all(one.state.is_ready for one in self._all):
+                        self._has_started = True
+                        on_ready(self._mirror)
+                _log.info("stopping")
+                return 0
+            finally:
+                self._stop()
+
+    def _start_due(self, directory: str) -> None:
+        for one in self._all:
+            if one.process is None and one.due_at <= time.monotonic():
+                self._start(one, directory)
+            if not self._has_started and not one.state.is_ready:
+                return  # the first one alone makes what is missing: the database, its key, its schema
+
+    def _start(self, one: _Process, directory: str) -> None:
+        member = Member(
+            board=self._board, index=one.index, workers=self._workers, directory=directory, alive=self._alive
+        )
+        one.tells, tell = _FORK.Pipe(duplex=False)
+        one.process = _FORK.Process(target=self._become, args=(member, one.parts, tell), name=one.state.name)
+        one.process.start()
+        tell.close()
+        self._set(
+            one, pid=one.process.pid or 0, starts=one.state.starts + 1, started_at=time.monotonic(), is_ready=False
+        )
+
+    def _become(self, member: Member, parts: tuple[Part, ...], tell: Connection) -> None:
+        """Do the work of a forked process."""
+        self._told.forget()
+        if "api" not in parts:
+            self._listeners.close()  # or clients would connect to it while nobody accepts
+        os.close(self._parent_alive)  # or it would not read as closed when the parent has ended
+        for other in self._all:
+            if other.tells is not None:
+                other.tells.close()
+
+        def ready(mirror: str | None) -> None:
+            tell.send(mirror)
+
+        self._work(member, parts, ready)
+
+    def _wait(self) -> None:
+        """Wait for a signal, for something that a process tells, or until one is due."""
+        due = [one.due_at for one in self._all if one.process is None and self._has_started]
+        timeout = max(0.0, min(due) - time.monotonic()) if due else None
+        tells = [one.tells for one in self._all if one.tells is not None]
+        wait([self._told.readable, *tells, *(one.process.sentinel for one in self._all if one.process)], timeout)
+        self._told.read()
+
+    def _look(self) -> bool:
+        """Read what the processes told, and reap those that have ended; return False if the service must end."""
+        for one in self._all:
+            if one.tells is not None and one.tells.poll():
+                try:
+                    self._mirror = one.tells.recv() or self._mirror
+                    self._set(one, is_ready=True)
+                except EOFError:
+                    pass
+                one.tells.close()
+                one.tells = None
+            if one.process is None or one.process.exitcode is None:
+                continue
+            self._note_end(one)
+            if not self._has_started:
+                return False
+        return True
+
+    def _note_end(self, one: _Process) -> None:
+        """Note the end of a process, and when the next one is started in its place."""
+        assert one.process is not None
+        status, now = one.process.exitcode, time.monotonic()
+        one.process.join()
+        one.process.close()
+        one.process = None
+        if one.tells is not None:
+            one.tells.close()
+            one.tells = None
+        ends = 1 if now > one.state.started_at + STABLE_S else one.state.ends + 1
+        pause_s = 0.0 if ends == 1 else min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(ends - 2, 20))
+        one.due_at = now + pause_s
+        self._set(one, pid=0, ends=ends, is_ready=False)
+        if not self._told.stop:
+            _log.error("process has ended", name=one.state.name, status=status, ends=ends, next_start_in_s=pause_s)
+
+    def _set(self, one: _Process, **changes: int | float | bool) -> None:
+        one.state = replace(one.state, **changes)  # type: ignore[arg-type] # the names of its fields
+        self._board.write(one.index, one.state)
+
+    def _stop(self) -> None:
+        """Let the workers finish their requests, and then the background work; close what is shared."""
+        # A connection that waits is answered by the last worker, unless it waits on a socket that we hold.
+        self._listeners.close()
+        for is_worker in (True, False):
+            running = [one.process for one in self._all if one.process and ("api" in one.parts) == is_worker]
+            for process in running:
+                process.terminate()
+            deadline = time.monotonic() + STOP_S
+            for process in running:
+                process.join(max(0.0, deadline - time.monotonic()))
+            for process in running:
+                if process.exitcode is None:
+                    _log.error("process killed", name=process.name, reason="it did not stop in time")
+                    process.kill()
+                    process.join()
+
+
+@contextlib.contextmanager
+def _directory() -> Iterator[str]:
+    """Yield a new directory that other users can neither read nor enter."""
+    path = tempfile.mkdtemp(prefix="stratagraph-")
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)

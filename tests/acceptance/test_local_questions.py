@@ -1,0 +1,91 @@
+"""Commands that read ask the service that runs beside them, over a socket that only its user can open."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import stat
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
+
+import httpx
+from fix_service import environment, run_command, running
+
+from stratagraph.service.local_socket import LARGEST, NAME, question
+
+HEAVY = ("strawberry", "graphql", "neo4j", "uvicorn", "sqlalchemy", "psycopg", "structlog", "asyncio")
+# Runs the command, then writes to standard error which of these modules it has imported.
+RUN = f"""
+import sys
+from stratagraph.service.cli import main
+try:
+    main()
+finally:
+    print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
+"""
+CAPTURE = """mutation { captureMemory(input: {source: "s", sourceKind: EVENT, content: {summary: "The parrot sings"}}) {
+  ... on CaptureMemorySuccess { primaryRecord { id } } } }"""
+
+
+async def test_a_command_beside_a_service_imports_little_and_answers_as_one_without(tmp_path: Path) -> None:
+    data = tmp_path / ("deep" * 20) / "data"  # longer than the path of a Unix socket may be (107 bytes)
+    env = environment(data_dir=str(data))
+    with running(data_dir=str(data)) as service:
+        async with httpx.AsyncClient() as http:
+            answer = (await http.post(f"{service.url}/graphql", json={"query": CAPTURE})).json()
+        record = answer["data"]["captureMemory"]["primaryRecord"]["id"]
+        commands = [["ask", "parrot"], ["history", record], ["forget-preview", "--days", "3000"]]
+        commands += [[*one, "--json"] for one in commands]
+        beside = []
+        for arguments in commands:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", RUN, *arguments), env=env, stdout=PIPE, stderr=PIPE
+            )
+            printed, imported = await process.communicate()
+            assert (process.returncode, imported.decode().strip()) == (0, "[]"), arguments
+            beside.append(printed.decode())
+        refused = [
+            (["ask", "x", "--type", "gossip"], "is none of"),
+            (["ask", "x", "--tenant", "nope"], "there is no tenant 'nope'"),
+            (["ask", "x", "--as-of", "noon"], "is not an instant"),
+            (["history", "x"], "is not a UUID"),
+        ]
+        for arguments, expected in refused:
+            status, out, err = await run_command(*arguments, env=env)
+            assert (status, out) == (1, "")
+            assert expected in " ".join(err.split())
+        path = data / NAME
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert question(data, "no such question", {}) == {}
+        assert question(data, "ask", {"question": "x" * (2 * LARGEST)}) in ({}, None)
+        status, _, err = await run_command("ask", "x", env=env | {"STRATAGRAPH_PROT": "1"})
+        assert (status, "did you mean STRATAGRAPH_PORT" in " ".join(err.split())) == (1, True)
+        assert service.stop() == 0
+    assert not path.exists()
+    for arguments, earlier in zip(commands, beside, strict=True):
+        status, out, err = await run_command(*arguments, env=env)
+        assert status == 0, err
+        if "--json" in arguments:
+            assert _without_times(json.loads(out)) == _without_times(json.loads(earlier))
+        else:
+            assert "The parrot sings" in out
+            assert "The parrot sings" in earlier
+
+
+def test_a_command_does_without_a_service_that_has_ended(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as left_behind:
+        left_behind.bind(str(tmp_path / NAME))
+    assert question(tmp_path, "ask", {}) is None
+    assert question(tmp_path / "nowhere", "ask", {}) is None
+
+
+def _without_times(document: dict[str, object]) -> dict[str, object]:
+    """Return the document without what each question draws anew, or changes from one second to the next."""
+    return json.loads(  # type: ignore[no-any-return]
+        json.dumps(document),
+        object_hook=lambda one: {
+            key: value for key, value in one.items() if key not in {"retrieval_id", "salience", "score"}
+        },
+    )

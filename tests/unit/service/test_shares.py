@@ -1,0 +1,47 @@
+"""The connections that the processes of a service open together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stratagraph.service.embedded_postgres import MAX_CONNECTIONS
+from stratagraph.service.processes.shares import check_connections, connections_needed, settings_of_worker
+from stratagraph.service.settings import MOST_WORKERS, Settings
+from stratagraph.store.model.errors import Misconfigured
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def settings(**given: object) -> Settings:
+    return Settings.load({}, **given)
+
+
+@given(workers=st.integers(1, 64), connections=st.integers(1, 200), share=st.integers(1, 50))
+def test_the_parts_of_the_workers_add_up_to_what_is_divided_and_little_more(
+    workers: int, connections: int, share: int
+) -> None:
+    divided = settings(workers=workers, database_connections=connections, database_connections_per_credential=share)
+    own = settings_of_worker(divided)
+    assert connections <= workers * own.database_connections < connections + 2 * workers
+    assert share <= workers * own.database_connections_per_credential < share + workers
+    assert own.model_copy(update={"database_connections": 0, "database_connections_per_credential": 0}) == (
+        divided.model_copy(update={"database_connections": 0, "database_connections_per_credential": 0})
+    )
+
+
+def test_the_default_workers_of_any_machine_fit_in_the_embedded_database() -> None:
+    for workers in range(1, MOST_WORKERS + 1):
+        check_connections(settings(workers=workers), workers)
+    with pytest.raises(Misconfigured, match="Lower STRATAGRAPH_WORKERS"):
+        check_connections(settings(workers=2, database_connections=MAX_CONNECTIONS), 2)
+    check_connections(settings(workers=64, database_url="postgresql://localhost/x"), 64)
+
+
+def test_the_documented_numbers_of_connections_are_those_that_are_opened() -> None:
+    text = (ROOT / "docs/operations.md").read_text()
+    counts = [connections_needed(settings(workers=workers), workers) for workers in (2, 4, 8)]
+    assert "{} for two workers, {} for four, {} for eight".format(*counts) in text
