@@ -66,8 +66,11 @@ def completion(type_: Any, details: Any, collect: Collect) -> Completion:
     present = _of_present(type_, details, collect)
 
     def complete(values: Sequence[Any]) -> Sequence[Any]:
-        if NoneType not in set(map(type, values)):
-            return present(values)
+        try:
+            return present(values)  # which checks the classes of all values first
+        except LeftToExecutor:
+            if NoneType not in set(map(type, values)):
+                raise
         completed = iter(present([value for value in values if value is not None]))
         return [None if value is None else next(completed) for value in values]
 
