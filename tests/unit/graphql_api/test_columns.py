@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Generator
 from datetime import UTC, date, datetime, timedelta, timezone
 from random import Random
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NewType
 
 import pytest
 import strawberry
@@ -66,9 +67,13 @@ class Counted(SlicedExecution):
         return super().execute_field(*arguments)
 
 
+Even = NewType("Even", int)
+EVEN = strawberry.scalar(name="Even", serialize=lambda value: None if value % 2 else value)
+
+
 def _schema(query: type) -> GraphQLSchema:
     return strawberry.Schema(
-        query, types=[errors.MemoryError], config=StrawberryConfig(scalar_map=SCALARS), extensions=[]
+        query, types=[errors.MemoryError], config=StrawberryConfig(scalar_map={**SCALARS, Even: EVEN}), extensions=[]
     )._schema
 
 
@@ -240,6 +245,26 @@ async def test_answers_and_errors_are_those_of_the_stock_executor(seed: int, wro
     assert _shown(await _execute(SlicedExecution, document, root)) == _shown(await _execute(Stock, document, root))
 
 
+LEAVES = (
+    *("id", "name", "confidence", "version", "redacted", "type", "createdAt", "validFrom", "tags", "interpretation"),
+    *("lifecycle { pinned }", "provenance { sources { kind timestamp } }"),
+)
+
+
+@pytest.mark.parametrize("selected", LEAVES)
+async def test_one_value_that_does_not_fit_is_left_to_the_executor(selected: str) -> None:
+    values = Values(Random(1), 0.0)
+    records = [values.of(GraphQLNonNull(TYPES["MemoryRecord"])) for _ in range(3)]
+    document = f"{{ maybe {{ id version {selected} }} }}"
+    attribute = re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", selected.split(maxsplit=1)[0])
+    fitting = getattr(records[1], attribute)
+    for wrong in (*WRONG, Later(fitting), Later(None)):
+        setattr(records[1], attribute, wrong)
+        root = SimpleNamespace(maybe=records)
+        expected = _shown(await _execute(Stock, document, root))
+        assert _shown(await _execute(SlicedExecution, document, root)) == expected, wrong
+
+
 @pytest.mark.parametrize("count", [0, 1, SLICE, SLICE + 1, COLUMN_SLICE, COLUMN_SLICE + 1, 3 * COLUMN_SLICE + 7])
 @pytest.mark.parametrize("odd", [None, 0.5, 2**70])
 async def test_long_lists_are_those_of_the_stock_executor(count: int, odd: object) -> None:
@@ -294,6 +319,7 @@ class Refused(BasePermission):
 @strawberry.type
 class Guarded:
     open: str
+    even: Even | None = None
     secret: str | None = strawberry.field(permission_classes=[Refused])
 
 
@@ -309,3 +335,13 @@ async def test_a_guarded_attribute_is_never_read_by_columns() -> None:
 
     assert result.data == {"items": [{"open": "a", "secret": None}]}
     assert [error.message for error in result.errors or ()] == ["refused"]
+
+
+async def test_a_scalar_that_makes_null_of_a_value_is_left_to_the_executor() -> None:
+    root = SimpleNamespace(items=[Guarded(open="a", even=Even(number), secret=None) for number in (1, 2)])
+    schema = _schema(GuardedQuery)
+
+    result = await _execute(SlicedExecution, "{ items { even } }", root, schema)
+
+    assert result.data == {"items": [{"even": None}, {"even": 2}]}
+    assert _shown(result) == _shown(await _execute(Stock, "{ items { even } }", root, schema))
