@@ -35,6 +35,4 @@ def as_utc(value: datetime, *, path: list[str]) -> datetime:
 
 def rfc3339(value: datetime) -> str:
     """Return the instant as RFC 3339 text in UTC with a `Z`; microseconds only if they are not 0."""
-    if value.tzinfo is not UTC:
-        value = value.astimezone(UTC)
-    return value.isoformat()[: -len("+00:00")] + "Z"
+    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
