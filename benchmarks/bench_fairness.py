@@ -28,8 +28,8 @@ from typing import Annotated, Any
 import httpx
 import psutil
 import typer
-from bench_retrieve import Loader, filled
 from harness import Bound, Store, machine, percentile, progress, report, server, store, summary
+from loading import Loader, filled
 
 from stratagraph.store.keys.credentials import Credentials
 from stratagraph.store.model.enums import Access, Sensitivity

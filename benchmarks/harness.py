@@ -151,17 +151,20 @@ def summary(values: Sequence[float]) -> dict[str, float]:
     }
 
 
-def machine(server_url: str) -> dict[str, Any]:
-    with psycopg.connect(server_url) as connection:
-        row = connection.execute("SHOW server_version").fetchone()
-    assert row is not None  # SHOW always answers
-    return {
+def machine(server_url: str | None) -> dict[str, Any]:
+    """Describe the machine; `server_url` is None for a benchmark without a database."""
+    about = {
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "architecture": platform.machine(),
         "python": platform.python_version(),
-        "postgres": row[0],
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    if server_url is not None:
+        with psycopg.connect(server_url) as connection:
+            row = connection.execute("SHOW server_version").fetchone()
+        assert row is not None  # SHOW always answers
+        about["postgres"] = row[0]
+    return about
 
 
 def report(name: str, figures: Mapping[str, Any], *, bounds: Sequence[Bound], machine: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ it. The walk here counts a list before it looks into it, so it takes time in pro
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Any
 
 from graphql import (
@@ -26,6 +26,7 @@ from stratagraph.store.model.errors import LimitExceeded
 MAX_LIST = 2_000  # items of one list; the services allow fewer, and their errors say how many
 MAX_ITEMS = 100_000  # items of all lists together; 1,000 captures with 64 tags each have 65,000
 MAX_JSON_VALUES = 50_000  # in one value of the type JSON, those of its lists and objects included
+FEW_VALUES = 500  # are checked on the event loop: a thread would take longer to begin
 _SHOWN = 8  # parts of the path of an error
 
 
@@ -44,6 +45,19 @@ def check_variables(schema: GraphQLSchema, operation: OperationDefinitionNode, v
             bounds.check(variables[name], type_from_ast(schema, definition.type), (name,))
 
 
+def has_few_values(variables: Mapping[str, Any]) -> bool:
+    """Return whether the variables have at most FEW_VALUES values, those of lists and objects included."""
+    count = 0
+    stack: list[Collection[Any]] = [variables.values()]
+    while stack:
+        values = stack.pop()
+        count += len(values)
+        if count > FEW_VALUES:
+            return False
+        stack += [one.values() if isinstance(one, dict) else one for one in values if isinstance(one, list | dict)]
+    return True
+
+
 class BoundedVariables(SchemaExtension):
     """Drops the variables that the operation does not declare, and checks the sizes of the others."""
 
@@ -55,9 +69,11 @@ class BoundedVariables(SchemaExtension):
             assert operation is not None
             execution.variables = declared_variables(operation, execution.variables)
             if any(isinstance(value, list | dict) for value in execution.variables.values()):
-                schema = execution.schema._schema
-                # Apart from the event loop, because half a million values may be allowed.
-                await asyncio.to_thread(check_variables, schema, operation, execution.variables)
+                checked = (execution.schema._schema, operation, execution.variables)
+                if has_few_values(execution.variables):
+                    check_variables(*checked)
+                else:  # apart from the event loop, because half a million values may be allowed
+                    await asyncio.to_thread(check_variables, *checked)
         yield
 
 

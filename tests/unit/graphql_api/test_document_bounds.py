@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import sys
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable, Iterator
 from random import Random
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,10 +28,12 @@ from graphql import (
 )
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from strawberry.types import ExecutionResult
 
 from stratagraph.graphql import document_bounds, documents
 from stratagraph.graphql.document_bounds import check_bounds
 from stratagraph.graphql.documents import MAX_TEXT_BYTES, Documents
+from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.schema import build_schema
 
 SCHEMA = build_schema()._schema
@@ -332,6 +335,29 @@ def test_the_cache_holds_at_most_its_bytes() -> None:
         tracemalloc.stop()
     assert bound / 4 < held <= bound
     assert found.cached_bytes <= bound
+
+
+async def test_a_repeated_document_is_parsed_and_validated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: Counter[str] = Counter()
+    for name in ("parse", "validate"):
+        whole = getattr(documents, name)
+
+        def counted(*arguments: Any, name: str = name, whole: Callable[..., Any] = whole, **options: Any) -> Any:
+            calls[name] += 1
+            return whole(*arguments, **options)
+
+        monkeypatch.setattr(documents, name, counted)
+    schema = build_schema()
+    for yes in (True, False, True):  # other variables, same document
+        answer = await schema.execute(
+            "query ($yes: Boolean!) { __typename @include(if: $yes) }",
+            {"yes": yes},
+            context_value=SimpleNamespace(ticket=None, record=RequestRecord()),
+        )
+        assert isinstance(answer, ExecutionResult)
+        assert answer.data == ({"__typename": "Query"} if yes else {})
+
+    assert calls == {"parse": 1, "validate": 1}
 
 
 def test_invalid_documents_are_not_cached() -> None:

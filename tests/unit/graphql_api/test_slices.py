@@ -7,7 +7,7 @@ import asyncio
 import pytest
 import strawberry
 
-from stratagraph.graphql.limits.slices import BATCH, SLICE, SlicedExecution
+from stratagraph.graphql.limits.slices import BATCH, COLUMN_SLICE, SLICE, SlicedExecution
 
 
 @strawberry.type
@@ -24,6 +24,10 @@ class Item:
         if self.number % 40 == 39:
             raise ValueError(f"item {self.number}")
         return self.number
+
+    @strawberry.field
+    def squared(self) -> int:
+        return self.number**2
 
     @strawberry.field
     async def strict(self) -> int:
@@ -60,7 +64,8 @@ async def test_answers_and_errors_are_those_of_the_whole_execution(fields: str, 
         assert errors == expected
 
 
-async def test_other_tasks_run_between_the_slices() -> None:
+@pytest.mark.parametrize(("fields", "count"), [("number", 10 * COLUMN_SLICE), ("number squared", 10 * SLICE)])
+async def test_other_tasks_run_between_the_slices(fields: str, count: int) -> None:
     turns = 0
 
     async def other() -> None:
@@ -72,7 +77,7 @@ async def test_other_tasks_run_between_the_slices() -> None:
     task = asyncio.create_task(other())
     await asyncio.sleep(0)
     began = turns
-    result = await SLICED.execute(f"{{ items(count: {10 * SLICE}) {{ number }} }}")
+    result = await SLICED.execute(f"{{ items(count: {count}) {{ {fields} }} }}")
     assert result.errors is None
     assert turns - began >= 9
     task.cancel()

@@ -11,11 +11,13 @@ from stratagraph.graphql.limits.costs import MAX_ITEMS as MAX_CAPTURES
 from stratagraph.graphql.limits.costs import body_cost
 from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.variable_bounds import (
+    FEW_VALUES,
     MAX_ITEMS,
     MAX_JSON_VALUES,
     MAX_LIST,
     check_variables,
     declared_variables,
+    has_few_values,
 )
 from stratagraph.memory.capture.request import MAX_TAGS
 from stratagraph.store.model.errors import LimitExceeded
@@ -93,3 +95,13 @@ def test_the_price_of_a_body_leaves_room_for_the_largest_batch() -> None:
     most = body_cost(b"," * (16 << 20))
     assert 500 <= most <= 800  # decoding takes about half a second
     assert most + 15 + 4 * MAX_CAPTURES < 5_000
+
+
+def test_few_values_are_told_from_many_without_reading_a_long_list() -> None:
+    assert has_few_values({"a": [0] * (FEW_VALUES - 1)})
+    assert not has_few_values({"a": [0] * FEW_VALUES})
+    assert has_few_values({"a": {"b": [0] * (FEW_VALUES - 2)}})
+    assert not has_few_values({"a": {"b": [0] * (FEW_VALUES - 1)}})
+    long = Counted([0] * 100_000)
+    assert not has_few_values({"a": {"b": [long]}})
+    assert long.taken == 0

@@ -1,45 +1,23 @@
-"""Measure the time and the statements of a retrieval in stores of 10³ to 10⁵ records."""
+"""Fill a store with the memories of several agents, without the service: records and relations, written in bulk."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import cycle
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import psycopg
-import typer
-from harness import (
-    Bound,
-    Case,
-    Store,
-    interleaved,
-    machine,
-    percentile,
-    progress,
-    report,
-    server,
-    store,
-    summary,
-    trust,
-)
+from harness import Store
 from rich.progress import Progress
 from sqlalchemy import text
 from wording import Wording
 
-from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.keys.callers import Tenant
-from stratagraph.store.model.clock import SystemClock, rfc3339
+from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.salience import DAY, HALF_LIFE_S, Decay
-from stratagraph.store.model.trust import Trust
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
@@ -50,24 +28,12 @@ from stratagraph.store.records.inserting import NewRecord, NewRelation, insert_r
 from stratagraph.store.records.name_index import NAME
 from stratagraph.store.search.word_counts import WordCounter
 
-LIMIT = 3.0  # times the p95 of the smallest store
-SIZES, QUICK_SIZES = (1_000, 10_000, 100_000), (100, 1_000, 10_000)
-STATEMENTS = 10  # most statements of a request, besides one for each hop
 LOADED_AT_ONCE = 2_000  # records in one transaction
 SAMPLE = 400  # records from whose text questions are made
 SCOPES = ("", *(f"team/{number}" for number in range(29)))
 SENSITIVITIES = (Sensitivity.PUBLIC, Sensitivity.LOW, Sensitivity.MEDIUM, Sensitivity.HIGH)
 PREDICATES = ("uses", "prefers", "located_in", "owned_by", "status", "written_in", "runs_on", "works_on")
 EPISODE_LENGTH = 20  # events
-CALLERS = {
-    "all scopes": trust(),
-    "few scopes": trust(scopes=("team/3", "team/11", "team/19"), ceiling=Sensitivity.LOW),
-}
-# The defaults, and limits near the most that a person would ask for.
-VARIANTS: dict[str, dict[str, Any]] = {
-    "default": {},
-    "wide": {"root_limit": 50, "node_limit": 500, "edge_limit": 2_000, "max_hops": 2},
-}
 
 
 @dataclass
@@ -263,42 +229,6 @@ class Batch:
             await append_changes(connection, tenant, changes)
 
 
-class Asked(NamedTuple):
-    """The parameters of a series of requests."""
-
-    variant: str
-    question: str
-    caller: str
-    size: int
-
-
-@dataclass
-class Asker:
-    """Sends requests to one store, and records the number of statements of each."""
-
-    where: Store
-    retrieve: Retrieve
-    statements: list[int] = field(default_factory=list)
-    nodes: list[int] = field(default_factory=list)
-
-    def asking(self, caller: Trust, requests: Sequence[RetrieveRequest]) -> Callable[[], Awaitable[None]]:
-        """Return a function that makes the next request at each call."""
-        upcoming = cycle(requests)
-
-        async def ask() -> None:
-            before = self.where.database.statements
-            found = await self.retrieve.retrieve(caller, next(upcoming))
-            self.statements.append(self.where.database.statements - before)
-            self.nodes.append(len(found.nodes))
-
-        return ask
-
-    def forget(self) -> None:
-        """Discard the figures of the warm-up."""
-        self.statements.clear()
-        self.nodes.clear()
-
-
 async def filled(where: Store, size: int, bars: Progress) -> Loader:
     tenant = await where.directory.tenant("bench", create=True)
     assert tenant is not None  # create=True
@@ -310,90 +240,3 @@ async def filled(where: Store, size: int, bars: Progress) -> Loader:
     async with await psycopg.AsyncConnection.connect(where.url, autocommit=True) as connection:
         await connection.execute("VACUUM (ANALYZE)")  # as autovacuum does after a while
     return loader
-
-
-def _questions(loader: Loader, rounds: int) -> dict[str, list[str]]:
-    wording = loader.wording
-    pick = wording.random
-    return {
-        "normal": [wording.query_about(pick.choice(loader.sample), pick.randint(5, 12)) for _ in range(rounds)],
-        "common": [wording.common_words(pick.randint(2, 6)) for _ in range(rounds)],
-    }
-
-
-async def _measure(url: str, *, sizes: Sequence[int], rounds: int) -> tuple[dict[str, Any], list[Bound]]:
-    askers: dict[tuple[int, str], Asker] = {}
-    cases: dict[Asked, Case] = {}
-    async with AsyncExitStack() as stack:
-        with progress() as bars:
-            for size in sizes:
-                where = await stack.enter_async_context(store(url, f"bench_{size}"))
-                loader = await filled(where, size, bars)
-                retrieve = Retrieve(where.database, where.directory, SystemClock(), Engines())
-                questions = _questions(loader, rounds)
-                for variant, limits in VARIANTS.items():
-                    asker = askers[size, variant] = Asker(where, retrieve)
-                    for sort, words in questions.items():
-                        requests = [RetrieveRequest(task_descriptor=question, **limits) for question in words]
-                        for name, caller in CALLERS.items():
-                            cases[Asked(variant, sort, name, size)] = Case(run=asker.asking(caller, requests))
-        took: dict[Asked, list[float]] = {}
-        for variant in VARIANTS:
-            # Sorted with the size last, so that the cases to compare run one right after another.
-            mine = {asked: cases[asked] for asked in sorted(cases) if asked.variant == variant}
-            await interleaved(mine, max(5, rounds // 10), title=f"warming up, {variant}")
-            for size in sizes:
-                askers[size, variant].forget()
-            took |= await interleaved(mine, rounds if variant == "default" else rounds // 3, title=variant)
-    return _figures(took, askers, sizes)
-
-
-def _figures(
-    took: dict[Asked, list[float]], askers: dict[tuple[int, str], Asker], sizes: Sequence[int]
-) -> tuple[dict[str, Any], list[Bound]]:
-    bounds: list[Bound] = []
-    figures: dict[str, Any] = {}
-    for variant, limits in VARIANTS.items():
-        by_size = {}
-        p50, p95 = {}, {}
-        for size in sizes:
-            mine = {asked: times for asked, times in took.items() if (asked.variant, asked.size) == (variant, size)}
-            everything = [time for times in mine.values() for time in times]
-            p50[size], p95[size] = (percentile(everything, share) for share in (0.5, 0.95))
-            asker = askers[size, variant]
-            by_size[f"{size}"] = {
-                "all_ms": summary(everything),
-                **{f"{asked.question}, {asked.caller}": summary(times) for asked, times in mine.items()},
-                "nodes": summary(asker.nodes),
-                "statements": {"least": min(asker.statements), "most": max(asker.statements)},
-            }
-        largest, smallest = sizes[-1], sizes[0]
-        ratio = round(p95[largest] / p95[smallest], 3)
-        ratios = {"p50": round(p50[largest] / p50[smallest], 3), "p95": ratio}
-        figures[variant] = {"limits": limits, "largest_over_smallest": ratios, "records": by_size}
-        if variant == "default":  # not for "wide": its answers are larger in a larger store
-            bounds.append(Bound(name="default: p95 of largest over smallest store", value=ratio, limit=LIMIT))
-        # One statement a hop. A request may need fewer, where a hop finds no relation, but never more.
-        most = max(count for size in sizes for count in askers[size, variant].statements)
-        allowed = STATEMENTS + limits.get("max_hops", RetrieveRequest(task_descriptor="").max_hops)
-        bounds.append(Bound(name=f"{variant}: statements of a request", value=most, limit=allowed))
-    return figures, bounds
-
-
-def main(quick: Annotated[bool, typer.Option("--quick", help="Stores of 10², 10³ and 10⁴ records.")] = False) -> None:
-    """Measure retrieval at 10³, 10⁴ and 10⁵ records, in three databases of one server, asked in turn.
-
-    Questions of 5 to 12 words, and of common words only; callers with all scopes and with three of thirty. Bounds:
-    the 95th percentile at the largest size is at most three times that at the smallest, and no request takes more
-    than ten SQL statements and one for each hop, whatever the size. One JSON document on standard output; exit
-    code 1 if a bound is missed.
-    """
-    with server() as url:
-        sizes, rounds = (QUICK_SIZES, 20) if quick else (SIZES, 100)
-        figures, bounds = asyncio.run(_measure(url, sizes=sizes, rounds=rounds))
-        about = machine(url)
-    report("retrieve", figures, bounds=bounds, machine=about)
-
-
-if __name__ == "__main__":
-    typer.run(main)
