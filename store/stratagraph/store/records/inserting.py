@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -23,7 +23,6 @@ from stratagraph.store.model.salience import Decay, Salience, withdrawn
 from stratagraph.store.model.words import Terms
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
-from stratagraph.store.postgres.queries import run
 from stratagraph.store.records.fact_keys import FactKeys
 from stratagraph.store.records.handles import handle_key
 from stratagraph.store.records.salience_rows import salience_row
@@ -128,7 +127,20 @@ async def insert_records(
         for record, doc in zip(records, docs, strict=True)
     ]
     await insert_rows(connection, tables.record, rows)
-    await run(connection, "log_new_terms", tenant=tenant.id, ids=[record.id for record in records])
+    await insert_rows(
+        connection,
+        tables.word_change,
+        [
+            {
+                "tenant": tenant.id,
+                "scope": scopes[record.scope],
+                "sensitivity": int(record.sensitivity),
+                "step": 1,
+                "terms": [0, *record.terms.numbers],  # 0 counts the record itself
+            }
+            for record in records
+        ],
+    )
     await insert_rows(connection, tables.fact, [_fact_row(tenant, one, one.fact) for one in records if one.fact])
     await insert_rows(
         connection, tables.salience, [salience_row(tenant, record.id, record.salience(at)) for record in records]
@@ -215,10 +227,13 @@ async def insert_relations(
     relations: Sequence[NewRelation],
     *,
     at: datetime,
+    new: Collection[UUID] = (),
 ) -> list[NewRelation]:
     """Insert relations and return those inserted.
 
-    A relation is skipped if an open one with the same source, predicate and target exists, which stays unchanged.
+    A relation is skipped if an open one with the same source, predicate and target exists, which stays unchanged. No
+    two of `relations` may be equal in these. `new` are the ids of records that this transaction has inserted, which
+    have no relations yet: if each relation is of one of them, none is skipped, and the insert may be deferred.
     """
     if not relations:
         return []
@@ -236,13 +251,11 @@ async def insert_relations(
         }
         for relation in sorted(relations, key=lambda r: (r.source, r.predicate, r.target))
     ]
-    written = await insert_rows(
-        connection,
-        tables.relation,
-        rows,
-        suffix="ON CONFLICT (tenant, source, predicate, target) WHERE ended_at IS NULL DO NOTHING RETURNING id",
-    )
-    ids = {row.id for row in written}
+    on_conflict = "ON CONFLICT (tenant, source, predicate, target) WHERE ended_at IS NULL DO NOTHING"
+    if all(relation.source in new or relation.target in new for relation in relations):
+        await insert_rows(connection, tables.relation, rows, suffix=on_conflict)
+        return list(relations)
+    ids = {id_ for (id_,) in await insert_rows(connection, tables.relation, rows, suffix=f"{on_conflict} RETURNING id")}
     return [relation for relation in relations if relation.id in ids]
 
 

@@ -181,11 +181,6 @@ SELECT id, type, scope, sensitivity, state, version, updated_at
 FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 ORDER BY id FOR UPDATE
 
--- log_new_terms --
--- Log the terms of new records, with 0 for the record itself.
-INSERT INTO word_change (tenant, scope, sensitivity, step, terms)
-SELECT tenant, scope, sensitivity, 1, 0 || terms FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
-
 -- postpone_reevaluation --
 -- Record a failed re-evaluation and the time of its next attempt.
 UPDATE reevaluation SET attempts = attempts + 1, error = :error, next_try_at = :next_try_at
