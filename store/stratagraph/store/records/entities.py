@@ -140,7 +140,8 @@ async def hold_entities(
     """
     if not ids:
         return True
-    held = await fetch(connection, "hold_entities", tenant=tenant.id, ids=sorted(set(ids) - set(taught)))
+    named = sorted(set(ids) - set(taught))
+    held = await fetch(connection, "hold_entities", tenant=tenant.id, ids=named) if named else []
     changing = await fetch(connection, "lock_taught_entities", tenant=tenant.id, ids=sorted(taught)) if taught else []
     return len(held) + len(changing) == len({*ids, *taught})
 

@@ -1,3 +1,9 @@
+-- fetch_fact_predicates --
+-- Fetch a tenant's registrations of predicates; all of them for null.
+SELECT predicate, single_valued, object_kind FROM fact_predicate
+WHERE tenant = :tenant AND (CAST(:names AS text[]) IS NULL OR predicate = ANY(CAST(:names AS text[])))
+ORDER BY predicate
+
 -- find_slot_facts --
 -- Find current facts that equal new facts, and those whose validity overlaps :intervals (null: only equal ones).
 -- Conditional facts are compared with conditional ones only. :single tells whether a slot is single-valued.
@@ -62,6 +68,15 @@ SELECT r.id, r.scope, r.sensitivity, r.slot_key, r.fact_key, r.condition_key, r.
 FROM record r LEFT JOIN fact f ON f.tenant = r.tenant AND f.id = r.id
 WHERE r.tenant = :tenant AND r.id = ANY(CAST(:ids AS uuid[])) AND r.type = 4 AND r.state <= 2
 ORDER BY r.id FOR UPDATE OF r
+
+-- lock_slots --
+-- Lock the given slots, in the order of all writers.
+SELECT s.scope, s.sensitivity, s.slot_key, s.single_valued
+FROM unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[]), CAST(:keys AS bytea[]))
+  AS asked(scope, sensitivity, key)
+JOIN fact_slot s ON s.tenant = :tenant AND s.scope = asked.scope AND s.sensitivity = asked.sensitivity
+  AND s.slot_key = asked.key
+ORDER BY s.scope, s.sensitivity, s.slot_key FOR UPDATE OF s
 
 -- lock_slots_of --
 -- Lock the slots of the given facts, in the order of all writers.

@@ -94,6 +94,12 @@ WHERE tenant = :tenant AND handle_key = ANY(CAST(:keys AS bytea[]))
   AND (:all_scopes OR scope = ANY(CAST(:scopes AS integer[]))) AND sensitivity <= :ceiling
 ORDER BY created_at DESC, id DESC
 
+-- find_used_keys --
+-- Find the idempotency keys with the given hashes that an actor has used, with the results of their captures.
+SELECT k.key_hash, k.request_hash, c.id, c.record, c.created_records, c.edges, c.sequence::text AS sequence
+FROM idempotency k JOIN candidate c ON c.tenant = k.tenant AND c.id = k.candidate
+WHERE k.tenant = :tenant AND k.actor = :actor AND k.key_hash = ANY(CAST(:hashes AS bytea[]))
+
 -- hold_entities --
 -- Lock current entities against being merged, withdrawn or deleted, in id order.
 SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state <= 2
@@ -118,6 +124,12 @@ SELECT pg_advisory_xact_lock(asked.number) FROM unnest(CAST(:locks AS bigint[]))
 -- Lock current entities that captures teach, in id order; writers that only name them need not wait.
 SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state <= 2
 ORDER BY id FOR NO KEY UPDATE
+
+-- lock_working --
+-- Lock the current working records with the given handle keys.
+SELECT id, scope, sensitivity, handle_key, updated_at, payload, sealed FROM record
+WHERE tenant = :tenant AND handle_key = ANY(CAST(:keys AS bytea[])) AND type = 2 AND state = 1
+ORDER BY handle_key, id FOR UPDATE
 
 -- postpone_link_request --
 -- Set the time of the next attempt of a link request.
