@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import QueuePool
 
 from stratagraph.store.model.errors import Misconfigured, TenantErased
-from stratagraph.store.postgres.driver import begin_session, discard, flush, flush_before, send
+from stratagraph.store.postgres.driver import Statement, begin_session, discard, flush, flush_before, send
 from stratagraph.store.postgres.failures import POOL_WAIT_S, translated
 from stratagraph.store.postgres.fair_slots import FairSlots
 from stratagraph.store.postgres.observing import PoolUsage, TransactionObserver, unobserved
@@ -52,22 +52,22 @@ ANY_TENANT = 0  # second key for background work across tenants; for other write
 
 # The first statement of each transaction. The settings end with the transaction and then read as ''.
 _BOUNDS = (
-    "SELECT set_config('stratagraph.tenant', %(tenant)s, true), set_config('stratagraph.scopes', %(scopes)s, true),"
-    " set_config('stratagraph.ceiling', %(ceiling)s, true), set_config('stratagraph.actor', %(actor)s, true)"
+    "SELECT set_config('stratagraph.tenant', :tenant, true), set_config('stratagraph.scopes', :scopes, true),"
+    " set_config('stratagraph.ceiling', :ceiling, true), set_config('stratagraph.actor', :actor, true)"
 )
 _ENTER = (
-    f"{_BOUNDS}, set_config('statement_timeout', %(statement_timeout)s, true),"
-    " set_config('role', role_prefix() || %(role)s, true)"
+    f"{_BOUNDS}, set_config('statement_timeout', :statement_timeout, true),"
+    " set_config('role', role_prefix() || :role, true)"
 )
 # The same for a caller, whose tenant another process may have erased: the directory caches its number. Background work
 # goes on while a tenant is being erased.
-_ENTER_TENANT = f"{_ENTER}, tenant_is_open(CAST(%(tenant)s AS bigint)) AS has_tenant"
+_ENTER_TENANT = f"{_ENTER}, tenant_is_open(CAST(:tenant AS bigint)) AS has_tenant"
 # A reader of a past instant waits for the writers of its tenant (`feed.settling`). A writer takes this lock before it
 # can receive a transaction id, which comes before the instant of what it writes.
-_WRITER = ", pg_advisory_xact_lock_shared(CAST(%(writers)s AS integer), CAST(%(writes_for)s AS integer))"
+_WRITER = ", pg_advisory_xact_lock_shared(CAST(:writers AS integer), CAST(:writes_for AS integer))"
 _ENTER_WRITER = _ENTER + _WRITER
 _ENTER_TENANT_WRITER = _ENTER_TENANT + _WRITER
-_TAKE_TENANT = f"{_BOUNDS}, tenant_exists(CAST(%(tenant)s AS bigint)) AS has_tenant"
+_TAKE_TENANT = f"{_BOUNDS}, tenant_exists(CAST(:tenant AS bigint)) AS has_tenant"
 
 
 def sqlalchemy_url(url: str) -> str:
@@ -271,7 +271,7 @@ class Database:
             statement = _ENTER_WRITER if bounds is None else _ENTER_TENANT_WRITER
             parameters |= {"writers": WRITERS, "writes_for": writes_for}
         try:
-            row = await (await send(connection, statement, parameters, prepare=True)).fetchone()
+            row = await (await send(connection, Statement.of(statement), parameters, prepare=True)).fetchone()
         except InsufficientPrivilege as error:
             raise Misconfigured(
                 f"The database login may not act as the role {role.value!r}; start once with"
@@ -326,15 +326,15 @@ async def elevated(connection: AsyncConnection, bounds: Bounds) -> AsyncIterator
     info = connection.info  # read now, because a connection that is lost during the block no longer returns it
     before = info["bounds"]
     if before is None:
-        row = await (await send(connection, _TAKE_TENANT, _settings(bounds), prepare=True)).fetchone()
+        row = await (await send(connection, Statement.of(_TAKE_TENANT), _settings(bounds), prepare=True)).fetchone()
         if row is None or not row["has_tenant"]:
             raise _erased(connection, bounds)
     else:
-        await send(connection, _BOUNDS, _settings(bounds), prepare=True)
+        await send(connection, Statement.of(_BOUNDS), _settings(bounds), prepare=True)
     info["bounds"] = bounds
     try:
         yield
-        await send(connection, _BOUNDS, _settings(before), prepare=True)
+        await send(connection, Statement.of(_BOUNDS), _settings(before), prepare=True)
     finally:  # an error ends the transaction or savepoint, and the settings with it
         info["bounds"] = before
 

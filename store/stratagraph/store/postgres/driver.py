@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from typing import Any, TypeVar
 
 import psycopg
@@ -24,7 +25,30 @@ from sqlalchemy.util.concurrency import await_
 
 R = TypeVar("R")
 _SESSION = "session"  # the key of a connection's `info`
-_PLACEHOLDER = re.compile(r"(?<![:\w]):([a-z_]+)")
+PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement with the server's placeholders, `$1` and so on, and the names of their parameters.
+
+    Sending it costs no translation: psycopg keeps none of a statement with more than 50 parameters.
+    """
+
+    sql: bytes
+    names: tuple[str, ...]
+
+    @classmethod
+    @lru_cache(maxsize=1_024)
+    def of(cls, text: str) -> Statement:
+        """Return the statement that `text` is, in which parameters are named as `:name`.
+
+        >>> Statement.of("UPDATE t SET a = :a::int WHERE b = :b OR c = :a")
+        Statement(sql=b'UPDATE t SET a = $1::int WHERE b = $2 OR c = $1', names=('a', 'b'))
+        """
+        names = tuple(dict.fromkeys(match[1] for match in PARAMETER.finditer(text)))
+        numbers = {name: f"${number}" for number, name in enumerate(names, 1)}
+        return cls(PARAMETER.sub(lambda match: numbers[match[1]], text).encode(), names)
 
 
 @dataclass(slots=True)
@@ -51,29 +75,30 @@ def begin_session(connection: AsyncConnection, count: Callable[[], None], *, is_
 
 
 async def send(
-    connection: AsyncConnection, statement: str, parameters: Mapping[str, Any] | Sequence[Any], *, prepare: bool = False
+    connection: AsyncConnection, statement: Statement, parameters: Mapping[str, Any], *, prepare: bool = False
 ) -> psycopg.AsyncCursor[dict[str, Any]]:
-    """Run a statement with psycopg's placeholders and return its cursor, which gives rows as dictionaries.
+    """Run a statement and return its cursor, which gives rows as dictionaries.
 
     With `prepare`, the server keeps the parsed statement for the connection, and its plan where that does not depend on
-    the parameters.
+    the parameters. Raises KeyError if a parameter is missing.
     """
-    known = _known(connection.sync_connection)
-    await _flush(*known)
-    return await _send(*known, statement, parameters, prepare=prepare, row_factory=dict_row)
+    driver, session = _known(connection.sync_connection)
+    await _flush(driver, session)
+    values = [parameters[name] for name in statement.names]
+    return await _send(driver, session, statement.sql, values, prepare=prepare, row_factory=dict_row)
 
 
 async def write(
     connection: AsyncConnection, table: str, statement: str, parameters: Sequence[Any], *, returns: bool
 ) -> list[tuple[Any, ...]]:
-    """Run a bulk insert into `table`, or an update of it, and return the rows of RETURNING, if it has that.
+    """Run an insert into `table`, or an update of it, and return the rows of RETURNING, if it has that.
 
-    Deferred if it returns nothing and the transaction defers.
+    Its parameters are written as `%s`, each once. Deferred if it returns nothing and the transaction defers.
     """
     driver, session = _known(connection.sync_connection)
     if not session.is_deferring or returns:
         await _flush(driver, session)
-        cursor = await _send(driver, session, statement, parameters, prepare=True, row_factory=tuple_row)
+        cursor = await _send(driver, session, _together((statement,)), parameters, prepare=True, row_factory=tuple_row)
         return await cursor.fetchall() if returns else []
     if any(table == other.table for other in session.deferred):
         await _flush(driver, session)  # the parts of one statement do not see each other's rows
@@ -100,27 +125,6 @@ def discard(connection: AsyncConnection) -> None:
         session.deferred.clear()
 
 
-@lru_cache(maxsize=1_024)
-def named_placeholders(statement: str) -> str:
-    """Return a statement with psycopg's placeholders in place of SQLAlchemy's.
-
-    >>> named_placeholders("SELECT :a::int % 2, 'x:y' FROM t WHERE b = :b")
-    "SELECT %(a)s::int %% 2, 'x:y' FROM t WHERE b = %(b)s"
-    """
-    return _PLACEHOLDER.sub(r"%(\1)s", statement.replace("%", "%%"))
-
-
-@lru_cache(maxsize=64)
-def numbered_placeholders(statement: str) -> tuple[str, tuple[str, ...]]:
-    """Return a statement with a placeholder for each use of a parameter, and the parameters' names in that order.
-
-    >>> numbered_placeholders("UPDATE t SET a = :a WHERE b = :b OR c = :a")
-    ('UPDATE t SET a = %s WHERE b = %s OR c = %s', ('a', 'b', 'a'))
-    """
-    names = tuple(match[1] for match in _PLACEHOLDER.finditer(statement))
-    return _PLACEHOLDER.sub("%s", statement.replace("%", "%%")), names
-
-
 def _known(connection: Connection | None) -> tuple[psycopg.AsyncConnection[Any], _Session]:
     """Return the driver's connection and what belongs to its transaction."""
     assert connection is not None  # it is None only before SQLAlchemy's connection is opened
@@ -145,24 +149,29 @@ async def _flush(driver: psycopg.AsyncConnection[Any], session: _Session) -> Non
 
 
 @lru_cache(maxsize=1_024)
-def _together(statements: tuple[str, ...]) -> str:
-    """Return one statement that runs all of `statements`, on one snapshot; foreign keys are checked at its end."""
+def _together(statements: tuple[str, ...]) -> bytes:
+    """Return one statement that runs all of `statements`, on one snapshot; foreign keys are checked at its end.
+
+    >>> _together(("INSERT INTO a VALUES (%s, %s)", "INSERT INTO b VALUES (%s)"))
+    b'WITH part_0 AS (INSERT INTO a VALUES ($1, $2)) INSERT INTO b VALUES ($3)'
+    """
     *others, last = statements
     parts = ", ".join(f"part_{number} AS ({statement})" for number, statement in enumerate(others))
-    return f"WITH {parts} {last}" if others else last
+    whole = f"WITH {parts} {last}" if others else last
+    numbers = count(1)
+    return re.sub("%s", lambda _: f"${next(numbers)}", whole).encode()
 
 
 async def _send(
     driver: psycopg.AsyncConnection[Any],
     session: _Session,
-    statement: str,
-    parameters: Mapping[str, Any] | Sequence[Any],
+    statement: bytes,
+    parameters: Sequence[Any],
     *,
     prepare: bool,
     row_factory: AsyncRowFactory[R],
 ) -> psycopg.AsyncCursor[R]:
     session.count()
-    cursor = driver.cursor(row_factory=row_factory)
-    # The statements are those of the store's files and tables; only their parameters come from outside.
-    await cursor.execute(statement.encode(), parameters, prepare=prepare)
+    cursor = psycopg.AsyncRawCursor(driver, row_factory=row_factory)
+    await cursor.execute(statement, parameters, prepare=prepare)
     return cursor

@@ -21,7 +21,7 @@ from typing import Any
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.postgres.driver import named_placeholders, numbered_placeholders, send, write
+from stratagraph.store.postgres.driver import PARAMETER, Statement, send, write
 
 Row = Mapping[Any, Any]  # a row, by column
 _PACKAGE = "stratagraph.store"
@@ -31,8 +31,8 @@ _PREPARED = "-- Prepared"
 
 
 @dataclass(frozen=True, slots=True)
-class _Statement:
-    """A named statement in the form of the driver, and whether the server keeps it prepared."""
+class _Block:
+    """A named block of a `.sql` file, and whether the server keeps it prepared."""
 
     sql: str
     is_prepared: bool
@@ -46,25 +46,32 @@ def query(name: str) -> TextClause:
 
 async def fetch(connection: AsyncConnection, statement: str, /, **parameters: Any) -> list[dict[str, Any]]:
     """Run a named statement and return its rows. Raises KeyError if there is no statement of this name."""
-    known = _statement(statement)
-    return await (await send(connection, known.sql, parameters, prepare=known.is_prepared)).fetchall()
+    prepare = _blocks()[statement].is_prepared
+    return await (await send(connection, Statement.of(_filled(statement)), parameters, prepare=prepare)).fetchall()
 
 
 async def run(connection: AsyncConnection, statement: str, /, **parameters: Any) -> int:
     """Run a named statement and return the number of rows that it inserted, updated or deleted."""
-    known = _statement(statement)
-    return (await send(connection, known.sql, parameters, prepare=known.is_prepared)).rowcount
+    prepare = _blocks()[statement].is_prepared
+    return (await send(connection, Statement.of(_filled(statement)), parameters, prepare=prepare)).rowcount
 
 
 async def defer(connection: AsyncConnection, statement: str, table: str, /, **parameters: Any) -> None:
     """Run a named insert into `table`, or update of it, that returns nothing; deferred if the transaction defers."""
-    sql, names = numbered_placeholders(_filled(statement))
+    sql, names = _deferrable(statement)
     await write(connection, table, sql, [parameters[name] for name in names], returns=False)
 
 
 @lru_cache
-def _statement(name: str) -> _Statement:
-    return _Statement(named_placeholders(_filled(name)), is_prepared=_blocks()[name].is_prepared)
+def _deferrable(name: str) -> tuple[str, tuple[str, ...]]:
+    """Return a named statement in the form of `driver.write`, and the names of its parameters."""
+    names: list[str] = []
+
+    def placeholder(match: re.Match[str]) -> str:
+        names.append(match[1])
+        return "%s"
+
+    return PARAMETER.sub(placeholder, _filled(name)), tuple(names)
 
 
 @lru_cache
@@ -77,9 +84,9 @@ def _filled(name: str) -> str:
 
 
 @lru_cache
-def _blocks() -> dict[str, _Statement]:
+def _blocks() -> dict[str, _Block]:
     """Return all blocks of the store's `.sql` files by name."""
-    blocks: dict[str, _Statement] = {}
+    blocks: dict[str, _Block] = {}
     for directory in files(_PACKAGE).iterdir():
         if not directory.is_dir():
             continue
@@ -92,7 +99,7 @@ def _blocks() -> dict[str, _Statement]:
                         raise ValueError(
                             f"Two statements are named {name!r}; the second is in {file.name}. Rename one."
                         )
-                    blocks[name] = _Statement(body, name in prepared)
+                    blocks[name] = _Block(body, name in prepared)
     return blocks
 
 
