@@ -21,6 +21,7 @@ WHERE (CAST(:tenant AS bigint) IS NULL OR tenant = CAST(:tenant AS bigint))
 
 -- lock_audit_heads --
 -- Lock the ends of some chains in id order, and tell whether their records are sealed (null: deleted).
+-- Prepared: keys only, found by indexes.
 SELECT h.id, h.seq, h.hash,
   (SELECT r.sealed IS NOT NULL FROM record r WHERE r.tenant = h.tenant AND r.id = h.id) AS is_sealed
 FROM audit_head h

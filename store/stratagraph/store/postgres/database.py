@@ -64,7 +64,11 @@ _ENTER = (
 _ENTER_TENANT = f"{_ENTER}, tenant_is_open(CAST(:tenant AS bigint)) AS has_tenant"
 # A reader of a past instant waits for the writers of its tenant (`feed.settling`). A writer takes this lock before it
 # can receive a transaction id, which comes before the instant of what it writes.
-_WRITER = ", pg_advisory_xact_lock_shared(CAST(:writers AS integer), CAST(:writes_for AS integer))"
+# Its statements find rows by keys. A plan that is kept must not scan a table because that was small when it was made.
+_WRITER = (
+    ", set_config('enable_seqscan', 'off', true),"
+    " pg_advisory_xact_lock_shared(CAST(:writers AS integer), CAST(:writes_for AS integer))"
+)
 _ENTER_WRITER = _ENTER + _WRITER
 _ENTER_TENANT_WRITER = _ENTER_TENANT + _WRITER
 _TAKE_TENANT = f"{_BOUNDS}, tenant_exists(CAST(:tenant AS bigint)) AS has_tenant"

@@ -32,6 +32,7 @@ ORDER BY v.episode, v.position
 
 -- find_calls --
 -- Fetch the records of earlier tool calls of some episodes, in order of arrival.
+-- Prepared: keys only, found by indexes.
 SELECT episode, call_key, record FROM episode_event
 WHERE tenant = :tenant AND episode = ANY(CAST(:episodes AS uuid[])) AND call_key = ANY(CAST(:keys AS bytea[]))
 ORDER BY position
@@ -45,6 +46,7 @@ WHERE e.tenant = :tenant AND e.id = a.id
 
 -- lock_open_episodes --
 -- Lock the open episodes of some threads, in the order of all writers.
+-- Prepared: keys only, found by indexes.
 SELECT e.id, e.scope, e.sensitivity, e.thread_key, e.closes_at, e.events, e.last_record
 FROM unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[]), CAST(:keys AS bytea[]))
   AS asked(scope, sensitivity, key)
@@ -54,6 +56,7 @@ ORDER BY e.scope, e.sensitivity, e.thread_key FOR UPDATE OF e
 
 -- previous_episodes --
 -- Fetch the latest closed episode of each thread.
+-- Prepared: keys only, found by indexes.
 SELECT DISTINCT ON (scope, sensitivity, thread_key) scope, sensitivity, thread_key, id
 FROM episode
 WHERE tenant = :tenant AND thread_key = ANY(CAST(:keys AS bytea[])) AND closed_at IS NOT NULL

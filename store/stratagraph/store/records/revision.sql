@@ -82,6 +82,7 @@ RETURNING id
 -- fetch_contents --
 -- Fetch the blobs of locked records that are sealed, and the content of those that become sealed.
 -- :levels are their new sensitivities, or null.
+-- Prepared: keys only, found by indexes.
 SELECT r.id, r.sealed, newly.sealed AS newly_sealed,
   CASE WHEN newly.sealed THEN r.name END AS name,
   CASE WHEN newly.sealed THEN r.text END AS text,
@@ -177,6 +178,7 @@ WHERE next_try_at <= :now ORDER BY next_try_at LIMIT :limit FOR UPDATE SKIP LOCK
 
 -- lock_records --
 -- Lock the given records in id order.
+-- Prepared: keys only, found by indexes.
 SELECT id, type, scope, sensitivity, state, version, updated_at
 FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 ORDER BY id FOR UPDATE
@@ -235,6 +237,7 @@ FROM together t WHERE e.tenant = :tenant AND e.id = t.id
 -- Update a record after copying its present version to the history, and return the new row_version.
 -- A version written at the same instant, by this transaction, is not copied, because no reader has seen it.
 -- If the record has other terms or another sensitivity now, both are logged for the statistics of word search.
+-- Prepared: keys only, found by indexes.
 WITH before AS (
   SELECT scope, sensitivity, terms FROM record WHERE tenant = :tenant AND id = :id
 ), kept AS (
