@@ -5,9 +5,10 @@ A batch of any size takes one round trip and one plan. A single row takes the sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 import orjson
 from sqlalchemy import ARRAY, Column, Table
@@ -77,14 +78,20 @@ def array_literal(values: Sequence[Any]) -> str:
     >>> array_literal(["a", 'say "b"', None, 3])
     '{"a","say \\\\"b\\\\"",NULL,3}'
     """
-    return "{" + ",".join([_element(value) for value in values]) + "}"
+    return "{" + ",".join([_ELEMENTS.get(type(value), _quoted)(value) for value in values]) + "}"
 
 
-def _element(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, int | float):
+def _quoted(value: Any) -> str:
+    if isinstance(value, int | float):  # an enum
         return str(value)
-    if isinstance(value, bytes):
-        return rf'"\\x{value.hex()}"'
     return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+_ELEMENTS: Mapping[type, Callable[[Any], str]] = {
+    type(None): lambda _: "NULL",
+    bool: str,
+    int: str,
+    float: str,
+    bytes: lambda value: rf'"\\x{value.hex()}"',
+    UUID: str,
+}

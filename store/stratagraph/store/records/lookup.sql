@@ -57,7 +57,7 @@ SELECT t.entity, t.term_key, t.kind, t.namespace_key, t.scope, t.sensitivity, r.
 FROM named n
 JOIN record r ON r.tenant = :tenant AND r.id = n.entity AND r.state <= 2
 JOIN entity_term t ON t.tenant = :tenant AND t.entity = n.entity
-ORDER BY t.entity
+ORDER BY t.entity, t.term_key, t.scope, t.sensitivity
 
 -- find_taken_identifiers --
 -- Find those of the given identifiers that belong to another entity of the same scope and sensitivity.
