@@ -248,8 +248,3 @@ DELETE FROM sync_snapshot WHERE id IN (
 -- update_incarnation --
 -- Store the incarnation of this database.
 UPDATE sync_feed SET incarnation = :incarnation
-
--- transaction_number --
--- Return the number of this transaction, which it gets now if it has none.
--- Prepared.
-SELECT pg_current_xact_id()::text AS xid

@@ -18,7 +18,7 @@ from stratagraph.store.feed.snapshots import incarnation
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.database import transaction_id
 
 _ID_BYTES = 8
 _REST = bytes(8)  # of the block; a token of another tenant or incarnation decrypts to something else
@@ -32,9 +32,8 @@ class Sequences:
         self._incarnation: str | None = None
 
     async def current(self, connection: AsyncConnection, tenant: Tenant) -> str:
-        """Return the sequence token (a receipt's `sequence`) of the transaction open on `connection`."""
-        row = (await fetch(connection, "transaction_number"))[0]
-        return await self.token(connection, tenant, row["xid"])
+        """Return the sequence token (a receipt's `sequence`) of the caller's writing transaction on `connection`."""
+        return await self.token(connection, tenant, transaction_id(connection))
 
     async def token(self, connection: AsyncConnection, tenant: Tenant, xid: str) -> str:
         """Return the tenant's sequence token of the transaction with the id `xid`."""

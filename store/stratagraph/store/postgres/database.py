@@ -70,7 +70,8 @@ _WRITER = (
     " pg_advisory_xact_lock_shared(CAST(:writers AS integer), CAST(:writes_for AS integer))"
 )
 _ENTER_WRITER = _ENTER + _WRITER
-_ENTER_TENANT_WRITER = _ENTER_TENANT + _WRITER
+# A caller's writer takes its transaction id after the lock, since its answer names it.
+_ENTER_TENANT_WRITER = f"{_ENTER_TENANT}{_WRITER}, pg_current_xact_id()::text AS xid"
 _TAKE_TENANT = f"{_BOUNDS}, tenant_exists(CAST(:tenant AS bigint)) AS has_tenant"
 
 
@@ -281,8 +282,10 @@ class Database:
                 f"The database login may not act as the role {role.value!r}; start once with"
                 " STRATAGRAPH_OWNER_DATABASE_URL set to the login that owns the database, which grants the role."
             ) from error
-        if bounds is not None and (row is None or not row["has_tenant"]):
+        assert row is not None
+        if bounds is not None and not row["has_tenant"]:
             raise _erased(connection, bounds)
+        connection.info["xid"] = row.get("xid")
 
     def pools(self) -> list[PoolUsage]:
         """Return the use of each pool."""
@@ -341,6 +344,12 @@ async def elevated(connection: AsyncConnection, bounds: Bounds) -> AsyncIterator
         await send(connection, Statement.of(_BOUNDS), _settings(before), prepare=True)
     finally:  # an error ends the transaction or savepoint, and the settings with it
         info["bounds"] = before
+
+
+def transaction_id(connection: Connection) -> str:
+    """Return the transaction id of a caller's writing transaction, in decimal digits."""
+    xid: str = connection.info["xid"]
+    return xid
 
 
 @asynccontextmanager
