@@ -32,8 +32,8 @@ class Sequences:
         self._incarnation: str | None = None
 
     async def current(self, connection: AsyncConnection, tenant: Tenant) -> str:
-        """Return the sequence token (a receipt's `sequence`) of the caller's writing transaction on `connection`."""
-        return await self.token(connection, tenant, transaction_id(connection))
+        """Return the sequence token (a receipt's `sequence`) of the writing transaction on `connection`."""
+        return await self.token(connection, tenant, await transaction_id(connection))
 
     async def token(self, connection: AsyncConnection, tenant: Tenant, xid: str) -> str:
         """Return the tenant's sequence token of the transaction with the id `xid`."""

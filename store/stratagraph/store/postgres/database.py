@@ -72,6 +72,7 @@ _WRITER = (
 _ENTER_WRITER = _ENTER + _WRITER
 # A caller's writer takes its transaction id after the lock, since its answer names it.
 _ENTER_TENANT_WRITER = f"{_ENTER_TENANT}{_WRITER}, pg_current_xact_id()::text AS xid"
+_TRANSACTION_ID = "SELECT pg_current_xact_id()::text AS xid"
 _TAKE_TENANT = f"{_BOUNDS}, tenant_exists(CAST(:tenant AS bigint)) AS has_tenant"
 
 
@@ -227,7 +228,7 @@ class Database:
         would block each other (docs/decisions/001). Never await anything else inside the block.
         """
         async with translated(), self._connected(self._autonomous, Role.KEYS) as connection, connection.begin():
-            await self._enter(connection, Role.KEYS)
+            await self._enter(connection, Role.KEYS, count=lambda: None)
             yield connection
 
     @asynccontextmanager
@@ -255,14 +256,20 @@ class Database:
                 self._waiting[engine] -= is_waiting
 
     async def _enter(
-        self, connection: AsyncConnection, role: Role, bounds: Bounds | None = None, *, writes_for: int | None = None
+        self,
+        connection: AsyncConnection,
+        role: Role,
+        bounds: Bounds | None = None,
+        *,
+        writes_for: int | None = None,
+        count: Callable[[], None] | None = None,
     ) -> None:
         """Set the role, and the bounds if any, for the rest of the transaction, which may write for `writes_for`.
 
         Raises Misconfigured if the login may not act as the role, and TenantErased if the tenant does not exist any
-        more.
+        more. `count` is called for each statement that the transaction sends itself.
         """
-        begin_session(connection, self._count, is_deferring=role is Role.WRITE)
+        begin_session(connection, count or self._count, is_deferring=role is Role.WRITE)
         connection.info["when_tenant_erased"] = self.when_tenant_erased
         connection.info["bounds"] = bounds
         parameters: dict[str, Any] = {
@@ -346,8 +353,12 @@ async def elevated(connection: AsyncConnection, bounds: Bounds) -> AsyncIterator
         info["bounds"] = before
 
 
-def transaction_id(connection: Connection) -> str:
-    """Return the transaction id of a caller's writing transaction, in decimal digits."""
+async def transaction_id(connection: Connection) -> str:
+    """Return the id of a writing transaction, in decimal digits. That of a caller's takes no statement."""
+    if connection.info["xid"] is None:
+        row = await (await send(connection, Statement.of(_TRANSACTION_ID), {}, prepare=True)).fetchone()
+        assert row is not None
+        connection.info["xid"] = row["xid"]
     xid: str = connection.info["xid"]
     return xid
 
