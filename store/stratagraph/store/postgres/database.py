@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import QueuePool
 
 from stratagraph.store.model.errors import Misconfigured, TenantErased
-from stratagraph.store.postgres.driver import Statement, begin_session, discard, flush, flush_before, send
+from stratagraph.store.postgres.driver import Statement, begin_session, discard, end_session, flush, flush_before, send
 from stratagraph.store.postgres.failures import POOL_WAIT_S, translated
 from stratagraph.store.postgres.fair_slots import FairSlots
 from stratagraph.store.postgres.observing import PoolUsage, TransactionObserver, unobserved
@@ -200,8 +200,12 @@ class Database:
             connection.begin(),
         ):
             await self._enter(connection, Role.WRITE, bounds, writes_for=bounds.tenant)
-            yield connection
-            await flush(connection)
+            info = connection.info  # read now, because a connection that is lost no longer returns it
+            try:
+                yield connection
+                await flush(connection)
+            finally:
+                end_session(info)
 
     @asynccontextmanager
     async def background(self, role: Role, *, tenant: int | None = None) -> AsyncIterator[AsyncConnection]:
@@ -368,10 +372,11 @@ async def savepoint(connection: Connection) -> AsyncIterator[None]:
     """Run the block in a savepoint: an error rolls back the block alone. Driver errors are translated."""
     async with translated():
         await flush(connection)
+        info = connection.info
         async with connection.begin_nested():
             try:
                 yield
                 await flush(connection)
             except BaseException:
-                discard(connection)
+                discard(info)
                 raise

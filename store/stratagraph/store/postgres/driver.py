@@ -118,19 +118,25 @@ def flush_before(connection: Connection) -> None:
         await_(_flush(*_known(connection)))
 
 
-def discard(connection: AsyncConnection) -> None:
-    """Drop what a savepoint deferred that is rolled back."""
-    session = connection.info.get(_SESSION)
+def end_session(info: dict[Any, Any]) -> None:
+    """Note that the transaction ends, given the `info` of its connection; what it still defers is dropped."""
+    info.pop(_SESSION, None)
+
+
+def discard(info: Mapping[str, Any]) -> None:
+    """Drop what a savepoint deferred that is rolled back, given the `info` of its connection."""
+    session = info.get(_SESSION)
     if session is not None:
         session.deferred.clear()
 
 
 def _known(connection: Connection | None) -> tuple[psycopg.AsyncConnection[Any], _Session]:
-    """Return the driver's connection and what belongs to its transaction."""
+    """Return the driver's connection and what belongs to its transaction; one that nothing is known of defers none."""
     assert connection is not None  # it is None only before SQLAlchemy's connection is opened
     pooled = connection.connection
     driver: psycopg.AsyncConnection[Any] = pooled.driver_connection  # type: ignore[assignment]  # typed as Any | None
-    return driver, pooled.info[_SESSION]
+    session = pooled.info.get(_SESSION)
+    return driver, session or _Session(lambda: None, is_deferring=False, deferred=[])
 
 
 async def _flush(driver: psycopg.AsyncConnection[Any], session: _Session) -> None:
