@@ -54,19 +54,18 @@ async def lock_episodes(
     if silent:
         changes += await close_episodes(connection, directory, tenant, [row.id for row in silent], at=now)
         episodes = await claim_episodes(connection, tenant, sorted(threads), now=now)
-    new = [row.thread_key for row in episodes if row.events == 0]
+    new = [row.thread.key for row in episodes if row.events == 0]
     previous = await previous_episodes(connection, tenant, new)
     found = {}
     for row in episodes:
-        thread = Thread(row.scope, row.sensitivity, bytes(row.thread_key))
         is_new = row.events == 0
-        found[thread] = OpenEpisode(
+        found[row.thread] = OpenEpisode(
             id=row.id,
-            thread=thread,
+            thread=row.thread,
             events=row.events,
             last_record=row.last_record,
             is_new=is_new,
-            previous=previous.get(thread) if is_new else None,
+            previous=previous.get(row.thread) if is_new else None,
         )
     return found, changes
 

@@ -102,8 +102,10 @@ async def _link(
 
     async def process(part: Sequence[UUID]) -> None:
         async with elevated(connection, caller.bounds):
-            for entity in part:
-                await _link_records(UnitOfWork(connection, directory, caller, now, RATIONALE), entity)
+            known = await Reader(connection, directory, caller, now).records(part)
+            for id_ in part:
+                if id_ in known:
+                    await _link_records(UnitOfWork(connection, directory, caller, now, RATIONALE), known[id_])
             await delete_link_requests(connection, caller.tenant, part)
 
     _, failures = await process_or_set_aside(connection, JOB, entities, process, key=lambda id_: (number, id_), at=now)
@@ -112,11 +114,9 @@ async def _link(
     return len(failures)
 
 
-async def _link_records(work: UnitOfWork, id_: UUID) -> None:
-    """Link the records that hold a name of the entity `id_` to the entities that these names mean now."""
-    reader = Reader(work.connection, work.directory, work.caller, work.at)
-    entity = (await reader.records([id_])).get(id_)
-    if entity is None or entity.type is not MemoryType.ENTITY or entity.state not in _CURRENT:
+async def _link_records(work: UnitOfWork, entity: MemoryRecord) -> None:
+    """Link the records that hold a name of the entity to the entities that these names mean now."""
+    if entity.type is not MemoryType.ENTITY or entity.state not in _CURRENT:
         return
     names = _names_of(entity)
     folded = {normalised_name(name) for name in names}

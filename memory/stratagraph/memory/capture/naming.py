@@ -30,10 +30,11 @@ from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.entities import (
     Mention,
+    find_names,
     hold_entities,
+    index_of_names,
     insert_terms,
     lock_names,
-    read_names,
     terms_of,
 )
 from stratagraph.store.records.inserting import NewRecord
@@ -183,10 +184,12 @@ async def resolve_names(
     wanted = [one for draft in drafts for one in _mentions_of(tenant, draft, scopes, predicates)]
     keys = [one.keys for one in wanted]
     locked: set[bytes] = set()
+    found = None
     for _ in range(LOCK_ROUNDS):
-        index = await read_names(connection, tenant, keys)
-        known = set(index.entities)
-        _resolve_in_order(index, tenant, wanted)
+        rows = await find_names(connection, tenant, keys)
+        if rows != found:
+            found = rows
+            _resolve_in_order(index_of_names(rows), tenant, wanted)
         written = {term.key for one in wanted if one.writes for term in one.keys.terms}
         if written <= locked:
             break
@@ -194,16 +197,19 @@ async def resolve_names(
         await lock_names(connection, tenant, locked)
     else:
         raise StaleRead
+    known = {row["entity"] for row in found or ()}
     named = {one.entity for one in wanted if one.entity is not None} & known
     taught = {one.entity for one in wanted if one.entity is not None and one.may_revise} & known
     if not await hold_entities(connection, tenant, named, taught=taught):
         raise StaleRead
     if taught:
         # A writer that held one of them until now may have given it an identifier that contradicts the mention.
-        before = [(one.entity, one.terms) for one in wanted]
-        _resolve_in_order(await read_names(connection, tenant, keys), tenant, wanted)
-        if [(one.entity, one.terms) for one in wanted] != before:
-            raise StaleRead
+        rows = await find_names(connection, tenant, keys)
+        if rows != found:
+            before = [(one.entity, one.terms) for one in wanted]
+            _resolve_in_order(index_of_names(rows), tenant, wanted)
+            if [(one.entity, one.terms) for one in wanted] != before:
+                raise StaleRead
     await insert_terms(
         connection,
         tenant,

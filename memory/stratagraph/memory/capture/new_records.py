@@ -64,7 +64,12 @@ async def insert_write_set(writes: WriteSet) -> None:
     unique = {(r.source, r.predicate, r.target): (draft, r) for draft, r in reversed(writes.relations)}
     writes.relations = list(unique.values())[::-1]
     written = await insert_relations(
-        writes.connection, writes.directory, tenant, [relation for _, relation in writes.relations], at=writes.at
+        writes.connection,
+        writes.directory,
+        tenant,
+        [relation for _, relation in writes.relations],
+        at=writes.at,
+        new={record.id: record for _, record in writes.records},
     )
     writes.changes += relation_changes(written)
     ids = {relation.id for relation in written}

@@ -18,6 +18,7 @@ from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
 
 MAX_CONTENT_BYTES = 1 << 20  # of content and context together, as JSON
+SHORT = 4_000  # bytes of content and context below which a capture is read within a millisecond
 MAX_TAGS = 64
 MAX_LABEL = 256  # characters of a source, a scope, a tag, an idempotency key
 MAX_SUMMARY = 10_000  # characters
@@ -75,6 +76,14 @@ class CaptureRequest:
     idempotency_key: str | None = None
     retention: Retention | None = None
     imported: ImportedItem | None = None
+
+    @property
+    def is_short(self) -> bool:
+        """Whether content and context are small, or cannot be stored at all."""
+        try:
+            return len(orjson.dumps(self.content)) + len(orjson.dumps(self.context)) < SHORT
+        except TypeError:
+            return True
 
     def identity(self) -> dict[str, Any]:
         """Return what two requests with one idempotency key must share to count as the same."""

@@ -177,9 +177,11 @@ class Capture:
     ) -> list[Draft]:
         """Return the drafts of the requests; see `_drafts`.
 
-        A batch and a long text take up to a second to read, which would stop all other requests, so this runs apart
-        from the event loop.
+        A batch and a long text take up to a second to read, which would stop all other requests, so these are read
+        apart from the event loop.
         """
+        if len(requests) == 1 and requests[0].is_short:
+            return self._drafts(caller, requests, batch=batch, now=now)
         return await asyncio.to_thread(self._drafts, caller, requests, batch=batch, now=now)
 
     def _drafts(self, caller: Caller, requests: Sequence[CaptureRequest], *, batch: bool, now: datetime) -> list[Draft]:

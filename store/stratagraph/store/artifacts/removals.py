@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.artifacts.objects import GRACE, StoredObject
 from stratagraph.store.keys.callers import Tenant
-from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.queries import Row, fetch, run
 
 
 async def collect_garbage(connection: AsyncConnection, *, at: datetime, limit: int) -> int:
@@ -68,5 +67,5 @@ async def postpone_removals(connection: AsyncConnection, failed: Sequence[Stored
     )
 
 
-def _objects(rows: Sequence[RowMapping]) -> list[StoredObject]:
+def _objects(rows: Sequence[Row]) -> list[StoredObject]:
     return [StoredObject(tenant=row["tenant"], sha256=bytes(row["sha256"]), id=row["object"]) for row in rows]

@@ -25,6 +25,7 @@ from stratagraph.store.model.enums import AuditAction, Sensitivity
 from stratagraph.store.model.records import AuditEntry
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.postgres.queries import fetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,23 +135,10 @@ async def _heads(
     """
     if not ids:
         return {}, set()
-    table, record = tables.audit_head, tables.record
-    is_sealed = (
-        select(record.c.sealed.is_not(None))
-        .where(record.c.tenant == table.c.tenant, record.c.id == table.c.id)
-        .scalar_subquery()
-    )
-    rows = (
-        await connection.execute(
-            select(table.c.id, table.c.seq, table.c.hash, is_sealed.label("is_sealed"))
-            .where(table.c.tenant == tenant.id, table.c.id.in_(ids))
-            .order_by(table.c.id)
-            .with_for_update(of=table)
-        )
-    ).all()
+    rows = await fetch(connection, "lock_audit_heads", tenant=tenant.id, ids=list(ids))
     seals_any = tenant.keyring.seal_from is not None
-    sealed_ids = {row.id for row in rows if (seals_any if row.is_sealed is None else row.is_sealed)}
-    return {row.id: (row.seq, bytes(row.hash)) for row in rows}, sealed_ids
+    sealed_ids = {row["id"] for row in rows if (seals_any if row["is_sealed"] is None else row["is_sealed"])}
+    return {row["id"]: (row["seq"], row["hash"]) for row in rows}, sealed_ids
 
 
 async def fetch_audit(

@@ -19,6 +19,15 @@ EXPLAIN (FORMAT JSON) SELECT FROM audit
 WHERE (CAST(:tenant AS bigint) IS NULL OR tenant = CAST(:tenant AS bigint))
   AND (CAST(:record AS uuid) IS NULL OR id = CAST(:record AS uuid))
 
+-- lock_audit_heads --
+-- Lock the ends of some chains in id order, and tell whether their records are sealed (null: deleted).
+-- Prepared: keys only, found by indexes.
+SELECT h.id, h.seq, h.hash,
+  (SELECT r.sealed IS NOT NULL FROM record r WHERE r.tenant = h.tenant AND r.id = h.id) AS is_sealed
+FROM audit_head h
+WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[]))
+ORDER BY h.id FOR UPDATE OF h
+
 -- next_audited_tenant --
 -- Return the next tenant that has entries, heads or records; the tenant itself may have been erased.
 SELECT least(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import RowMapping, select
+from sqlalchemy import select
 
 from stratagraph.store.keys.sealing.contents import note_purpose
 from stratagraph.store.keys.sealing.envelope import key_id_of
@@ -10,6 +10,7 @@ from stratagraph.store.keys.sealing.vault import Keyring, Sealed
 from stratagraph.store.model.errors import Misconfigured, StratagraphError
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.queries import Row
 
 ALTERED = b""  # stands for a blob that its key does not open; no rationale is empty, so it differs from all
 
@@ -23,7 +24,7 @@ class Rationales:
         self._has_no_master_key = False  # remembered, so that not every note asks again
         self._missing_keys: set[int] = set()
 
-    async def read(self, row: RowMapping) -> bytes | None:
+    async def read(self, row: Row) -> bytes | None:
         """Return the rationale in `row`, which has an entry's id, seq, rationale and sealed blob, as UTF-8.
 
         Returns None if the data key or the master key for it is missing, ALTERED if its blob does not open. Raises

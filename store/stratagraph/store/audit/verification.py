@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import RowMapping, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.audit.chain import GENESIS, link
@@ -22,7 +22,7 @@ from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.errors import InvalidInput, RecordNotFound
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.queries import Row, fetch
 
 PAGE = 1_000  # rows per page
 _BEFORE_FIRST = (UUID(int=0), 0)  # (record, seq) below every entry
@@ -110,7 +110,7 @@ class _Chain:
     seq: int = 0
     hash: bytes = GENESIS
 
-    def follow(self, tenant: int, row: RowMapping) -> Iterator[tuple[int, Fault]]:
+    def follow(self, tenant: int, row: Row) -> Iterator[tuple[int, Fault]]:
         """Read the next entry and yield its faults.
 
         After a fault, reading continues from the number and hash that the entry itself has, so that the fault is
@@ -153,7 +153,7 @@ class _TenantVerification:
         self._advance = advance
         self._rationales = Rationales(database, vault.keyring(tenant))
         self._heads = self._read_heads()
-        self._head: RowMapping | None = None
+        self._head: Row | None = None
 
     async def run(self) -> None:
         """Verify the tenant, adding to the result."""
@@ -195,7 +195,7 @@ class _TenantVerification:
             self._report(self._head["id"], self._head["seq"], Fault.NO_ENTRIES)
             self._head = await anext(self._heads, None)
 
-    async def _compare_note(self, row: RowMapping) -> None:
+    async def _compare_note(self, row: Row) -> None:
         """Compare an entry's rationale, if it has one, with the hash in the entry."""
         if row["salt"] is None:
             self._found.notes_erased += row["note_hash"] is not None
@@ -209,7 +209,7 @@ class _TenantVerification:
         if row["note_hash"] is None or note_hash != bytes(row["note_hash"]):
             self._report(row["id"], row["seq"], Fault.NOTE)
 
-    async def _entries(self) -> AsyncIterator[RowMapping]:
+    async def _entries(self) -> AsyncIterator[Row]:
         id_, seq = _BEFORE_FIRST
         while rows := await fetch(
             self._connection,
@@ -226,15 +226,15 @@ class _TenantVerification:
             self._advance(len(rows))
             id_, seq = rows[-1]["id"], rows[-1]["seq"]
 
-    async def _read_heads(self) -> AsyncIterator[RowMapping]:
+    async def _read_heads(self) -> AsyncIterator[Row]:
         async for row in self._pages("audit_heads"):
             yield row
 
-    async def _unaudited(self) -> AsyncIterator[RowMapping]:
+    async def _unaudited(self) -> AsyncIterator[Row]:
         async for row in self._pages("unaudited_records"):
             yield row
 
-    async def _pages(self, statement: str) -> AsyncIterator[RowMapping]:
+    async def _pages(self, statement: str) -> AsyncIterator[Row]:
         after: UUID | None = None
         while rows := await fetch(
             self._connection, statement, tenant=self._tenant, record=self._record, after=after, page=PAGE

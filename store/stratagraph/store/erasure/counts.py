@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
-from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.queries import Row, fetch
 
 
 async def count_records(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> dict[str, int]:
@@ -28,7 +27,7 @@ async def count_tenant(connection: AsyncConnection, tenant: Tenant) -> dict[str,
     return _by_type(await fetch(connection, "count_all_records", tenant=tenant.id, scope=None))
 
 
-def _by_type(rows: Sequence[RowMapping]) -> dict[str, int]:
+def _by_type(rows: Sequence[Row]) -> dict[str, int]:
     return {f"records.{MemoryType(row['type']).label}": row["records"] for row in rows}
 
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import RowMapping, update
+from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.erasure.removal import remove_records
@@ -37,7 +37,7 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.salience import PRUNE_BELOW
 from stratagraph.store.postgres import tables
-from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.queries import Row, fetch, run
 from stratagraph.store.records.reading import salience_of
 from stratagraph.store.records.tombstones import Cause, NewTombstone, prepare_tombstones
 
@@ -136,7 +136,7 @@ async def lock_due(connection: AsyncConnection, *, now: datetime, limit: int) ->
     return [_due(row) for row in await fetch(connection, "lock_due", now=now, limit=limit)]
 
 
-def _due(row: RowMapping) -> Due:
+def _due(row: Row) -> Due:
     key, memory_type = (row["tenant"], row["id"]), MemoryType(row["type"])
     try:
         return Due(key=key, type=memory_type, due_at=salience_of(row).due_at())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import RowMapping, Table, null, select, text, update
+from sqlalchemy import Table, null, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.changes import Change, Kind
@@ -17,6 +17,7 @@ from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import FIELDS, open_contents, plain_columns, sealed_columns
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.queries import Row
 
 
 async def rewrite(
@@ -52,7 +53,7 @@ async def contents_of(
 
 async def read_contents(
     connection: AsyncConnection, tenant: Tenant, table: Table, ids: Collection[UUID]
-) -> list[tuple[RowMapping, dict[str, Any]]]:
+) -> list[tuple[Row, dict[str, Any]]]:
     """Return the rows of the records `ids` in `record` or `record_history`, each with its decrypted content."""
     fields = [table.c[name] for name in FIELDS]
     statement = select(table.c.id, table.c.row_version, table.c.type, table.c.sealed, *fields).where(
@@ -67,7 +68,7 @@ async def read_contents(
 
 
 async def write_content(
-    connection: AsyncConnection, tenant: Tenant, table: Table, row: RowMapping, content: Mapping[str, Any]
+    connection: AsyncConnection, tenant: Tenant, table: Table, row: Row, content: Mapping[str, Any]
 ) -> None:
     """Write the content of one row that `read_contents` returned, encrypted if the row was.
 

@@ -19,7 +19,7 @@ from stratagraph.store.feed.leases import LEASE_S, Lease, LogPage
 from stratagraph.store.feed.snapshots import SHARDS, Barrier, SnapshotWriter, shards_of
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
-from stratagraph.store.postgres.queries import fetch, fetch_dicts, run
+from stratagraph.store.postgres.queries import fetch, run
 
 PAGE = 2_000  # rows of the log in one page
 WINDOW_SNAPSHOTS = 20  # snapshots that a window spans at first, so that pages stay cheap after an outage
@@ -194,7 +194,7 @@ class Feed:
         }
         if len(snapshots) < 2:
             return None  # the snapshots were restarted and the cursors taken away; renewing the lease will find that
-        logged = await fetch_dicts(
+        logged = await fetch(
             connection,
             "read_window",
             shards=[shard for cursor in lease.cursors for shard in shards_of(cursor, cursors=self.cursors)],

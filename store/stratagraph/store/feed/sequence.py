@@ -18,6 +18,7 @@ from stratagraph.store.feed.snapshots import incarnation
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.postgres.database import transaction_id
 
 _ID_BYTES = 8
 _REST = bytes(8)  # of the block; a token of another tenant or incarnation decrypts to something else
@@ -31,9 +32,8 @@ class Sequences:
         self._incarnation: str | None = None
 
     async def current(self, connection: AsyncConnection, tenant: Tenant) -> str:
-        """Return the sequence token (a receipt's `sequence`) of the transaction open on `connection`."""
-        xid = (await connection.execute(text("SELECT pg_current_xact_id()::text"))).scalar_one()
-        return await self.token(connection, tenant, xid)
+        """Return the sequence token (a receipt's `sequence`) of the writing transaction on `connection`."""
+        return await self.token(connection, tenant, await transaction_id(connection))
 
     async def token(self, connection: AsyncConnection, tenant: Tenant, xid: str) -> str:
         """Return the tenant's sequence token of the transaction with the id `xid`."""

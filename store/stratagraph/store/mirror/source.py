@@ -13,7 +13,7 @@ from stratagraph.store.feed.changes import Change, Kind, LoggedChange, log_chang
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.database import Database, Role
-from stratagraph.store.postgres.queries import fetch, fetch_dicts
+from stratagraph.store.postgres.queries import fetch
 
 FIRST_ID = UUID(int=0)
 _LAST_TENANT = 2**63 - 1
@@ -63,7 +63,7 @@ class MirrorSource:
         if not keys:
             return []
         async with self._database.background_snapshot(Role.FEED) as connection:
-            return await fetch_dicts(
+            return await fetch(
                 connection,
                 "mirror_nodes" if kind is Kind.RECORD else "mirror_relations",
                 tenants=[tenant for tenant, _ in keys],
@@ -81,7 +81,7 @@ class MirrorSource:
         """
         position = after or ScanPosition(tenant=tenant or 0, id=FIRST_ID)
         async with self._database.background_snapshot(Role.FEED) as connection:
-            rows = await fetch_dicts(
+            rows = await fetch(
                 connection,
                 "scan_nodes" if kind is Kind.RECORD else "scan_relations",
                 tenant=position.tenant,

@@ -5,16 +5,18 @@ A batch of any size takes one round trip and one plan. A single row takes the sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 import orjson
-from sqlalchemy import ARRAY, Column, Row, Table
+from sqlalchemy import ARRAY, Column, Table
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.postgresql import JSONB, TSTZRANGE
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from stratagraph.store.postgres.driver import write
 from stratagraph.store.postgres.tables.base import SparseVec
 
 _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]  # not typed in SQLAlchemy
@@ -22,18 +24,20 @@ _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]  # not typed in
 
 async def insert_rows(
     connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]], *, suffix: str = ""
-) -> Sequence[Row[Any]]:
+) -> list[tuple[Any, ...]]:
     """Insert `rows` and return the rows of RETURNING, if `suffix` has it.
 
     All rows must have the same keys. Arrays and JSON are given as Python values. `suffix` may have ON CONFLICT and
-    RETURNING. No rows, no statement.
+    RETURNING. No rows, no statement. Rows without RETURNING are sent later in a transaction that defers (see
+    `driver`).
     """
     if not rows:
-        return ()
+        return []
     columns = tuple(rows[0])
-    arrays = tuple(array_literal(_wire(table.c[name], [row[name] for row in rows])) for name in columns)
-    result = await connection.exec_driver_sql(_statement(table, columns, suffix), arrays)
-    return result.all() if result.returns_rows else ()
+    arrays = [array_literal(_wire(table.c[name], [row[name] for row in rows])) for name in columns]
+    return await write(
+        connection, table.name, _statement(table, columns, suffix), arrays, returns="RETURNING" in suffix
+    )
 
 
 @lru_cache(maxsize=256)
@@ -74,14 +78,20 @@ def array_literal(values: Sequence[Any]) -> str:
     >>> array_literal(["a", 'say "b"', None, 3])
     '{"a","say \\\\"b\\\\"",NULL,3}'
     """
-    return "{" + ",".join([_element(value) for value in values]) + "}"
+    return "{" + ",".join([_ELEMENTS.get(type(value), _quoted)(value) for value in values]) + "}"
 
 
-def _element(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, int | float):
+def _quoted(value: Any) -> str:
+    if isinstance(value, int | float):  # an enum
         return str(value)
-    if isinstance(value, bytes):
-        return rf'"\\x{value.hex()}"'
     return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+_ELEMENTS: Mapping[type, Callable[[Any], str]] = {
+    type(None): lambda _: "NULL",
+    bool: str,
+    int: str,
+    float: str,
+    bytes: lambda value: rf'"\\x{value.hex()}"',
+    UUID: str,
+}

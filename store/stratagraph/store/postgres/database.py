@@ -5,20 +5,23 @@ See docs/architecture.md, Transactions and roles.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import orjson
+from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import event, text
-from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.engine import Connection as SyncConnection
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
 from stratagraph.store.model.errors import Misconfigured, TenantErased
+from stratagraph.store.postgres.driver import Statement, begin_session, discard, end_session, flush, flush_before, send
 from stratagraph.store.postgres.failures import POOL_WAIT_S, translated
 from stratagraph.store.postgres.fair_slots import FairSlots
 from stratagraph.store.postgres.observing import PoolUsage, TransactionObserver, unobserved
@@ -43,30 +46,34 @@ _SESSION = (
     f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_MS}"
     " -c jit=off -c timezone=UTC"
 )
-_INSUFFICIENT_PRIVILEGE = "42501"
 WRITERS = 0x5347  # first key of the advisory locks that transactions hold while they may write records of a tenant
 ANY_TENANT = 0  # second key for background work across tenants; for other writers it is the tenant's number
 
 
 # The first statement of each transaction. The settings end with the transaction and then read as ''.
-_ENTER = text(
-    "SELECT set_config('role', role_prefix() || :role, true), set_config('stratagraph.tenant', :tenant, true),"
-    " set_config('stratagraph.scopes', :scopes, true), set_config('stratagraph.ceiling', :ceiling, true),"
-    " set_config('statement_timeout', :statement_timeout, true), set_config('stratagraph.actor', :actor, true)"
-)
-_BOUNDS = text(
+_BOUNDS = (
     "SELECT set_config('stratagraph.tenant', :tenant, true), set_config('stratagraph.scopes', :scopes, true),"
     " set_config('stratagraph.ceiling', :ceiling, true), set_config('stratagraph.actor', :actor, true)"
 )
+_ENTER = (
+    f"{_BOUNDS}, set_config('statement_timeout', :statement_timeout, true),"
+    " set_config('role', role_prefix() || :role, true)"
+)
 # The same for a caller, whose tenant another process may have erased: the directory caches its number. Background work
 # goes on while a tenant is being erased.
-_ENTER_TENANT = text(f"{_ENTER.text}, tenant_is_open(CAST(:tenant AS bigint)) AS has_tenant")
+_ENTER_TENANT = f"{_ENTER}, tenant_is_open(CAST(:tenant AS bigint)) AS has_tenant"
 # A reader of a past instant waits for the writers of its tenant (`feed.settling`). A writer takes this lock before it
 # can receive a transaction id, which comes before the instant of what it writes.
-_WRITER = ", pg_advisory_xact_lock_shared(CAST(:writers AS integer), CAST(:writes_for AS integer))"
-_ENTER_WRITER = text(_ENTER.text + _WRITER)
-_ENTER_TENANT_WRITER = text(_ENTER_TENANT.text + _WRITER)
-_TAKE_TENANT = text(f"{_BOUNDS.text}, tenant_exists(CAST(:tenant AS bigint)) AS has_tenant")
+# Its statements find rows by keys. A plan that is kept must not scan a table because that was small when it was made.
+_WRITER = (
+    ", set_config('enable_seqscan', 'off', true),"
+    " pg_advisory_xact_lock_shared(CAST(:writers AS integer), CAST(:writes_for AS integer))"
+)
+_ENTER_WRITER = _ENTER + _WRITER
+# A caller's writer takes its transaction id after the lock, since its answer names it.
+_ENTER_TENANT_WRITER = f"{_ENTER_TENANT}{_WRITER}, pg_current_xact_id()::text AS xid"
+_TRANSACTION_ID = "SELECT pg_current_xact_id()::text AS xid"
+_TAKE_TENANT = f"{_BOUNDS}, tenant_exists(CAST(:tenant AS bigint)) AS has_tenant"
 
 
 def sqlalchemy_url(url: str) -> str:
@@ -138,7 +145,7 @@ class Database:
         self.when_tenant_erased: list[Callable[[int], None]] = []  # called with the number of a tenant found erased
         self.statements = 0  # executed so far, for tests that limit the number of statements
         for engine in (self.engine, self._worker):
-            event.listen(engine.sync_engine, "before_cursor_execute", self._count)
+            event.listen(engine.sync_engine, "before_cursor_execute", self._before_statement)
 
     @staticmethod
     def _engine(url: str, pool_size: int) -> AsyncEngine:
@@ -154,14 +161,19 @@ class Database:
                 "options": _SESSION,
                 "connect_timeout": CONNECT_TIMEOUT_S,
                 "application_name": "stratagraph",
-                # Never prepare a statement: each is then planned with its parameters. Generic plans misestimate array
-                # parameters (terms, frontiers). plan_cache_mode=force_custom_plan would also plan the checks of
-                # foreign keys anew for every row, which takes a fifth of the time of a batch of captures.
-                "prepare_threshold": None,
+                # Prepare no statement that does not ask for it: the others are planned with their parameters. Generic
+                # plans misestimate array parameters (terms, frontiers). plan_cache_mode=force_custom_plan would also
+                # plan the checks of foreign keys anew for every row, which takes a fifth of the time of a batch of
+                # captures.
+                "prepare_threshold": sys.maxsize,
             },
         )
 
-    def _count(self, *_: Any) -> None:
+    def _before_statement(self, connection: SyncConnection, *_: Any) -> None:
+        flush_before(connection)
+        self._count()
+
+    def _count(self) -> None:
         self.statements += 1
 
     async def __aenter__(self) -> Database:
@@ -182,7 +194,7 @@ class Database:
         async with self._slot(), translated(), self._connected(self.engine, Role.READ) as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             async with connection.begin():
-                await _enter(connection, Role.READ, bounds, self.when_tenant_erased)
+                await self._enter(connection, Role.READ, bounds)
                 yield connection
 
     @asynccontextmanager
@@ -194,15 +206,20 @@ class Database:
             self._connected(self.engine, Role.WRITE) as connection,
             connection.begin(),
         ):
-            await _enter(connection, Role.WRITE, bounds, self.when_tenant_erased, writes_for=bounds.tenant)
-            yield connection
+            await self._enter(connection, Role.WRITE, bounds, writes_for=bounds.tenant)
+            info = connection.info  # read now, because a connection that is lost no longer returns it
+            try:
+                yield connection
+                await flush(connection)
+            finally:
+                end_session(info)
 
     @asynccontextmanager
     async def background(self, role: Role, *, tenant: int | None = None) -> AsyncIterator[AsyncConnection]:
         """Open a transaction for background work across tenants, or for one `tenant`, as the role for that work."""
         writes_for = (ANY_TENANT if tenant is None else tenant) if role in _WRITES_RECORDS else None
         async with translated(), self._connected(self._worker, role) as connection, connection.begin():
-            await _enter(connection, role, when_tenant_erased=self.when_tenant_erased, writes_for=writes_for)
+            await self._enter(connection, role, writes_for=writes_for)
             yield connection
 
     @asynccontextmanager
@@ -211,7 +228,7 @@ class Database:
         async with translated(), self._connected(self._worker, role) as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             async with connection.begin():
-                await _enter(connection, role)
+                await self._enter(connection, role)
                 yield connection
 
     @asynccontextmanager
@@ -222,7 +239,7 @@ class Database:
         would block each other (docs/decisions/001). Never await anything else inside the block.
         """
         async with translated(), self._connected(self._autonomous, Role.KEYS) as connection, connection.begin():
-            await _enter(connection, Role.KEYS)
+            await self._enter(connection, Role.KEYS, count=lambda: None)
             yield connection
 
     @asynccontextmanager
@@ -249,6 +266,45 @@ class Database:
             finally:
                 self._waiting[engine] -= is_waiting
 
+    async def _enter(
+        self,
+        connection: AsyncConnection,
+        role: Role,
+        bounds: Bounds | None = None,
+        *,
+        writes_for: int | None = None,
+        count: Callable[[], None] | None = None,
+    ) -> None:
+        """Set the role, and the bounds if any, for the rest of the transaction, which may write for `writes_for`.
+
+        Raises Misconfigured if the login may not act as the role, and TenantErased if the tenant does not exist any
+        more. `count` is called for each statement that the transaction sends itself.
+        """
+        begin_session(connection, count or self._count, is_deferring=role is Role.WRITE)
+        connection.info["when_tenant_erased"] = self.when_tenant_erased
+        connection.info["bounds"] = bounds
+        parameters: dict[str, Any] = {
+            "role": role.value,
+            "statement_timeout": str(_statement_timeout_ms()),
+            **_settings(bounds),
+        }
+        if writes_for is None:
+            statement = _ENTER if bounds is None else _ENTER_TENANT
+        else:
+            statement = _ENTER_WRITER if bounds is None else _ENTER_TENANT_WRITER
+            parameters |= {"writers": WRITERS, "writes_for": writes_for}
+        try:
+            row = await (await send(connection, Statement.of(statement), parameters, prepare=True)).fetchone()
+        except InsufficientPrivilege as error:
+            raise Misconfigured(
+                f"The database login may not act as the role {role.value!r}; start once with"
+                " STRATAGRAPH_OWNER_DATABASE_URL set to the login that owns the database, which grants the role."
+            ) from error
+        assert row is not None
+        if bounds is not None and not row["has_tenant"]:
+            raise _erased(connection, bounds)
+        connection.info["xid"] = row.get("xid")
+
     def pools(self) -> list[PoolUsage]:
         """Return the use of each pool."""
         engines = {"callers": self.engine, "background": self._worker, "autonomous": self._autonomous}
@@ -262,43 +318,6 @@ class Database:
         """Raise StoreUnavailable unless the database answers."""
         async with translated(), self.engine.connect() as connection:
             await connection.execute(text("SELECT 1"))
-
-
-async def _enter(
-    connection: AsyncConnection,
-    role: Role,
-    bounds: Bounds | None = None,
-    when_tenant_erased: Sequence[Callable[[int], None]] = (),
-    *,
-    writes_for: int | None = None,
-) -> None:
-    """Set the role, and the bounds if any, for the rest of the transaction, which may write for `writes_for`.
-
-    Raises Misconfigured if the login may not act as the role, and TenantErased if the tenant does not exist any more.
-    """
-    try:
-        connection.info["when_tenant_erased"] = when_tenant_erased
-        parameters: dict[str, Any] = {
-            "role": role.value,
-            "statement_timeout": str(_statement_timeout_ms()),
-            **_settings(bounds),
-        }
-        if writes_for is None:
-            statement = _ENTER if bounds is None else _ENTER_TENANT
-        else:
-            statement = _ENTER_WRITER if bounds is None else _ENTER_TENANT_WRITER
-            parameters |= {"writers": WRITERS, "writes_for": writes_for}
-        row = (await connection.execute(statement, parameters)).one()
-        connection.info["bounds"] = bounds
-    except ProgrammingError as error:
-        if getattr(error.orig, "sqlstate", None) != _INSUFFICIENT_PRIVILEGE:
-            raise
-        raise Misconfigured(
-            f"The database login may not act as the role {role.value!r}; start once with STRATAGRAPH_OWNER_DATABASE_URL"
-            " set to the login that owns the database, which grants the role."
-        ) from error
-    if bounds is not None and not row.has_tenant:
-        raise _erased(connection, bounds)
 
 
 def _erased(connection: AsyncConnection, bounds: Bounds) -> TenantErased:
@@ -332,20 +351,39 @@ async def elevated(connection: AsyncConnection, bounds: Bounds) -> AsyncIterator
     info = connection.info  # read now, because a connection that is lost during the block no longer returns it
     before = info["bounds"]
     if before is None:
-        if not (await connection.execute(_TAKE_TENANT, _settings(bounds))).one().has_tenant:
+        row = await (await send(connection, Statement.of(_TAKE_TENANT), _settings(bounds), prepare=True)).fetchone()
+        if row is None or not row["has_tenant"]:
             raise _erased(connection, bounds)
     else:
-        await connection.execute(_BOUNDS, _settings(bounds))
+        await send(connection, Statement.of(_BOUNDS), _settings(bounds), prepare=True)
     info["bounds"] = bounds
     try:
         yield
-        await connection.execute(_BOUNDS, _settings(before))
+        await send(connection, Statement.of(_BOUNDS), _settings(before), prepare=True)
     finally:  # an error ends the transaction or savepoint, and the settings with it
         info["bounds"] = before
+
+
+async def transaction_id(connection: Connection) -> str:
+    """Return the id of a writing transaction, in decimal digits. That of a caller's takes no statement."""
+    if connection.info["xid"] is None:
+        row = await (await send(connection, Statement.of(_TRANSACTION_ID), {}, prepare=True)).fetchone()
+        assert row is not None
+        connection.info["xid"] = row["xid"]
+    xid: str = connection.info["xid"]
+    return xid
 
 
 @asynccontextmanager
 async def savepoint(connection: Connection) -> AsyncIterator[None]:
     """Run the block in a savepoint: an error rolls back the block alone. Driver errors are translated."""
-    async with translated(), connection.begin_nested():
-        yield
+    async with translated():
+        await flush(connection)
+        info = connection.info
+        async with connection.begin_nested():
+            try:
+                yield
+                await flush(connection)
+            except BaseException:
+                discard(info)
+                raise

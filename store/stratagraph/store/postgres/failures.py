@@ -48,29 +48,28 @@ async def translated() -> AsyncIterator[None]:
             f"All database connections have been busy for {POOL_WAIT_S:.0f} s; try again shortly."
         ) from error
     except DBAPIError as error:
-        raise translation(error) from error
-    except (*_DRIVER_DOWN, ConnectionError) as error:
+        raise _translation(error.orig, is_lost=error.connection_invalidated) from error
+    except psycopg.Error as error:
+        raise _translation(error, is_lost=False) from error
+    except ConnectionError as error:
         raise StoreUnavailable from error
 
 
-def translation(error: DBAPIError) -> Exception:
-    """Return the error of the store to raise in place of a driver error."""
-    cause = error.orig
+def _translation(cause: BaseException | None, *, is_lost: bool) -> Exception:
+    """Return the error of the store to raise in place of a driver error; `is_lost` tells that the connection is."""
     if isinstance(cause, states.UniqueViolation | states.ForeignKeyViolation):
         return KeyCollision(cause.diag.constraint_name)
     if isinstance(cause, states.ExclusionViolation):
         return ConditionsOverlap()
     if isinstance(cause, states.DeadlockDetected | states.SerializationFailure):
         return WriteCollision()
-    if _is_transient(error):
+    if is_lost or _is_transient(cause):
         return StoreUnavailable(_TRANSIENT_REASONS.get(str(getattr(cause, "sqlstate", None))))
     return StatementFailed(type(cause).__name__, getattr(cause, "sqlstate", None))
 
 
-def _is_transient(error: DBAPIError) -> bool:
-    if error.connection_invalidated:
-        return True
-    state = getattr(error.orig, "sqlstate", None)
+def _is_transient(cause: BaseException | None) -> bool:
+    state = getattr(cause, "sqlstate", None)
     if state is None:  # the error is not the server's
-        return isinstance(error.orig, _DRIVER_DOWN)
+        return isinstance(cause, _DRIVER_DOWN)
     return bool(str(state).startswith(_TRANSIENT))

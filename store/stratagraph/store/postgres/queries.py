@@ -3,65 +3,103 @@
 A statement is a block of a `.sql` file beside the modules that use it: a line `-- name --`, a line that describes it,
 further comment lines where needed, then the SQL. Names are unique in the whole store. `{name}` inside a statement is
 replaced by the block of that name, so that several statements can share a fragment.
+
+A statement with a comment line that begins with `-- Prepared` is parsed once per connection, and planned without its
+parameters where that is no dearer. The others are planned anew each time, because generic plans misjudge array
+parameters (terms, frontiers). Prepare a statement only if one plan is right for all parameters.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from sqlalchemy import RowMapping, TextClause, text
+from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from stratagraph.store.postgres.driver import PARAMETER, Statement, send, write
+
+Row = Mapping[Any, Any]  # a row, by column
 _PACKAGE = "stratagraph.store"
 _HEADER = re.compile(r"^-- ([a-z_]+) --$", re.MULTILINE)
 _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
+_PREPARED = "-- Prepared"
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A named block of a `.sql` file, and whether the server keeps it prepared."""
+
+    sql: str
+    is_prepared: bool
 
 
 @lru_cache
 def query(name: str) -> TextClause:
-    """Return the named statement, its fragments filled in. Raises KeyError if no `.sql` file of the store has it."""
-    whole = _blocks()[name]
-    while (filled := _FRAGMENT.sub(lambda fragment: _blocks()[fragment[1]], whole)) != whole:
-        whole = filled
-    return text(whole)
+    """Return the named statement for SQLAlchemy. Raises KeyError if no `.sql` file of the store has it."""
+    return text(_filled(name))
 
 
-async def fetch(connection: AsyncConnection, statement: str, /, **parameters: Any) -> Sequence[RowMapping]:
+async def fetch(connection: AsyncConnection, statement: str, /, **parameters: Any) -> list[dict[str, Any]]:
     """Run a named statement and return its rows. Raises KeyError if there is no statement of this name."""
-    return (await connection.execute(query(statement), parameters)).mappings().all()
-
-
-async def fetch_dicts(connection: AsyncConnection, statement: str, /, **parameters: Any) -> list[dict[str, Any]]:
-    """Run a named statement and return its rows as dictionaries, for thousands of rows at a time."""
-    result = await connection.execute(query(statement), parameters)
-    columns = tuple(result.keys())
-    return [dict(zip(columns, row, strict=True)) for row in result.all()]
+    prepare = _blocks()[statement].is_prepared
+    return await (await send(connection, Statement.of(_filled(statement)), parameters, prepare=prepare)).fetchall()
 
 
 async def run(connection: AsyncConnection, statement: str, /, **parameters: Any) -> int:
     """Run a named statement and return the number of rows that it inserted, updated or deleted."""
-    return (await connection.execute(query(statement), parameters)).rowcount
+    prepare = _blocks()[statement].is_prepared
+    return (await send(connection, Statement.of(_filled(statement)), parameters, prepare=prepare)).rowcount
+
+
+async def defer(connection: AsyncConnection, statement: str, table: str, /, **parameters: Any) -> None:
+    """Run a named insert into `table`, or update of it, that returns nothing; deferred if the transaction defers."""
+    sql, names = _deferrable(statement)
+    await write(connection, table, sql, [parameters[name] for name in names], returns=False)
 
 
 @lru_cache
-def _blocks() -> dict[str, str]:
+def _deferrable(name: str) -> tuple[str, tuple[str, ...]]:
+    """Return a named statement in the form of `driver.write`, and the names of its parameters."""
+    names: list[str] = []
+
+    def placeholder(match: re.Match[str]) -> str:
+        names.append(match[1])
+        return "%s"
+
+    return PARAMETER.sub(placeholder, _filled(name)), tuple(names)
+
+
+@lru_cache
+def _filled(name: str) -> str:
+    """Return the named statement, its fragments filled in."""
+    whole = _blocks()[name].sql
+    while (filled := _FRAGMENT.sub(lambda fragment: _blocks()[fragment[1]].sql, whole)) != whole:
+        whole = filled
+    return whole
+
+
+@lru_cache
+def _blocks() -> dict[str, _Block]:
     """Return all blocks of the store's `.sql` files by name."""
-    blocks: dict[str, str] = {}
+    blocks: dict[str, _Block] = {}
     for directory in files(_PACKAGE).iterdir():
         if not directory.is_dir():
             continue
         for file in directory.iterdir():
             if file.name.endswith(".sql"):
-                for name, body in split(file.read_text(encoding="utf-8")).items():
+                source = file.read_text(encoding="utf-8")
+                prepared = _prepared(source)
+                for name, body in split(source).items():
                     if name in blocks:
                         raise ValueError(
                             f"Two statements are named {name!r}; the second is in {file.name}. Rename one."
                         )
-                    blocks[name] = body
+                    blocks[name] = _Block(body, name in prepared)
     return blocks
 
 
@@ -71,8 +109,17 @@ def split(source: str) -> dict[str, str]:
     >>> split("-- count_rows --\\n-- Count the rows.\\nSELECT count(*) FROM record\\n")
     {'count_rows': 'SELECT count(*) FROM record'}
     """
-    _, *parts = _HEADER.split(source)
     return {
         name: "\n".join(line for line in body.splitlines() if not line.startswith("--")).strip()
-        for name, body in zip(parts[::2], parts[1::2], strict=True)
+        for name, body in _bodies(source)
     }
+
+
+def _prepared(source: str) -> set[str]:
+    """Return the names of the statements of one `.sql` file that are to be prepared."""
+    return {name for name, body in _bodies(source) if any(line.startswith(_PREPARED) for line in body.splitlines())}
+
+
+def _bodies(source: str) -> list[tuple[str, str]]:
+    _, *parts = _HEADER.split(source)
+    return list(zip(parts[::2], parts[1::2], strict=True))

@@ -9,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
@@ -17,6 +16,7 @@ from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.errors import IdempotencyMismatch
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.postgres.queries import fetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,29 +82,16 @@ async def find_used_keys(
     """Return the idempotency keys with these hashes that `actor` has used, keyed by hash; unused ones are left out."""
     if not hashes:
         return {}
-    keys, trace = tables.idempotency, tables.candidate
-    rows = await connection.execute(
-        select(
-            keys.c.key_hash,
-            keys.c.request_hash,
-            trace.c.id,
-            trace.c.record,
-            trace.c.created_records,
-            trace.c.edges,
-            trace.c.sequence,
-        )
-        .join(trace, (trace.c.tenant == keys.c.tenant) & (trace.c.id == keys.c.candidate))
-        .where(keys.c.tenant == tenant.id, keys.c.actor == actor, keys.c.key_hash.in_(list(hashes)))
-    )
+    rows = await fetch(connection, "find_used_keys", tenant=tenant.id, actor=actor, hashes=list(hashes))
     return {
-        bytes(row.key_hash): UsedKey(
-            request_hash=bytes(row.request_hash),
+        row["key_hash"]: UsedKey(
+            request_hash=row["request_hash"],
             committed=Committed(
-                candidate=row.id,
-                record=row.record,
-                created=tuple(row.created_records),
-                edges=tuple(row.edges),
-                sequence=str(row.sequence),
+                candidate=row["id"],
+                record=row["record"],
+                created=tuple(row["created_records"]),
+                edges=tuple(row["edges"]),
+                sequence=row["sequence"],
             ),
         )
         for row in rows

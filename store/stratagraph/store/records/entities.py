@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -13,7 +14,7 @@ from stratagraph.store.model.canonical import keyed_hash, normalised_identifier,
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
-from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.queries import Row, fetch, run
 from stratagraph.store.records.name_index import (
     ALIAS,
     IDENTIFIER,
@@ -90,16 +91,23 @@ def terms_of(tenant: Tenant, mention: Mention) -> list[Term]:
 
 
 async def read_names(connection: AsyncConnection, tenant: Tenant, mentions: Collection[MentionKeys]) -> NameIndex:
-    """Return the current entities that have a name or an identifier of one of the mentions, with all their terms.
+    """Return the current entities that have a name or an identifier of one of the mentions, with all their terms."""
+    return index_of_names(await find_names(connection, tenant, mentions))
 
-    Of the entities of one name that a mention may mean, the oldest NAMESAKES are read. Runs one statement.
+
+async def find_names(
+    connection: AsyncConnection, tenant: Tenant, mentions: Collection[MentionKeys]
+) -> list[dict[str, Any]]:
+    """Return the terms of the current entities that have a name or an identifier of one of the mentions, as rows.
+
+    Of the entities of one name that a mention may mean, the oldest NAMESAKES are read. Equal rows in two answers mean
+    that nothing has changed between them. Runs one statement.
     """
     keys = {(term.key, mention.sensitivity) for mention in mentions for term in mention.terms if term.kind != TYPE}
     scopes = {scope for mention in mentions for scope in (mention.scope, mention.unscoped)}
-    index = NameIndex()
     if not keys:
-        return index
-    rows = await fetch(
+        return []
+    return await fetch(
         connection,
         "find_named_entities",
         tenant=tenant.id,
@@ -108,16 +116,17 @@ async def read_names(connection: AsyncConnection, tenant: Tenant, mentions: Coll
         scopes=list(scopes),
         most=NAMESAKES,
     )
+
+
+def index_of_names(rows: Iterable[Row]) -> NameIndex:
+    """Return the entities whose terms are `rows`."""
     found: dict[UUID, KnownEntity] = {}
     for row in rows:
         entity = found.setdefault(
             row["entity"], KnownEntity(row["entity"], row["entity_scope"], row["entity_sensitivity"])
         )
-        namespace = bytes(row["namespace_key"]) if row["namespace_key"] is not None else None
-        entity.terms[Term(bytes(row["term_key"]), row["kind"], namespace), row["scope"], row["sensitivity"]] = None
-    for entity in found.values():
-        index.add(entity)
-    return index
+        entity.terms[Term(row["term_key"], row["kind"], row["namespace_key"]), row["scope"], row["sensitivity"]] = None
+    return NameIndex(found.values())
 
 
 async def lock_names(connection: AsyncConnection, tenant: Tenant, keys: Iterable[bytes]) -> None:
@@ -140,7 +149,8 @@ async def hold_entities(
     """
     if not ids:
         return True
-    held = await fetch(connection, "hold_entities", tenant=tenant.id, ids=sorted(set(ids) - set(taught)))
+    named = sorted(set(ids) - set(taught))
+    held = await fetch(connection, "hold_entities", tenant=tenant.id, ids=named) if named else []
     changing = await fetch(connection, "lock_taught_entities", tenant=tenant.id, ids=sorted(taught)) if taught else []
     return len(held) + len(changing) == len({*ids, *taught})
 

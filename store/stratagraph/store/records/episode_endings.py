@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import RowMapping, select, update
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.audit.events import AuditEvent, write_audit
@@ -17,7 +17,7 @@ from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import AuditAction, Outcome
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.queries import Row, fetch
 from stratagraph.store.records.episodes import Thread
 
 CLOSING_EVENTS = 500  # members read for the search terms of a closed episode, whatever its length
@@ -132,7 +132,7 @@ async def mark_episodes_closed(
     ]
 
 
-async def _with_opened_content(tenant: Tenant, rows: Sequence[RowMapping]) -> list[Mapping[Any, Any]]:
+async def _with_opened_content(tenant: Tenant, rows: Sequence[Row]) -> list[Mapping[Any, Any]]:
     """Return the rows with the content of sealed records decrypted, including each member's tool."""
     complete: list[Mapping[Any, Any]] = []
     for row, content in zip(rows, await open_contents(tenant.keyring, rows), strict=True):

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
@@ -22,7 +20,7 @@ from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.queries import defer, fetch
 
 SILENCE = timedelta(minutes=30)  # an episode is closed after this time without a capture
 
@@ -34,6 +32,17 @@ class Thread:
     scope: int
     sensitivity: int
     key: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockedEpisode:
+    """The row of an open episode that is locked. It has no events if this transaction opened it."""
+
+    id: UUID
+    thread: Thread
+    closes_at: datetime
+    events: int
+    last_record: UUID | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +82,15 @@ def call_key(tenant: Tenant, call: str) -> bytes:
 
 async def claim_episodes(
     connection: AsyncConnection, tenant: Tenant, threads: Sequence[Thread], *, now: datetime
-) -> Sequence[Any]:
+) -> list[LockedEpisode]:
     """Open an episode for each thread that has none; lock and return the threads' open episodes.
 
     If another writer closes a thread's episode while this one waits for its lock, that thread is missing from the
     result; call again to open a new one.
     """
+    found = await _lock_open_episodes(connection, tenant, threads)
+    if len(found) == len(threads):
+        return found
     await insert_rows(
         connection,
         tables.episode,
@@ -97,19 +109,30 @@ async def claim_episodes(
         ],
         suffix="ON CONFLICT (tenant, scope, sensitivity, thread_key) WHERE closed_at IS NULL DO NOTHING",
     )
-    table = tables.episode
-    rows = await connection.execute(
-        select(table)
-        .where(
-            table.c.tenant == tenant.id,
-            table.c.thread_key.in_([thread.key for thread in threads]),
-            table.c.closed_at.is_(None),
-        )
-        .order_by(table.c.scope, table.c.sensitivity, table.c.thread_key)
-        .with_for_update()
+    return await _lock_open_episodes(connection, tenant, threads)
+
+
+async def _lock_open_episodes(
+    connection: AsyncConnection, tenant: Tenant, threads: Sequence[Thread]
+) -> list[LockedEpisode]:
+    rows = await fetch(
+        connection,
+        "lock_open_episodes",
+        tenant=tenant.id,
+        scopes=[thread.scope for thread in threads],
+        sensitivities=[thread.sensitivity for thread in threads],
+        keys=[thread.key for thread in threads],
     )
-    wanted = set(threads)
-    return [row for row in rows if Thread(row.scope, row.sensitivity, bytes(row.thread_key)) in wanted]
+    return [
+        LockedEpisode(
+            id=row["id"],
+            thread=Thread(row["scope"], row["sensitivity"], row["thread_key"]),
+            closes_at=row["closes_at"],
+            events=row["events"],
+            last_record=row["last_record"],
+        )
+        for row in rows
+    ]
 
 
 async def previous_episodes(connection: AsyncConnection, tenant: Tenant, keys: Sequence[bytes]) -> dict[Thread, UUID]:
@@ -146,9 +169,10 @@ async def append_events(
             for position, event in enumerate(events, 1)
         ],
     )
-    await fetch(
+    await defer(
         connection,
         "extend_episodes",
+        tables.episode.name,
         tenant=tenant.id,
         ids=[episode.id for episode, _ in appended],
         added=[len(events) for _, events in appended],
@@ -163,14 +187,11 @@ async def find_calls(
     """Return the records of earlier tool calls, keyed by episode and call key."""
     if not calls:
         return {}
-    table = tables.episode_event
-    rows = await connection.execute(
-        select(table.c.episode, table.c.call_key, table.c.record)
-        .where(
-            table.c.tenant == tenant.id,
-            table.c.episode.in_({episode for episode, _ in calls}),
-            table.c.call_key.in_([key for _, key in calls]),
-        )
-        .order_by(table.c.position)
+    rows = await fetch(
+        connection,
+        "find_calls",
+        tenant=tenant.id,
+        episodes=list({episode for episode, _ in calls}),
+        keys=list({key for _, key in calls}),
     )
-    return {(row.episode, bytes(row.call_key)): row.record for row in rows}
+    return {(row["episode"], row["call_key"]): row["record"] for row in rows}

@@ -30,16 +30,33 @@ CROSS JOIN LATERAL (
 JOIN record r ON r.tenant = :tenant AND r.id = v.record
 ORDER BY v.episode, v.position
 
+-- find_calls --
+-- Fetch the records of earlier tool calls of some episodes, in order of arrival.
+-- Prepared: keys only, found by indexes.
+SELECT episode, call_key, record FROM episode_event
+WHERE tenant = :tenant AND episode = ANY(CAST(:episodes AS uuid[])) AND call_key = ANY(CAST(:keys AS bytea[]))
+ORDER BY position
+
 -- extend_episodes --
 -- Count the appended events and set the time at which the episode closes by silence.
 UPDATE episode e
-SET events = e.events + a.added, last_record = a.last, closes_at = :closes_at
+SET events = e.events + a.added, last_record = a.last, closes_at = CAST(:closes_at AS timestamptz)
 FROM unnest(CAST(:ids AS uuid[]), CAST(:added AS integer[]), CAST(:last AS uuid[])) AS a(id, added, last)
 WHERE e.tenant = :tenant AND e.id = a.id
-RETURNING e.id
+
+-- lock_open_episodes --
+-- Lock the open episodes of some threads, in the order of all writers.
+-- Prepared: keys only, found by indexes.
+SELECT e.id, e.scope, e.sensitivity, e.thread_key, e.closes_at, e.events, e.last_record
+FROM unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[]), CAST(:keys AS bytea[]))
+  AS asked(scope, sensitivity, key)
+JOIN episode e ON e.tenant = :tenant AND e.scope = asked.scope AND e.sensitivity = asked.sensitivity
+  AND e.thread_key = asked.key AND e.closed_at IS NULL
+ORDER BY e.scope, e.sensitivity, e.thread_key FOR UPDATE OF e
 
 -- previous_episodes --
 -- Fetch the latest closed episode of each thread.
+-- Prepared: keys only, found by indexes.
 SELECT DISTINCT ON (scope, sensitivity, thread_key) scope, sensitivity, thread_key, id
 FROM episode
 WHERE tenant = :tenant AND thread_key = ANY(CAST(:keys AS bytea[])) AND closed_at IS NOT NULL

@@ -6,5 +6,6 @@ WHERE s.tenant = :tenant AND s.key_hash = a.hash AND s.scope = a.scope AND s.sen
 
 -- find_erased_sources --
 -- Find the scopes and sensitivities at which sources with the given hashes were erased.
+-- Prepared: keys only, found by indexes.
 SELECT key_hash, scope, sensitivity FROM erased_source
 WHERE tenant = :tenant AND key_hash = ANY(CAST(:hashes AS bytea[]))

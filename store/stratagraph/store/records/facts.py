@@ -76,10 +76,13 @@ async def lock_slots(connection: AsyncConnection, tenant: Tenant, slots: Mapping
     """
     if not slots:
         return {}
-    single = await registered(connection, tenant, {name for name in slots.values() if name is not None})
-    ordered = sorted(slots)
+    found = await _lock_known_slots(connection, tenant, slots)
+    missing = sorted(slots.keys() - found.keys())
+    if not missing:
+        return found
+    single = await registered(connection, tenant, {name for slot in missing if (name := slots[slot]) is not None})
     rows = []
-    for slot in ordered:
+    for slot in missing:
         predicate = slots[slot]
         rows.append(
             {
@@ -96,15 +99,20 @@ async def lock_slots(connection: AsyncConnection, tenant: Tenant, slots: Mapping
         rows,
         suffix="ON CONFLICT (tenant, scope, sensitivity, slot_key) DO NOTHING",
     )
-    table = tables.fact_slot
-    found = await connection.execute(
-        select(table)
-        .where(table.c.tenant == tenant.id, table.c.slot_key.in_([slot.key for slot in ordered]))
-        .order_by(table.c.scope, table.c.sensitivity, table.c.slot_key)
-        .with_for_update()
+    return await _lock_known_slots(connection, tenant, slots)
+
+
+async def _lock_known_slots(connection: AsyncConnection, tenant: Tenant, slots: Collection[Slot]) -> dict[Slot, bool]:
+    """Lock those of `slots` that exist, in sorted order; return for each whether it is single-valued."""
+    rows = await fetch(
+        connection,
+        "lock_slots",
+        tenant=tenant.id,
+        scopes=[slot.scope for slot in slots],
+        sensitivities=[slot.sensitivity for slot in slots],
+        keys=[slot.key for slot in slots],
     )
-    cardinality = {Slot(row.scope, row.sensitivity, bytes(row.slot_key)): row.single_valued for row in found}
-    return {slot: cardinality[slot] for slot in ordered}
+    return {Slot(row["scope"], row["sensitivity"], row["slot_key"]): row["single_valued"] for row in rows}
 
 
 async def lock_slots_of(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> dict[Slot, bool]:

@@ -1,6 +1,14 @@
+-- fetch_fact_predicates --
+-- Fetch a tenant's registrations of predicates; all of them for null.
+-- Prepared: keys only, found by indexes.
+SELECT predicate, single_valued, object_kind FROM fact_predicate
+WHERE tenant = :tenant AND (CAST(:names AS text[]) IS NULL OR predicate = ANY(CAST(:names AS text[])))
+ORDER BY predicate
+
 -- find_slot_facts --
 -- Find current facts that equal new facts, and those whose validity overlaps :intervals (null: only equal ones).
 -- Conditional facts are compared with conditional ones only. :single tells whether a slot is single-valued.
+-- Prepared: keys only, found by indexes.
 SELECT w.position, f.id
 FROM unnest(
   CAST(:positions AS integer[]), CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[]),
@@ -53,6 +61,7 @@ SELECT count(*) AS n FROM (
 
 -- lock_current_facts --
 -- Lock the given facts that are active or contested, in id order. Only conditional facts need their content.
+-- Prepared: keys only, found by indexes.
 SELECT r.id, r.scope, r.sensitivity, r.slot_key, r.fact_key, r.condition_key, r.state, r.updated_at,
   lower(r.validity) AS starts_at, upper(r.validity) AS ends_at,
   lower(coalesce(f.stated, r.validity)) AS stated_start, upper(coalesce(f.stated, r.validity)) AS stated_end,
@@ -62,6 +71,16 @@ SELECT r.id, r.scope, r.sensitivity, r.slot_key, r.fact_key, r.condition_key, r.
 FROM record r LEFT JOIN fact f ON f.tenant = r.tenant AND f.id = r.id
 WHERE r.tenant = :tenant AND r.id = ANY(CAST(:ids AS uuid[])) AND r.type = 4 AND r.state <= 2
 ORDER BY r.id FOR UPDATE OF r
+
+-- lock_slots --
+-- Lock the given slots, in the order of all writers.
+-- Prepared: keys only, found by indexes.
+SELECT s.scope, s.sensitivity, s.slot_key, s.single_valued
+FROM unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[]), CAST(:keys AS bytea[]))
+  AS asked(scope, sensitivity, key)
+JOIN fact_slot s ON s.tenant = :tenant AND s.scope = asked.scope AND s.sensitivity = asked.sensitivity
+  AND s.slot_key = asked.key
+ORDER BY s.scope, s.sensitivity, s.slot_key FOR UPDATE OF s
 
 -- lock_slots_of --
 -- Lock the slots of the given facts, in the order of all writers.
@@ -74,6 +93,7 @@ ORDER BY s.scope, s.sensitivity, s.slot_key FOR UPDATE
 
 -- note_evidence --
 -- Keep the time of the latest evidence of a fact.
+-- Prepared: keys only, found by indexes.
 UPDATE fact SET evidence_at = greatest(evidence_at, CAST(:at AS timestamptz)) WHERE tenant = :tenant AND id = :id
 
 -- insert_trims --

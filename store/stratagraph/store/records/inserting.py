@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -20,10 +21,11 @@ from stratagraph.store.model.enums import AuditAction, DeletionPolicy, MemoryTyp
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience, withdrawn
+from stratagraph.store.model.trust import acl
 from stratagraph.store.model.words import Terms
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
-from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.fact_keys import FactKeys
 from stratagraph.store.records.handles import handle_key
 from stratagraph.store.records.salience_rows import salience_row
@@ -128,7 +130,20 @@ async def insert_records(
         for record, doc in zip(records, docs, strict=True)
     ]
     await insert_rows(connection, tables.record, rows)
-    await run(connection, "log_new_terms", tenant=tenant.id, ids=[record.id for record in records])
+    await insert_rows(
+        connection,
+        tables.word_change,
+        [
+            {
+                "tenant": tenant.id,
+                "scope": scopes[record.scope],
+                "sensitivity": int(record.sensitivity),
+                "step": 1,
+                "terms": [0, *record.terms.numbers],  # 0 counts the record itself
+            }
+            for record in records
+        ],
+    )
     await insert_rows(connection, tables.fact, [_fact_row(tenant, one, one.fact) for one in records if one.fact])
     await insert_rows(
         connection, tables.salience, [salience_row(tenant, record.id, record.salience(at)) for record in records]
@@ -208,6 +223,17 @@ def latest_evidence(provenance: Mapping[str, Any], occurred_at: datetime) -> dat
     return max([occurred_at, *(datetime.fromisoformat(time) for time in times)])
 
 
+def _end_hints(end: str, record: NewRecord | None, scopes: Mapping[str, int]) -> dict[str, Any]:
+    """Return what is noted at a relation of its end, as the statement `insert_relations` does; nothing of None."""
+    if record is None:
+        return {f"{end}_acl": None, f"{end}_until": None, f"{end}_past": False}
+    return {
+        f"{end}_acl": acl(scopes[record.scope], record.sensitivity),
+        f"{end}_until": record.fact.validity.end if record.fact else None,
+        f"{end}_past": record.state > RecordState.CONTESTED,
+    }
+
+
 async def insert_relations(
     connection: AsyncConnection,
     directory: Directory,
@@ -215,15 +241,38 @@ async def insert_relations(
     relations: Sequence[NewRelation],
     *,
     at: datetime,
+    new: Mapping[UUID, NewRecord] = MappingProxyType({}),
 ) -> list[NewRelation]:
     """Insert relations and return those inserted.
 
-    A relation is skipped if an open one with the same source, predicate and target exists, which stays unchanged.
+    A relation is skipped if an open one with the same source, predicate and target exists, which stays unchanged. No
+    two of `relations` may be equal in these. `new` are records that this transaction has inserted, by id, which have no
+    relations yet: if each relation is of one of them, none is skipped, and the insert may be deferred.
     """
     if not relations:
         return []
     predicates = await directory.predicates(tenant, {relation.predicate for relation in relations})
     ordered = sorted(relations, key=lambda r: (r.source, r.predicate, r.target))
+    if all(relation.source in new or relation.target in new for relation in relations):
+        scopes = await directory.scopes(tenant, {record.scope for record in new.values()}, create=True)
+        rows = [
+            {
+                "tenant": tenant.id,
+                "id": relation.id,
+                "source": relation.source,
+                "target": relation.target,
+                "predicate": predicates[relation.predicate],
+                "weight": relation.weight,
+                "created_at": at,
+                "row_version": 1,
+                **_end_hints("source", new.get(relation.source), scopes),
+                **_end_hints("target", new.get(relation.target), scopes),
+            }
+            for relation in ordered
+        ]
+        on_conflict = "ON CONFLICT (tenant, source, predicate, target) WHERE ended_at IS NULL DO NOTHING"
+        await insert_rows(connection, tables.relation, rows, suffix=on_conflict)
+        return list(relations)
     written = await fetch(
         connection,
         "insert_relations",

@@ -41,6 +41,7 @@ LIMIT :limit
 -- find_named_entities --
 -- Find the current entities with one of the given names or identifiers, with all their terms.
 -- :keys and :sensitivities are parallel arrays: entities and terms above the sensitivity of a mention are not counted.
+-- Prepared: keys only, found by indexes.
 WITH named AS (
   SELECT DISTINCT t.entity
   FROM unnest(CAST(:keys AS bytea[]), CAST(:sensitivities AS smallint[])) AS asked(key, sensitivity)
@@ -56,7 +57,7 @@ SELECT t.entity, t.term_key, t.kind, t.namespace_key, t.scope, t.sensitivity, r.
 FROM named n
 JOIN record r ON r.tenant = :tenant AND r.id = n.entity AND r.state <= 2
 JOIN entity_term t ON t.tenant = :tenant AND t.entity = n.entity
-ORDER BY t.entity
+ORDER BY t.entity, t.term_key, t.scope, t.sensitivity
 
 -- find_taken_identifiers --
 -- Find those of the given identifiers that belong to another entity of the same scope and sensitivity.
@@ -85,6 +86,7 @@ GROUP BY scope, sensitivity ORDER BY scope, sensitivity
 
 -- find_references --
 -- Find records that the caller may read in full by id, and by the keyed hash of a ref, newest first.
+-- Prepared: keys only, found by indexes.
 SELECT id, scope, sensitivity, NULL::bytea AS handle_key, created_at FROM record
 WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
   AND (:all_scopes OR scope = ANY(CAST(:scopes AS integer[]))) AND sensitivity <= :ceiling
@@ -94,8 +96,16 @@ WHERE tenant = :tenant AND handle_key = ANY(CAST(:keys AS bytea[]))
   AND (:all_scopes OR scope = ANY(CAST(:scopes AS integer[]))) AND sensitivity <= :ceiling
 ORDER BY created_at DESC, id DESC
 
+-- find_used_keys --
+-- Find the idempotency keys with the given hashes that an actor has used, with the results of their captures.
+-- Prepared: keys only, found by indexes.
+SELECT k.key_hash, k.request_hash, c.id, c.record, c.created_records, c.edges, c.sequence::text AS sequence
+FROM idempotency k JOIN candidate c ON c.tenant = k.tenant AND c.id = k.candidate
+WHERE k.tenant = :tenant AND k.actor = :actor AND k.key_hash = ANY(CAST(:hashes AS bytea[]))
+
 -- hold_entities --
 -- Lock current entities against being merged, withdrawn or deleted, in id order.
+-- Prepared: keys only, found by indexes.
 SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state <= 2
 ORDER BY id FOR KEY SHARE
 
@@ -112,12 +122,20 @@ WHERE next_try_at <= :now ORDER BY next_try_at, entity LIMIT :limit FOR UPDATE S
 
 -- lock_names --
 -- Take advisory locks until the end of the transaction, in the given order.
+-- Prepared: keys only, found by indexes.
 SELECT pg_advisory_xact_lock(asked.number) FROM unnest(CAST(:locks AS bigint[])) AS asked(number)
 
 -- lock_taught_entities --
 -- Lock current entities that captures teach, in id order; writers that only name them need not wait.
+-- Prepared: keys only, found by indexes.
 SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state <= 2
 ORDER BY id FOR NO KEY UPDATE
+
+-- lock_working --
+-- Lock the current working records with the given handle keys.
+SELECT id, scope, sensitivity, handle_key, updated_at, payload, sealed FROM record
+WHERE tenant = :tenant AND handle_key = ANY(CAST(:keys AS bytea[])) AND type = 2 AND state = 1
+ORDER BY handle_key, id FOR UPDATE
 
 -- postpone_link_request --
 -- Set the time of the next attempt of a link request.

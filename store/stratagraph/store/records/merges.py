@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import RowMapping, delete, select
+from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
@@ -16,7 +16,7 @@ from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
-from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.queries import Row, fetch, run
 from stratagraph.store.records.fact_keys import Slot
 
 
@@ -291,5 +291,5 @@ async def delete_merge(connection: AsyncConnection, tenant: Tenant, entity: UUID
     await connection.execute(delete(table).where(table.c.tenant == tenant.id, table.c.entity == entity))
 
 
-def _record(row: RowMapping) -> MergedRecord:
+def _record(row: Row) -> MergedRecord:
     return MergedRecord(**{name: row[name] for name in MergedRecord.__slots__})

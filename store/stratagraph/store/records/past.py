@@ -14,7 +14,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
@@ -22,7 +21,7 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.records import MemoryRecord, Relation
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.queries import Row, fetch
 from stratagraph.store.records.episode_timelines import assembled_payload, is_thread_episode
 from stratagraph.store.records.reading import Reader
 
@@ -69,7 +68,7 @@ class Past:
         if not moments:
             return {}
         rows = await fetch(self.connection, "fetch_records_at", **self.caller.parameters(), **_arrays(moments))
-        by_instant: dict[datetime, list[RowMapping]] = {}
+        by_instant: dict[datetime, list[Row]] = {}
         for row in rows:
             by_instant.setdefault(row["instant"], []).append(row)
         return {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.fact_predicates import BUILT_IN, UNKNOWN, FactPredicate
 from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.queries import fetch
 
 
 async def registered(connection: AsyncConnection, tenant: Tenant, names: Collection[str]) -> dict[str, FactPredicate]:
@@ -28,13 +28,10 @@ async def registered_by(
     connection: AsyncConnection, tenant: Tenant, names: Collection[str] | None = None
 ) -> dict[str, FactPredicate]:
     """Return the tenant's own registrations of `names`, or all of them for None, keyed by name."""
-    table = tables.fact_predicate
-    query = select(table).where(table.c.tenant == tenant.id).order_by(table.c.predicate)
-    if names is not None:
-        query = query.where(table.c.predicate.in_(set(names)))
+    wanted = None if names is None else sorted(set(names))
     return {
-        row.predicate: FactPredicate(single_valued=row.single_valued, object_kind=row.object_kind)
-        for row in await connection.execute(query)
+        row["predicate"]: FactPredicate(single_valued=row["single_valued"], object_kind=row["object_kind"])
+        for row in await fetch(connection, "fetch_fact_predicates", tenant=tenant.id, names=wanted)
     }
 
 

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
@@ -16,7 +15,7 @@ from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.queries import Row, fetch
 from stratagraph.store.records.successors import without_hidden_successors
 
 
@@ -106,7 +105,7 @@ class Reader:
             found[row["asked"]].append(relation)
         return found
 
-    async def _records(self, rows: Sequence[RowMapping]) -> list[MemoryRecord]:
+    async def _records(self, rows: Sequence[Row]) -> list[MemoryRecord]:
         scopes = await self.directory.scope_names({row["scope"] for row in rows})
         contents = await open_contents(self.caller.tenant.keyring, rows)
         records = [
@@ -142,7 +141,7 @@ class Reader:
         )
         return record.as_redacted() if redacted else record
 
-    async def _relations(self, rows: Sequence[RowMapping]) -> list[Relation]:
+    async def _relations(self, rows: Sequence[Row]) -> list[Relation]:
         tenant = self.caller.tenant.id
         names = await self.directory.predicate_names({(tenant, row["predicate"]) for row in rows})
         return [

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.predicates import DERIVATIONS
-from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.queries import Row, fetch, run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +86,7 @@ async def list_reevaluations(connection: AsyncConnection, caller: Caller, *, lim
     return [_entry(row) for row in rows]
 
 
-def _entry(row: RowMapping) -> Reevaluation:
+def _entry(row: Row) -> Reevaluation:
     return Reevaluation(
         record=row["id"],
         cause=row["cause"],

@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller, Tenant
@@ -20,7 +19,7 @@ from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
-from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.queries import Row, fetch, run
 from stratagraph.store.records.fact_keys import FactIdentity, Slot
 
 
@@ -244,7 +243,7 @@ def _arrays(slots: Sequence[Slot]) -> dict[str, list[Any]]:
     }
 
 
-def _fact(row: RowMapping) -> KeyedFact:
+def _fact(row: Row) -> KeyedFact:
     return KeyedFact(
         id=row["id"],
         slot=Slot(row["scope"], row["sensitivity"], bytes(row["slot_key"])),

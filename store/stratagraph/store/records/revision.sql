@@ -82,6 +82,7 @@ RETURNING id
 -- fetch_contents --
 -- Fetch the blobs of locked records that are sealed, and the content of those that become sealed.
 -- :levels are their new sensitivities, or null.
+-- Prepared: keys only, found by indexes.
 SELECT r.id, r.sealed, newly.sealed AS newly_sealed,
   CASE WHEN newly.sealed THEN r.name END AS name,
   CASE WHEN newly.sealed THEN r.text END AS text,
@@ -177,14 +178,10 @@ WHERE next_try_at <= :now ORDER BY next_try_at LIMIT :limit FOR UPDATE SKIP LOCK
 
 -- lock_records --
 -- Lock the given records in id order.
+-- Prepared: keys only, found by indexes.
 SELECT id, type, scope, sensitivity, state, version, updated_at
 FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 ORDER BY id FOR UPDATE
-
--- log_new_terms --
--- Log the terms of new records, with 0 for the record itself.
-INSERT INTO word_change (tenant, scope, sensitivity, step, terms)
-SELECT tenant, scope, sensitivity, 1, 0 || terms FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 
 -- postpone_reevaluation --
 -- Record a failed re-evaluation and the time of its next attempt.
@@ -295,6 +292,7 @@ ON CONFLICT (tenant, source, predicate, target) WHERE ended_at IS NULL DO NOTHIN
 -- A version written at the same instant, by this transaction, is not copied, because no reader has seen it.
 -- The sensitivity never falls, on which hints at relations rely.
 -- If the record has other terms or another sensitivity now, both are logged for the statistics of word search.
+-- Prepared: keys only, found by indexes.
 WITH before AS (
   SELECT scope, sensitivity, terms FROM record WHERE tenant = :tenant AND id = :id
 ), kept AS (

@@ -8,13 +8,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import open_contents
-from stratagraph.store.model.enums import MemoryType, RecordState
-from stratagraph.store.postgres import tables
+from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.episodes import Thread
 
 
@@ -36,29 +34,10 @@ async def lock_working(
     """
     if not threads:
         return {}
-    table = tables.record
-    found = await connection.execute(
-        select(
-            table.c.id,
-            table.c.scope,
-            table.c.sensitivity,
-            table.c.handle_key,
-            table.c.updated_at,
-            table.c.payload,
-            table.c.sealed,
-        )
-        .where(
-            table.c.tenant == tenant.id,
-            table.c.handle_key.in_([thread.key for thread in threads]),
-            table.c.type == int(MemoryType.WORKING),
-            table.c.state == int(RecordState.ACTIVE),
-        )
-        .order_by(table.c.handle_key, table.c.id)
-        .with_for_update()
-    )
+    keys = [thread.key for thread in threads]
     rows = [
         row
-        for row in found.mappings()
+        for row in await fetch(connection, "lock_working", tenant=tenant.id, keys=keys)
         if Thread(row["scope"], row["sensitivity"], bytes(row["handle_key"])) in set(threads)
     ]
     return {

@@ -21,13 +21,12 @@ from math import prod
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.words import query_terms, query_vector
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.queries import Row, fetch
 
 SMALL_STORE = 20_000  # readable records; below this number, matching any of the words is fast enough and exact
 FEW_RECORDS = 5_000  # readable records; up to this number, all are read unless the caller may read everything
@@ -178,7 +177,7 @@ async def _statistics(connection: AsyncConnection, caller: Caller, terms: Sequen
     )
 
 
-def _of_rows(rows: Sequence[RowMapping]) -> WordStatistics:
+def _of_rows(rows: Sequence[Row]) -> WordStatistics:
     counts = {row["term"]: row["records"] for row in rows}
     return WordStatistics(documents=counts.pop(EVERY_RECORD, 0), frequencies=counts)
 
