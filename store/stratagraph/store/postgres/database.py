@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 import orjson
+from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import event, text
 from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -23,6 +24,7 @@ from stratagraph.store.postgres.failures import POOL_WAIT_S, translated
 from stratagraph.store.postgres.fair_slots import FairSlots
 from stratagraph.store.postgres.observing import PoolUsage, TransactionObserver, unobserved
 from stratagraph.store.postgres.operations import current_operation
+from stratagraph.store.postgres.pipelines import count_with, execute_together
 
 Connection = AsyncConnection  # for packages that pass connections on and do not import SQLAlchemy
 
@@ -48,6 +50,7 @@ WRITERS = 0x5347  # first key of the advisory locks that transactions hold while
 ANY_TENANT = 0  # second key for background work across tenants; for other writers it is the tenant's number
 
 
+_SNAPSHOT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 # The first statement of each transaction. The settings end with the transaction and then read as ''.
 _ENTER = text(
     "SELECT set_config('role', role_prefix() || :role, true), set_config('stratagraph.tenant', :tenant, true),"
@@ -129,9 +132,10 @@ class Database:
         self.observe: TransactionObserver = unobserved
         self._waiting: Counter[AsyncEngine] = Counter()
         self.when_tenant_erased: list[Callable[[int], None]] = []  # called with the number of a tenant found erased
-        self.statements = 0  # executed so far, for tests that limit the number of statements
+        # Executed so far, and the round trips in which they were sent, without BEGIN and COMMIT: tests limit both.
+        self.statements = self.round_trips = 0
         for engine in (self.engine, self._worker):
-            event.listen(engine.sync_engine, "before_cursor_execute", self._count)
+            event.listen(engine.sync_engine, "before_cursor_execute", lambda *_: self._count(1))
 
     @staticmethod
     def _engine(url: str, pool_size: int) -> AsyncEngine:
@@ -154,8 +158,9 @@ class Database:
             },
         )
 
-    def _count(self, *_: Any) -> None:
-        self.statements += 1
+    def _count(self, statements: int) -> None:
+        self.statements += statements
+        self.round_trips += 1
 
     async def __aenter__(self) -> Database:
         return self
@@ -172,11 +177,14 @@ class Database:
     @asynccontextmanager
     async def reading(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
         """Open a read-only transaction for a caller: one snapshot, with only the rows within `bounds`."""
-        async with self._slot(), translated(), self._connected(self.engine, Role.READ) as connection:
-            await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-            async with connection.begin():
-                await _enter(connection, Role.READ, bounds, self.when_tenant_erased)
-                yield connection
+        async with (
+            self._slot(),
+            translated(),
+            self._connected(self.engine, Role.READ) as connection,
+            connection.begin(),
+        ):
+            await _enter_reading(connection, bounds, self.when_tenant_erased)
+            yield connection
 
     @asynccontextmanager
     async def writing(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
@@ -238,6 +246,7 @@ class Database:
                 async with engine.connect() as connection:
                     self._waiting[engine] -= 1
                     is_waiting = False
+                    count_with(connection, self._count)
                     yield connection
             finally:
                 self._waiting[engine] -= is_waiting
@@ -271,11 +280,7 @@ async def _enter(
     """
     try:
         connection.info["when_tenant_erased"] = when_tenant_erased
-        parameters: dict[str, Any] = {
-            "role": role.value,
-            "statement_timeout": str(_statement_timeout_ms()),
-            **_settings(bounds),
-        }
+        parameters = _entry(role, bounds)
         if writes_for is None:
             statement = _ENTER if bounds is None else _ENTER_TENANT
         else:
@@ -286,12 +291,35 @@ async def _enter(
     except ProgrammingError as error:
         if getattr(error.orig, "sqlstate", None) != _INSUFFICIENT_PRIVILEGE:
             raise
-        raise Misconfigured(
-            f"The database login may not act as the role {role.value!r}; start once with STRATAGRAPH_OWNER_DATABASE_URL"
-            " set to the login that owns the database, which grants the role."
-        ) from error
+        raise _forbidden(role) from error
     if bounds is not None and not row.has_tenant:
         raise _erased(connection, bounds)
+
+
+async def _enter_reading(
+    connection: AsyncConnection, bounds: Bounds, when_tenant_erased: Sequence[Callable[[int], None]]
+) -> None:
+    """Make the transaction a read-only snapshot, and enter it for a caller, in one round trip. Raises as `_enter`."""
+    connection.info["when_tenant_erased"] = when_tenant_erased
+    try:
+        _, (row,) = await execute_together(connection, (_SNAPSHOT, {}), (_ENTER_TENANT, _entry(Role.READ, bounds)))
+    except InsufficientPrivilege as error:
+        raise _forbidden(Role.READ) from error
+    connection.info["bounds"] = bounds
+    if not row["has_tenant"]:
+        raise _erased(connection, bounds)
+
+
+def _entry(role: Role, bounds: Bounds | None) -> dict[str, Any]:
+    """Return the parameters of the statement that enters a transaction."""
+    return {"role": role.value, "statement_timeout": str(_statement_timeout_ms()), **_settings(bounds)}
+
+
+def _forbidden(role: Role) -> Misconfigured:
+    return Misconfigured(
+        f"The database login may not act as the role {role.value!r}; start once with STRATAGRAPH_OWNER_DATABASE_URL"
+        " set to the login that owns the database, which grants the role."
+    )
 
 
 def _erased(connection: AsyncConnection, bounds: Bounds) -> TenantErased:

@@ -49,28 +49,31 @@ async def translated() -> AsyncIterator[None]:
         ) from error
     except DBAPIError as error:
         raise translation(error) from error
-    except (*_DRIVER_DOWN, ConnectionError) as error:
+    except psycopg.Error as error:  # of a statement that SQLAlchemy did not send
+        raise _translation_of(error, _is_transient_cause(error)) from error
+    except ConnectionError as error:
         raise StoreUnavailable from error
 
 
 def translation(error: DBAPIError) -> Exception:
     """Return the error of the store to raise in place of a driver error."""
-    cause = error.orig
+    return _translation_of(error.orig, error.connection_invalidated or _is_transient_cause(error.orig))
+
+
+def _translation_of(cause: BaseException | None, is_transient: bool) -> Exception:
     if isinstance(cause, states.UniqueViolation | states.ForeignKeyViolation):
         return KeyCollision(cause.diag.constraint_name)
     if isinstance(cause, states.ExclusionViolation):
         return ConditionsOverlap()
     if isinstance(cause, states.DeadlockDetected | states.SerializationFailure):
         return WriteCollision()
-    if _is_transient(error):
+    if is_transient:
         return StoreUnavailable(_TRANSIENT_REASONS.get(str(getattr(cause, "sqlstate", None))))
     return StatementFailed(type(cause).__name__, getattr(cause, "sqlstate", None))
 
 
-def _is_transient(error: DBAPIError) -> bool:
-    if error.connection_invalidated:
-        return True
-    state = getattr(error.orig, "sqlstate", None)
+def _is_transient_cause(cause: BaseException | None) -> bool:
+    state = getattr(cause, "sqlstate", None)
     if state is None:  # the error is not the server's
-        return isinstance(error.orig, _DRIVER_DOWN)
+        return isinstance(cause, _DRIVER_DOWN)
     return bool(str(state).startswith(_TRANSIENT))
