@@ -5,6 +5,7 @@ See docs/architecture.md, Transactions and roles.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -67,6 +68,8 @@ _ENTER_TENANT = text(f"{_ENTER.text}, tenant_is_open(CAST(:tenant AS bigint)) AS
 # A reader of a past instant waits for the writers of its tenant (`feed.settling`). A writer takes this lock before it
 # can receive a transaction id, which comes before the instant of what it writes.
 _WRITER = ", pg_advisory_xact_lock_shared(CAST(:writers AS integer), CAST(:writes_for AS integer))"
+# A reader's statements find rows by keys. A plan that is kept must not scan a table that was small when it was made.
+_ENTER_READER = text(f"{_ENTER_TENANT.text}, set_config('enable_seqscan', 'off', true)")
 _ENTER_WRITER = text(_ENTER.text + _WRITER)
 _ENTER_TENANT_WRITER = text(_ENTER_TENANT.text + _WRITER)
 _TAKE_TENANT = text(f"{_BOUNDS.text}, tenant_exists(CAST(:tenant AS bigint)) AS has_tenant")
@@ -151,10 +154,10 @@ class Database:
                 "options": _SESSION,
                 "connect_timeout": CONNECT_TIMEOUT_S,
                 "application_name": "stratagraph",
-                # Never prepare a statement: each is then planned with its parameters. Generic plans misestimate array
-                # parameters (terms, frontiers). plan_cache_mode=force_custom_plan would also plan the checks of
+                # Never prepare a statement unless asked to: each is then planned with its parameters. Generic plans may
+                # misestimate array parameters (terms). plan_cache_mode=force_custom_plan would also plan the checks of
                 # foreign keys anew for every row, which takes a fifth of the time of a batch of captures.
-                "prepare_threshold": None,
+                "prepare_threshold": sys.maxsize,
             },
         )
 
@@ -302,7 +305,7 @@ async def _enter_reading(
     """Make the transaction a read-only snapshot, and enter it for a caller, in one round trip. Raises as `_enter`."""
     connection.info["when_tenant_erased"] = when_tenant_erased
     try:
-        _, (row,) = await execute_together(connection, (_SNAPSHOT, {}), (_ENTER_TENANT, _entry(Role.READ, bounds)))
+        _, (row,) = await execute_together(connection, (_SNAPSHOT, {}), (_ENTER_READER, _entry(Role.READ, bounds)))
     except InsufficientPrivilege as error:
         raise _forbidden(Role.READ) from error
     connection.info["bounds"] = bounds

@@ -7,6 +7,7 @@ ends the transaction, and its error is raised.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,7 +32,8 @@ class Statement:
 
     With `is_prepared`, the server keeps the parsed statement for the connection, and after five runs its plan, where a
     plan that does not know the parameters is expected to be as good. Use it where planning takes longer than running,
-    and never where the plan depends on the number of elements of an array or on the value of a parameter.
+    and never where the plan depends on the number of elements of an array or on the value of a parameter. Booleans are
+    an exception: they are written into the text of a prepared statement, since they decide which indexes can be used.
     """
 
     name: str
@@ -44,8 +46,9 @@ async def fetch_together(connection: AsyncConnection, *statements: Statement) ->
 
     None of them can depend on the rows of another. Raises KeyError for an unknown name.
     """
-    sent = [(_sql(statement.name), statement.parameters, statement.is_prepared) for statement in statements]
-    return await _send(connection, sent)
+    return await _send(
+        connection, [(_sql(statement), statement.parameters, statement.is_prepared) for statement in statements]
+    )
 
 
 async def execute_together(
@@ -91,9 +94,20 @@ async def _send(
         raise
 
 
+def _sql(statement: Statement) -> bytes:
+    if not statement.is_prepared:
+        return _compiled(query(statement.name))
+    booleans = tuple((name, value) for name, value in statement.parameters.items() if isinstance(value, bool))
+    return _with_booleans(statement.name, booleans)
+
+
 @lru_cache
-def _sql(name: str) -> bytes:
-    return _compiled(query(name))
+def _with_booleans(name: str, booleans: tuple[tuple[str, bool], ...]) -> bytes:
+    """Return a named statement in which these booleans are constants."""
+    whole = query(name).text
+    for parameter, value in booleans:
+        whole = re.sub(rf"(?<!:):{parameter}\b", str(value), whole)
+    return _compiled(text(whole))
 
 
 @lru_cache
