@@ -146,6 +146,7 @@ class Database:
             sqlalchemy_url(url),
             pool_size=pool_size,
             max_overflow=0,
+            pool_use_lifo=True,  # few connections are kept warm, with the plans that they keep, instead of all in turn
             pool_timeout=POOL_WAIT_S,
             pool_recycle=POOL_RECYCLE_S,
             hide_parameters=True,  # parameters hold memories, and errors are logged
