@@ -172,6 +172,8 @@ async def open_runtime(
                 preference=settings.traversal,
             )
         )
+        retrieve = Retrieve(database, directory, clock, engines)
+        stack.push_async_callback(retrieve.log.close)
         artifacts = Artifacts(database, directory, clock, blobs_of(settings), max_bytes=settings.artifact_max_bytes)
         owner = new_owner()
         generations = Generations(database, CONSUMER)
@@ -202,7 +204,7 @@ async def open_runtime(
             credentials=Credentials(database, directory),
             capture=capture,
             failed_captures=failed_captures,
-            retrieve=Retrieve(database, directory, clock, engines),
+            retrieve=retrieve,
             lookup=Lookup(database, directory, clock),
             revision=Revision(database, directory, clock),
             erasure=Erasure(database, directory, clock, artifacts),

@@ -22,6 +22,7 @@ GRAPH = """{ retrieveGraph(input: {taskDescriptor: "message", rootLimit: 50, nod
 
 async def count_statements(memory: Memory, document: str) -> int:
     services = services_of(memory)
+    await memory.retrieve.log.flush()
     before = memory.database.statements
     result = await build_schema().execute(document, context_value=Context(memory.trust, services))
     assert result.errors is None

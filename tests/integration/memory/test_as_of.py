@@ -326,6 +326,7 @@ async def test_a_past_retrieval_is_logged_and_rendered(memory: Memory) -> None:
     found = await ask(memory, "hello", as_of=at, token_budget=100)
     assert found.rendering is not None
     assert str(kept.primary.id) in found.rendering
+    await memory.retrieve.log.flush()
     async with memory.database.engine.begin() as connection:
         row = (await connection.exec_driver_sql("SELECT id, roots, at FROM retrieval")).one()
     assert (row.id, row.roots, row.at) == (found.id, [kept.primary.id], memory.clock.now())
@@ -336,6 +337,7 @@ async def test_the_number_of_statements_of_a_past_retrieval_is_constant(memory: 
     for number in range(30):
         await memory.observe(f"Person {number % 5}", "likes", f"thing {number}")
         if number % 10 == 9:
+            await memory.retrieve.log.flush()
             before = memory.database.statements
             await ask(memory, "what does Person 1 like", max_hops=2, as_of=memory.clock.now())
             counts.add(memory.database.statements - before)

@@ -58,7 +58,10 @@ class ProxiedMirror:
 
     async def ask(self, engines: Engines, request: RetrieveRequest = ASKED) -> Retrieved:
         retrieve = Retrieve(self.memory.database, self.memory.directory, self.memory.clock, engines)
-        return await retrieve.retrieve(trust_of(tenant=self.graph.tenant.name), request)
+        try:
+            return await retrieve.retrieve(trust_of(tenant=self.graph.tenant.name), request)
+        finally:
+            await retrieve.log.close()  # so that its statements are counted with those of the answer
 
     async def run_cypher(self, statement: str) -> None:
         async with self.direct.driver.session() as session:

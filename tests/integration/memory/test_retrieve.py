@@ -17,6 +17,7 @@ from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, InvalidInput
+from stratagraph.store.model.trust import Trust
 
 
 async def ask(memory: Memory, task: str, **more: object) -> Retrieved:
@@ -145,16 +146,24 @@ async def test_selection_names_the_missing_condition_and_uses_it_when_given(memo
     assert chosen.name == "fix linker cache on linux"
 
 
-async def test_the_number_of_statements_does_not_grow_with_the_data(memory: Memory) -> None:
+# Snapshot and entry; counts, names, newest; words; heads; one for each of two hops; records and relations.
+STATEMENTS, ROUND_TRIPS = 11, 7
+
+
+@pytest.mark.parametrize(
+    "caller", [trust_of(), trust_of(scopes={"project:a"}, ceiling=Sensitivity.LOW)], ids=["all", "one scope"]
+)
+async def test_the_number_of_statements_and_of_round_trips_is_constant(memory: Memory, caller: Trust) -> None:
     counts = set()
     for number in range(30):
-        await memory.observe(f"Person {number % 5}", "likes", f"thing {number}")
+        await memory.observe(f"Person {number % 5}", "likes", f"thing {number}", scope="project:a")
         if number % 10 == 9:
-            before = memory.database.statements
-            await ask(memory, "what does Person 1 like", max_hops=2)
-            counts.add(memory.database.statements - before)
-    assert len(counts) == 1
-    assert counts.pop() <= 12
+            await memory.retrieve.log.flush()
+            statements, round_trips = memory.database.statements, memory.database.round_trips
+            found = await ask(memory, "what does Person 1 like", trust=caller, max_hops=2)
+            assert max(node.hop for node in found.nodes) >= 1
+            counts.add((memory.database.statements - statements, memory.database.round_trips - round_trips))
+    assert counts == {(STATEMENTS, ROUND_TRIPS)}
 
 
 async def test_a_large_tenant_is_searched_by_rare_words_and_by_conjunctions(
@@ -281,6 +290,7 @@ async def test_sequences_do_not_tell_how_much_others_write(memory: Memory) -> No
 async def test_each_retrieval_is_logged_with_ids_only(memory: Memory) -> None:
     kept = await memory.turn("hello there")
     found = await ask(memory, "hello")
+    await memory.retrieve.log.flush()
     async with memory.database.engine.begin() as connection:
         row = (await connection.exec_driver_sql("SELECT id, roots, actor FROM retrieval")).one()
     assert (row.id, row.roots, row.actor) == (found.id, [kept.primary.id], "tester")

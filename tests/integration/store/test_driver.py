@@ -13,7 +13,7 @@ from stratagraph.store.model.errors import KeyCollision, StoreUnavailable
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.database import Bounds, Connection, savepoint
-from stratagraph.store.postgres.driver import Statement, send
+from stratagraph.store.postgres.driver import Sending, Statement, send
 
 COUNT = Statement.of("SELECT count(*) AS n FROM fact_slot WHERE single_valued = :flag")
 
@@ -37,7 +37,7 @@ async def insert(memory: Memory, connection: Connection, key: bytes, *, tenant: 
 
 
 async def count(connection: Connection) -> int:
-    row = await (await send(connection, COUNT, {"flag": True})).fetchone()
+    row = await (await send(connection, Sending(COUNT, {"flag": True}))).fetchone()
     assert row is not None
     return int(row["n"])
 
@@ -100,7 +100,7 @@ async def test_a_lost_connection_is_an_outage_and_is_replaced(memory: Memory, da
 
     async def lose() -> None:
         async with memory.database.writing(bounds) as connection:
-            row = await (await send(connection, own, {})).fetchone()
+            row = await (await send(connection, Sending(own, {}))).fetchone()
             assert row is not None
             await insert(memory, connection, b"lost")
             async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as operator:
@@ -116,7 +116,8 @@ async def test_only_statements_that_ask_for_it_are_prepared(memory: Memory) -> N
     async with memory.database.writing(await writer(memory)) as connection:
         for _ in range(10):
             await count(connection)
-        await send(connection, COUNT, {"flag": False}, prepare=True)
+        await send(connection, Sending(COUNT, {"flag": False}, prepare=True))
         listed = Statement.of("SELECT count(*) AS n FROM pg_prepared_statements WHERE statement LIKE :like")
-        found = await (await send(connection, listed, {"like": "SELECT count(*) AS n FROM fact_slot%"})).fetchone()
+        like = {"like": "SELECT count(*) AS n FROM fact_slot%"}
+        found = await (await send(connection, Sending(listed, like))).fetchone()
     assert found == {"n": 1}

@@ -116,6 +116,7 @@ async def fill(memory: Memory, logins: Logins) -> None:
         asked = RetrieveRequest(task_descriptor="parrot")
         for actor in ("tester", "colleague"):
             await memory.retrieve.retrieve(trust_of(tenant=tenant, actor=actor), asked)
+    await memory.retrieve.log.flush()
     await WordCounter(memory.database).count_changes()
     with psycopg.connect(logins.owner) as connection:
         connection.execute(

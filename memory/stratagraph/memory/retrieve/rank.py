@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.model.records import MemoryRecord
 
 NAMED = 0.9  # score of an entity named in the descriptor; the best match by words has 1.0
 RECENT = 0.05  # score of the newest record; that of the others falls with their rank
@@ -29,6 +30,20 @@ _LAYERS = (
     MemoryType.PLAN_GRAPH,
     MemoryType.EPISODIC,
 )
+_PLACES = {memory_type: place for place, memory_type in enumerate(_LAYERS)}
+
+
+class Rankable(Protocol):
+    """The parts of a record by which it is ranked."""
+
+    @property
+    def type(self) -> MemoryType: ...
+    @property
+    def confidence(self) -> float: ...
+    @property
+    def salience(self) -> float: ...
+    @property
+    def occurred_at(self) -> datetime: ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,7 +83,7 @@ def fuse(
     return found
 
 
-def score(record: MemoryRecord, why: Why) -> float:
+def score(record: Rankable, why: Why) -> float:
     """Return the fused score, weighted by salience and confidence."""
     return (
         why.fused
@@ -77,14 +92,14 @@ def score(record: MemoryRecord, why: Why) -> float:
     )
 
 
-def ranked(records: Mapping[UUID, MemoryRecord], why: Mapping[UUID, Why]) -> list[tuple[UUID, float]]:
+def ranked(records: Mapping[UUID, Rankable], why: Mapping[UUID, Why]) -> list[tuple[UUID, float]]:
     """Return the candidates with their scores, best first; ties by layer, then newest first, then by id."""
     scored = [(id_, score(record, why[id_])) for id_, record in records.items()]
     return sorted(
         scored,
         key=lambda item: (
             -item[1],
-            _LAYERS.index(records[item[0]].type),
+            _PLACES[records[item[0]].type],
             -records[item[0]].occurred_at.timestamp(),
             item[0].int,
         ),

@@ -89,12 +89,8 @@ async def confirmed_walk(
     async def in_sql(by: AnsweredBy) -> ConfirmedWalk:
         engine: GraphReader = SqlGraphReader(connection=connection) if not past else PastGraphReader(connection)
         found = await walk.by(engine)
-        return ConfirmedWalk(
-            neighbourhood=found,
-            answered_by=by,
-            records=await reader.records(found.hops, current=True),
-            relations=await reader.relations(found.edges),
-        )
+        records, relations = await reader.subgraph(found.hops, found.edges)
+        return ConfirmedWalk(neighbourhood=found, answered_by=by, records=records, relations=relations)
 
     return await engines.ask(
         walk.caller,

@@ -36,6 +36,41 @@ REINFORCEMENT_GAIN = 0.1  # added to the salience by each reinforcement, unless 
 _DECAY_PATH = ["lifecycle", "decay"]
 
 
+def salience_at(
+    instant: datetime,
+    *,
+    s: float,
+    t0: datetime,
+    created_at: datetime,
+    pinned: bool,
+    curve: Curve,
+    half_life_s: float,
+    min_salience: float,
+    max_age_s: float | None,
+    params: dict[str, Any] | None,
+) -> float:
+    """Return the salience of a record at `instant`, in [0, 1]; before `t0` it is `s`. See Salience and Decay.
+
+    For the hundreds of records that one retrieval ranks, of which it builds no `Salience`.
+    """
+    if pinned:
+        return s
+    if max_age_s is not None and (instant - created_at).total_seconds() > max_age_s:
+        return 0.0
+    elapsed_s = max(0.0, (instant - t0).total_seconds())
+    return max(min(min_salience, s), s * _retained(elapsed_s, curve, half_life_s, params))
+
+
+def _retained(elapsed_s: float, curve: Curve, half_life_s: float, params: dict[str, Any] | None) -> float:
+    match curve:
+        case Curve.EXPONENTIAL:
+            return math.exp2(-elapsed_s / half_life_s)
+        case Curve.LINEAR:
+            return max(0.0, 1.0 - elapsed_s / half_life_s / 2.0)
+        case Curve.CUSTOM:
+            return custom_curve(params, path=_DECAY_PATH).retained(elapsed_s, half_life_s, params or {})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decay:
     """How salience falls over time.
@@ -64,13 +99,7 @@ class Decay:
 
     def retained(self, elapsed_s: float) -> float:
         """Return the share of `s` that is left after `elapsed_s` seconds. It is 1 at 0 s and never rises."""
-        match self.curve:
-            case Curve.EXPONENTIAL:
-                return math.exp2(-elapsed_s / self.half_life_s)
-            case Curve.LINEAR:
-                return max(0.0, 1.0 - elapsed_s / self.half_life_s / 2.0)
-            case Curve.CUSTOM:
-                return self._custom.retained(elapsed_s, self.half_life_s, self.params or {})
+        return _retained(elapsed_s, self.curve, self.half_life_s, self.params)
 
     def seconds_until(self, share: float) -> float:
         """Return the seconds after which `share` of the value is left; infinity if never. The inverse of `retained`."""
@@ -102,14 +131,18 @@ class Salience:
 
     def at(self, instant: datetime) -> float:
         """Return the value at `instant`, in [0, 1]. Before `t0` it is `s`. A pin overrides the maximum age."""
-        if self.pinned:
-            return self.s
-        decay = self.decay
-        if decay.max_age_s is not None and (instant - self.created_at).total_seconds() > decay.max_age_s:
-            return 0.0
-        elapsed = max(0.0, (instant - self.t0).total_seconds())
-        floor = min(decay.min_salience, self.s)
-        return max(floor, self.s * decay.retained(elapsed))
+        return salience_at(
+            instant,
+            s=self.s,
+            t0=self.t0,
+            created_at=self.created_at,
+            pinned=self.pinned,
+            curve=self.decay.curve,
+            half_life_s=self.decay.half_life_s,
+            min_salience=self.decay.min_salience,
+            max_age_s=self.decay.max_age_s,
+            params=self.decay.params,
+        )
 
     def due_at(self) -> datetime | None:
         """Return the instant from which the record may be pruned; None if it never becomes due by time alone.

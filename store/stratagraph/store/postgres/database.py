@@ -21,7 +21,27 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import QueuePool
 
 from stratagraph.store.model.errors import Misconfigured, TenantErased
-from stratagraph.store.postgres.driver import Statement, begin_session, discard, end_session, flush, flush_before, send
+from stratagraph.store.postgres.driver import (
+    Sending,
+    Statement,
+    begin_session,
+    discard,
+    end_session,
+    flush,
+    flush_before,
+    send,
+    send_together,
+)
+from stratagraph.store.postgres.entry import (
+    BOUNDS,
+    ENTER,
+    ENTER_READER,
+    ENTER_TENANT_WRITER,
+    ENTER_WRITER,
+    SNAPSHOT,
+    TAKE_TENANT,
+    TRANSACTION_ID,
+)
 from stratagraph.store.postgres.failures import POOL_WAIT_S, translated
 from stratagraph.store.postgres.fair_slots import FairSlots
 from stratagraph.store.postgres.observing import PoolUsage, TransactionObserver, unobserved
@@ -48,32 +68,6 @@ _SESSION = (
 )
 WRITERS = 0x5347  # first key of the advisory locks that transactions hold while they may write records of a tenant
 ANY_TENANT = 0  # second key for background work across tenants; for other writers it is the tenant's number
-
-
-# The first statement of each transaction. The settings end with the transaction and then read as ''.
-_BOUNDS = (
-    "SELECT set_config('stratagraph.tenant', :tenant, true), set_config('stratagraph.scopes', :scopes, true),"
-    " set_config('stratagraph.ceiling', :ceiling, true), set_config('stratagraph.actor', :actor, true)"
-)
-_ENTER = (
-    f"{_BOUNDS}, set_config('statement_timeout', :statement_timeout, true),"
-    " set_config('role', role_prefix() || :role, true)"
-)
-# The same for a caller, whose tenant another process may have erased: the directory caches its number. Background work
-# goes on while a tenant is being erased.
-_ENTER_TENANT = f"{_ENTER}, tenant_is_open(CAST(:tenant AS bigint)) AS has_tenant"
-# A reader of a past instant waits for the writers of its tenant (`feed.settling`). A writer takes this lock before it
-# can receive a transaction id, which comes before the instant of what it writes.
-# Its statements find rows by keys. A plan that is kept must not scan a table because that was small when it was made.
-_WRITER = (
-    ", set_config('enable_seqscan', 'off', true),"
-    " pg_advisory_xact_lock_shared(CAST(:writers AS integer), CAST(:writes_for AS integer))"
-)
-_ENTER_WRITER = _ENTER + _WRITER
-# A caller's writer takes its transaction id after the lock, since its answer names it.
-_ENTER_TENANT_WRITER = f"{_ENTER_TENANT}{_WRITER}, pg_current_xact_id()::text AS xid"
-_TRANSACTION_ID = "SELECT pg_current_xact_id()::text AS xid"
-_TAKE_TENANT = f"{_BOUNDS}, tenant_exists(CAST(:tenant AS bigint)) AS has_tenant"
 
 
 def sqlalchemy_url(url: str) -> str:
@@ -143,7 +137,8 @@ class Database:
         self.observe: TransactionObserver = unobserved
         self._waiting: Counter[AsyncEngine] = Counter()
         self.when_tenant_erased: list[Callable[[int], None]] = []  # called with the number of a tenant found erased
-        self.statements = 0  # executed so far, for tests that limit the number of statements
+        # Executed so far, and the round trips in which they were sent, without BEGIN and COMMIT: tests limit both.
+        self.statements = self.round_trips = 0
         for engine in (self.engine, self._worker):
             event.listen(engine.sync_engine, "before_cursor_execute", self._before_statement)
 
@@ -153,6 +148,7 @@ class Database:
             sqlalchemy_url(url),
             pool_size=pool_size,
             max_overflow=0,
+            pool_use_lifo=True,  # few connections are kept warm, with the plans that they keep, instead of all in turn
             pool_timeout=POOL_WAIT_S,
             pool_recycle=POOL_RECYCLE_S,
             hide_parameters=True,  # parameters hold memories, and errors are logged
@@ -171,10 +167,11 @@ class Database:
 
     def _before_statement(self, connection: SyncConnection, *_: Any) -> None:
         flush_before(connection)
-        self._count()
+        self._count(1)
 
-    def _count(self) -> None:
-        self.statements += 1
+    def _count(self, statements: int) -> None:
+        self.statements += statements
+        self.round_trips += 1
 
     async def __aenter__(self) -> Database:
         return self
@@ -191,11 +188,14 @@ class Database:
     @asynccontextmanager
     async def reading(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
         """Open a read-only transaction for a caller: one snapshot, with only the rows within `bounds`."""
-        async with self._slot(), translated(), self._connected(self.engine, Role.READ) as connection:
-            await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-            async with connection.begin():
-                await self._enter(connection, Role.READ, bounds)
-                yield connection
+        async with (
+            self._slot(),
+            translated(),
+            self._connected(self.engine, Role.READ) as connection,
+            connection.begin(),
+        ):
+            await self._enter(connection, Role.READ, bounds, is_snapshot=True)
+            yield connection
 
     @asynccontextmanager
     async def writing(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
@@ -225,11 +225,9 @@ class Database:
     @asynccontextmanager
     async def background_snapshot(self, role: Role) -> AsyncIterator[AsyncConnection]:
         """Open a read-only transaction for background work across tenants: one snapshot for all statements."""
-        async with translated(), self._connected(self._worker, role) as connection:
-            await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-            async with connection.begin():
-                await self._enter(connection, role)
-                yield connection
+        async with translated(), self._connected(self._worker, role) as connection, connection.begin():
+            await self._enter(connection, role, is_snapshot=True)
+            yield connection
 
     @asynccontextmanager
     async def autonomous(self) -> AsyncIterator[AsyncConnection]:
@@ -239,7 +237,7 @@ class Database:
         would block each other (docs/decisions/001). Never await anything else inside the block.
         """
         async with translated(), self._connected(self._autonomous, Role.KEYS) as connection, connection.begin():
-            await self._enter(connection, Role.KEYS, count=lambda: None)
+            await self._enter(connection, Role.KEYS, count=lambda _: None)
             yield connection
 
     @asynccontextmanager
@@ -273,12 +271,14 @@ class Database:
         bounds: Bounds | None = None,
         *,
         writes_for: int | None = None,
-        count: Callable[[], None] | None = None,
+        is_snapshot: bool = False,
+        count: Callable[[int], None] | None = None,
     ) -> None:
         """Set the role, and the bounds if any, for the rest of the transaction, which may write for `writes_for`.
 
-        Raises Misconfigured if the login may not act as the role, and TenantErased if the tenant does not exist any
-        more. `count` is called for each statement that the transaction sends itself.
+        With `is_snapshot` it is read-only, and all its statements see one snapshot. Raises Misconfigured if the login
+        may not act as the role, and TenantErased if the tenant does not exist any more. `count` is called with the
+        number of statements of each round trip that the transaction makes itself.
         """
         begin_session(connection, count or self._count, is_deferring=role is Role.WRITE)
         connection.info["when_tenant_erased"] = self.when_tenant_erased
@@ -289,18 +289,19 @@ class Database:
             **_settings(bounds),
         }
         if writes_for is None:
-            statement = _ENTER if bounds is None else _ENTER_TENANT
+            statement = ENTER if bounds is None else ENTER_READER
         else:
-            statement = _ENTER_WRITER if bounds is None else _ENTER_TENANT_WRITER
+            statement = ENTER_WRITER if bounds is None else ENTER_TENANT_WRITER
             parameters |= {"writers": WRITERS, "writes_for": writes_for}
         try:
-            row = await (await send(connection, Statement.of(statement), parameters, prepare=True)).fetchone()
+            snapshot = [Sending(Statement.of(SNAPSHOT), {})] if is_snapshot else []
+            entry = Sending(Statement.of(statement), parameters, prepare=True)
+            (row,) = (await send_together(connection, [*snapshot, entry]))[-1]
         except InsufficientPrivilege as error:
             raise Misconfigured(
                 f"The database login may not act as the role {role.value!r}; start once with"
                 " STRATAGRAPH_OWNER_DATABASE_URL set to the login that owns the database, which grants the role."
             ) from error
-        assert row is not None
         if bounds is not None and not row["has_tenant"]:
             raise _erased(connection, bounds)
         connection.info["xid"] = row.get("xid")
@@ -351,15 +352,17 @@ async def elevated(connection: AsyncConnection, bounds: Bounds) -> AsyncIterator
     info = connection.info  # read now, because a connection that is lost during the block no longer returns it
     before = info["bounds"]
     if before is None:
-        row = await (await send(connection, Statement.of(_TAKE_TENANT), _settings(bounds), prepare=True)).fetchone()
+        row = await (
+            await send(connection, Sending(Statement.of(TAKE_TENANT), _settings(bounds), prepare=True))
+        ).fetchone()
         if row is None or not row["has_tenant"]:
             raise _erased(connection, bounds)
     else:
-        await send(connection, Statement.of(_BOUNDS), _settings(bounds), prepare=True)
+        await send(connection, Sending(Statement.of(BOUNDS), _settings(bounds), prepare=True))
     info["bounds"] = bounds
     try:
         yield
-        await send(connection, Statement.of(_BOUNDS), _settings(before), prepare=True)
+        await send(connection, Sending(Statement.of(BOUNDS), _settings(before), prepare=True))
     finally:  # an error ends the transaction or savepoint, and the settings with it
         info["bounds"] = before
 
@@ -367,7 +370,7 @@ async def elevated(connection: AsyncConnection, bounds: Bounds) -> AsyncIterator
 async def transaction_id(connection: Connection) -> str:
     """Return the id of a writing transaction, in decimal digits. That of a caller's takes no statement."""
     if connection.info["xid"] is None:
-        row = await (await send(connection, Statement.of(_TRANSACTION_ID), {}, prepare=True)).fetchone()
+        row = await (await send(connection, Sending(Statement.of(TRANSACTION_ID), {}, prepare=True))).fetchone()
         assert row is not None
         connection.info["xid"] = row["xid"]
     xid: str = connection.info["xid"]

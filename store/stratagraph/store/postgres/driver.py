@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from itertools import count
 from typing import Any, TypeVar
@@ -51,6 +51,20 @@ class Statement:
         return cls(PARAMETER.sub(lambda match: numbers[match[1]], text).encode(), names)
 
 
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A statement with its parameters, by name. With `prepare`, the server keeps the parsed statement (see `send`)."""
+
+    statement: Statement
+    parameters: Mapping[str, Any]
+    _: KW_ONLY
+    prepare: bool = False
+
+    @property
+    def values(self) -> list[Any]:
+        return [self.parameters[name] for name in self.statement.names]
+
+
 @dataclass(slots=True)
 class _Deferred:
     """An insert or update of `table` that is still to be sent."""
@@ -62,21 +76,22 @@ class _Deferred:
 
 @dataclass(slots=True)
 class _Session:
-    """What belongs to the transaction that is open on a connection. `count` is called for each statement sent."""
+    """What belongs to the transaction that is open on a connection.
 
-    count: Callable[[], None]
+    `count` is called with the number of statements of each round trip.
+    """
+
+    count: Callable[[int], None]
     is_deferring: bool
     deferred: list[_Deferred]
 
 
-def begin_session(connection: AsyncConnection, count: Callable[[], None], *, is_deferring: bool) -> None:
+def begin_session(connection: AsyncConnection, count: Callable[[int], None], *, is_deferring: bool) -> None:
     """Note that a transaction begins on the connection, and whether its inserts are deferred."""
     connection.info[_SESSION] = _Session(count, is_deferring, [])
 
 
-async def send(
-    connection: AsyncConnection, statement: Statement, parameters: Mapping[str, Any], *, prepare: bool = False
-) -> psycopg.AsyncCursor[dict[str, Any]]:
+async def send(connection: AsyncConnection, sending: Sending) -> psycopg.AsyncCursor[dict[str, Any]]:
     """Run a statement and return its cursor, which gives rows as dictionaries.
 
     With `prepare`, the server keeps the parsed statement for the connection, and its plan where that does not depend on
@@ -84,8 +99,26 @@ async def send(
     """
     driver, session = _known(connection.sync_connection)
     await _flush(driver, session)
-    values = [parameters[name] for name in statement.names]
-    return await _send(driver, session, statement.sql, values, prepare=prepare, row_factory=dict_row)
+    return await _send(
+        driver, session, sending.statement.sql, sending.values, prepare=sending.prepare, row_factory=dict_row
+    )
+
+
+async def send_together(connection: AsyncConnection, sendings: Sequence[Sending]) -> list[list[dict[str, Any]]]:
+    """Run statements in their order, in one round trip, and return the rows of each.
+
+    The server runs each as if it had been sent alone: the first that fails ends the transaction, and its error is
+    raised. Raises KeyError if a parameter is missing.
+    """
+    driver, session = _known(connection.sync_connection)
+    await _flush(driver, session)
+    session.count(len(sendings))
+    cursors = []
+    async with driver.pipeline():
+        for one in sendings:
+            cursor = psycopg.AsyncRawCursor(driver, row_factory=dict_row)
+            cursors.append(await cursor.execute(one.statement.sql, one.values, prepare=one.prepare))
+    return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
 
 async def write(
@@ -136,7 +169,7 @@ def _known(connection: Connection | None) -> tuple[psycopg.AsyncConnection[Any],
     pooled = connection.connection
     driver: psycopg.AsyncConnection[Any] = pooled.driver_connection  # type: ignore[assignment]  # typed as Any | None
     session = pooled.info.get(_SESSION)
-    return driver, session or _Session(lambda: None, is_deferring=False, deferred=[])
+    return driver, session or _Session(lambda _: None, is_deferring=False, deferred=[])
 
 
 async def _flush(driver: psycopg.AsyncConnection[Any], session: _Session) -> None:
@@ -177,7 +210,7 @@ async def _send(
     prepare: bool,
     row_factory: AsyncRowFactory[R],
 ) -> psycopg.AsyncCursor[R]:
-    session.count()
+    session.count(1)
     cursor = psycopg.AsyncRawCursor(driver, row_factory=row_factory)
     await cursor.execute(statement, parameters, prepare=prepare)
     return cursor

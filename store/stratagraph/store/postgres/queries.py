@@ -6,7 +6,8 @@ replaced by the block of that name, so that several statements can share a fragm
 
 A statement with a comment line that begins with `-- Prepared` is parsed once per connection, and planned without its
 parameters where that is no dearer. The others are planned anew each time, because generic plans misjudge array
-parameters (terms, frontiers). Prepare a statement only if one plan is right for all parameters.
+parameters (terms, frontiers). Prepare a statement only if one plan is right for all parameters. Booleans are an
+exception: they are written into the text of a prepared statement, since they decide which indexes can be used.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.postgres.driver import PARAMETER, Statement, send, write
+from stratagraph.store.postgres.driver import PARAMETER, Sending, Statement, send, write
 
 Row = Mapping[Any, Any]  # a row, by column
 _PACKAGE = "stratagraph.store"
@@ -46,20 +47,33 @@ def query(name: str) -> TextClause:
 
 async def fetch(connection: AsyncConnection, statement: str, /, **parameters: Any) -> list[dict[str, Any]]:
     """Run a named statement and return its rows. Raises KeyError if there is no statement of this name."""
-    prepare = _blocks()[statement].is_prepared
-    return await (await send(connection, Statement.of(_filled(statement)), parameters, prepare=prepare)).fetchall()
+    return await (await send(connection, sending(statement, parameters))).fetchall()
 
 
 async def run(connection: AsyncConnection, statement: str, /, **parameters: Any) -> int:
     """Run a named statement and return the number of rows that it inserted, updated or deleted."""
-    prepare = _blocks()[statement].is_prepared
-    return (await send(connection, Statement.of(_filled(statement)), parameters, prepare=prepare)).rowcount
+    return (await send(connection, sending(statement, parameters))).rowcount
 
 
 async def defer(connection: AsyncConnection, statement: str, table: str, /, **parameters: Any) -> None:
     """Run a named insert into `table`, or update of it, that returns nothing; deferred if the transaction defers."""
     sql, names = _deferrable(statement)
     await write(connection, table, sql, [parameters[name] for name in names], returns=False)
+
+
+def sending(statement: str, parameters: Mapping[str, Any]) -> Sending:
+    """Return a named statement for the driver. Raises KeyError if there is no statement of this name."""
+    if not _blocks()[statement].is_prepared:
+        return Sending(Statement.of(_filled(statement)), parameters)
+    booleans = tuple([(name, value) for name, value in parameters.items() if isinstance(value, bool)])
+    return Sending(_with_booleans(statement, booleans), parameters, prepare=True)
+
+
+@lru_cache
+def _with_booleans(name: str, booleans: tuple[tuple[str, bool], ...]) -> Statement:
+    """Return a named statement in which these booleans are constants."""
+    values = dict(booleans)
+    return Statement.of(PARAMETER.sub(lambda match: str(values.get(match[1], match[0])), _filled(name)))
 
 
 @lru_cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -14,6 +14,7 @@ from stratagraph.store.model.canonical import keyed_hash, normalised_identifier,
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.postgres.pipelines import Statement, fetch_together
 from stratagraph.store.postgres.queries import Row, fetch, run
 from stratagraph.store.records.name_index import (
     ALIAS,
@@ -225,8 +226,24 @@ async def find_entities_by_name(
 
     Only current entities that the caller may read in full are returned, found by terms that the caller may read.
     """
-    if not names:
-        return []
-    by_key = {name_key(caller.tenant, name): name for name in reversed(names)}
-    rows = await fetch(connection, "find_entities", **caller.parameters(), keys=list(by_key), limit=limit)
-    return [(row["entity"], by_key[bytes(row["term_key"])]) for row in rows]
+    search = NameSearch(caller, names, limit=limit)
+    (rows,) = await fetch_together(connection, search.statement)
+    return search.found(rows)
+
+
+class NameSearch:
+    """The search of entities by name: its statement, and what the rows of that mean. See `find_entities_by_name`."""
+
+    def __init__(self, caller: Caller, names: Sequence[str], *, limit: int) -> None:
+        self._by_key = {name_key(caller.tenant, name): name for name in reversed(names)}
+        parameters = {**caller.parameters(), "keys": _bytea_array(self._by_key), "limit": limit}
+        self.statement = Statement("find_entities", parameters)
+
+    def found(self, rows: Iterable[Mapping[str, Any]]) -> list[tuple[UUID, str]]:
+        """Return the entities of the statement's rows, each with the name that matched."""
+        return [(row["entity"], self._by_key[bytes(row["term_key"])]) for row in rows]
+
+
+def _bytea_array(keys: Iterable[bytes]) -> str:
+    """Return keys as the text of a bytea[]."""
+    return "{" + ",".join([f'"\\\\x{key.hex()}"' for key in keys]) + "}"

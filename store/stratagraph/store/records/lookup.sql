@@ -29,6 +29,7 @@ WHERE tenant = :tenant AND entity = :entity AND scope = :scope AND sensitivity =
 
 -- find_entities --
 -- Find current entities with one of the given names or aliases that the caller may read in full.
+-- Prepared: keys only, found by an index.
 SELECT t.entity, (array_agg(t.term_key ORDER BY t.kind, t.term_key))[1] AS term_key
 FROM entity_term t JOIN record r ON r.tenant = t.tenant AND r.id = t.entity
 WHERE t.tenant = :tenant AND t.term_key = ANY(CAST(:keys AS bytea[])) AND t.kind IN (2, 3)

@@ -182,6 +182,12 @@ class PastReader:
         found = await self._past.records([Moment(id_, self._at) for id_ in ids])
         return {record.id: record for record in found.values() if not current or self._was_current(record)}
 
+    async def subgraph(
+        self, ids: Collection[UUID], relations: Collection[UUID]
+    ) -> tuple[dict[UUID, MemoryRecord], list[Relation]]:
+        """Return the records among `ids` that were current, and the relations among `relations`."""
+        return await self.records(ids, current=True), await self.relations(relations)
+
     async def relations(self, ids: Collection[UUID]) -> list[Relation]:
         """Return the relations among `ids` that existed between records that the caller may read in full."""
         return await self._past.relations(ids, at=self._at)

@@ -15,6 +15,7 @@ from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience
+from stratagraph.store.postgres.pipelines import Statement, fetch_together, uuid_array
 from stratagraph.store.postgres.queries import Row, fetch
 from stratagraph.store.records.successors import without_hidden_successors
 
@@ -43,6 +44,23 @@ class Reader:
         if current:  # checked on the rows, because a redacted record shows neither its state nor its validity
             rows = [row for row in rows if row["is_current"] and row["holds"]]
         return {record.id: record for record in await self._records(rows)}
+
+    async def subgraph(
+        self, ids: Collection[UUID], relations: Collection[UUID]
+    ) -> tuple[dict[UUID, MemoryRecord], list[Relation]]:
+        """Return the current records among `ids` as `records` does, and `relations` as that does, in one round trip."""
+        caller = self.caller.parameters()
+        records, edges = await fetch_together(
+            self.connection,
+            Statement("fetch_records", {**caller, "ids": uuid_array(ids), "at": self.now}),
+            Statement("fetch_relations", {**caller, "ids": uuid_array(relations)}),
+        )
+        current = [row for row in records if row["is_current"] and row["holds"]]
+        found = {relation.id: relation for relation in await self._relations(edges)}
+        return (
+            {record.id: record for record in await self._records(current)},
+            [found[id_] for id_ in relations if id_ in found],
+        )
 
     async def heads(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
         """Return the records among `ids` that the caller may read in full, without their content.

@@ -15,16 +15,32 @@ FROM record_head h
 WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[])))
   AND h.sensitivity <= :ceiling
 
+-- fetch_ranking --
+-- Fetch what ranks the given records, of those that the caller may read in full.
+-- LIMIT 1 keeps each a look-up: for hundreds of ids, the planner reads a whole index or table of a small store.
+-- Prepared: each record is a look-up.
+SELECT h.id, h.type, h.confidence, h.occurred_at, h.created_at, h.s, h.t0, h.pinned, h.curve, h.half_life_s,
+  h.min_salience, h.max_age_s, h.params
+FROM unnest(CAST(:ids AS uuid[])) AS asked(id) CROSS JOIN LATERAL (
+  SELECT * FROM record_head h
+  WHERE h.tenant = :tenant AND h.id = asked.id
+    AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling
+  LIMIT 1
+) h
+
 -- fetch_records --
 -- Fetch records by id: in full up to the ceiling, redacted one level above it, none beyond.
 -- `holds` is whether the validity includes the instant :at.
+-- Prepared: each record is a look-up.
 SELECT {record_columns}, coalesce(h.validity @> CAST(:at AS timestamptz), true) AS holds
-FROM record_head h LEFT JOIN record r ON r.tenant = h.tenant AND r.id = h.id AND r.sensitivity <= :ceiling
-WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[])))
-  AND h.sensitivity <= :ceiling + 1
+FROM (SELECT DISTINCT id FROM unnest(CAST(:ids AS uuid[])) AS given(id)) asked
+  CROSS JOIN LATERAL (SELECT * FROM record_head h WHERE h.tenant = :tenant AND h.id = asked.id LIMIT 1) h
+  LEFT JOIN record r ON r.tenant = h.tenant AND r.id = h.id AND r.sensitivity <= :ceiling
+WHERE (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling + 1
 
 -- fetch_relations --
 -- Fetch relations by id; the caller must be able to read one end in full and the other at least redacted.
+-- Prepared: keys only, found by an index.
 SELECT e.id, e.source, e.target, e.predicate, e.weight, e.created_at
 FROM relation_in_sight e
 WHERE e.tenant = :tenant AND e.id = ANY(CAST(:ids AS uuid[])) AND e.ended_at IS NULL

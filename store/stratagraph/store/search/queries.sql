@@ -77,8 +77,21 @@ USING (SELECT tenant, id FROM retrieval WHERE at < :before ORDER BY at LIMIT :li
 WHERE r.tenant = old.tenant AND r.id = old.id
 
 -- search_recent --
--- Fetch the newest records that the caller may read in full.
-SELECT id FROM search_recent(CAST(:types AS smallint[]), CAST(:now AS timestamptz), :window, :limit)
+-- Fetch the newest records that the caller may read in full, newest first.
+-- First among the newest :few of them. Only where these hold fewer than :limit are the newest :window read, of which the
+-- first search has found the beginning.
+WITH few AS MATERIALIZED (
+  SELECT id, place FROM search_recent(CAST(:types AS smallint[]), CAST(:now AS timestamptz), :few, :limit)
+    WITH ORDINALITY AS found(id, place)
+)
+SELECT id FROM (
+  SELECT id, place FROM few
+  UNION ALL
+  SELECT id, place FROM search_recent(CAST(:types AS smallint[]), CAST(:now AS timestamptz), :window, :limit)
+    WITH ORDINALITY AS found(id, place)
+  WHERE (SELECT count(*) FROM few) < :limit AND place > (SELECT count(*) FROM few)
+) found
+ORDER BY place
 
 -- find_tenants_with_word_changes --
 -- Find the tenants that have changes which are not counted yet, by one look-up in the index for each.
@@ -101,6 +114,19 @@ SELECT pg_advisory_xact_lock(7003), set_config('enable_hashjoin', 'off', true),
 -- Fragment: log the terms of the records `deleted`, with 0 for the record itself.
 INSERT INTO word_change (tenant, scope, sensitivity, step, terms)
   SELECT tenant, scope, sensitivity, -1, 0 || terms FROM deleted
+
+-- log_retrievals --
+-- Insert retrievals of one caller into the log, without the records that were deleted since.
+-- An entry that is there already was written by an attempt whose answer was lost.
+INSERT INTO retrieval (tenant, id, actor, at, roots, nodes)
+SELECT CAST(:tenant AS bigint), entry.id, CAST(:actor AS text), entry.at,
+  ARRAY(SELECT x.id FROM unnest(CAST(entry.roots AS uuid[])) WITH ORDINALITY AS x(id, position)
+    WHERE EXISTS (SELECT FROM record r WHERE r.tenant = :tenant AND r.id = x.id) ORDER BY x.position),
+  ARRAY(SELECT x.id FROM unnest(CAST(entry.nodes AS uuid[])) WITH ORDINALITY AS x(id, position)
+    WHERE EXISTS (SELECT FROM record r WHERE r.tenant = :tenant AND r.id = x.id) ORDER BY x.position)
+FROM unnest(CAST(:ids AS uuid[]), CAST(:instants AS timestamptz[]), CAST(:roots AS text[]), CAST(:nodes AS text[]))
+  AS entry(id, at, roots, nodes)
+ON CONFLICT (tenant, id) DO NOTHING
 
 -- search_recent_at --
 -- Fetch the newest records as of an instant, among the last :window by id. Ids are made in the order of time.

@@ -15,27 +15,35 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.settling import LEEWAY
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.postgres.pipelines import Statement, fetch_together
 from stratagraph.store.postgres.queries import fetch
 
 RECENT_WINDOW = 400  # newest readable records read, including those of other types or states
+FEW = 4  # times as many as are wanted are read first, which is enough where most are current and of the types asked for
+
+
+def searching_recent(*, types: Collection[MemoryType], now: datetime, limit: int) -> Statement:
+    """Return the statement that finds at most `limit` of the newest current records, as ids, newest first.
+
+    Only records that the caller may read in full are found, and a fact only if its validity includes `now`. Only the
+    last RECENT_WINDOW readable records are read, so older ones are never found. The caller is the one for whom the
+    transaction was opened that runs the statement.
+    """
+    parameters = {
+        "types": [int(memory_type) for memory_type in types],
+        "now": now,
+        "few": min(RECENT_WINDOW, FEW * limit),
+        "window": RECENT_WINDOW,
+        "limit": limit,
+    }
+    return Statement("search_recent", parameters)
 
 
 async def search_recent(
     connection: AsyncConnection, *, types: Collection[MemoryType], now: datetime, limit: int
 ) -> list[UUID]:
-    """Return the ids of at most `limit` of the newest current records that the caller may read in full, newest first.
-
-    A fact is returned only if its validity includes `now`. Only the last RECENT_WINDOW readable records are read, so
-    older ones are never found. The caller is the one for whom the transaction of `connection` was opened.
-    """
-    rows = await fetch(
-        connection,
-        "search_recent",
-        types=[int(memory_type) for memory_type in types],
-        now=now,
-        window=RECENT_WINDOW,
-        limit=limit,
-    )
+    """Return the ids of the records that `searching_recent` finds."""
+    (rows,) = await fetch_together(connection, searching_recent(types=types, now=now, limit=limit))
     return [row["id"] for row in rows]
 
 

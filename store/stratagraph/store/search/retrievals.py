@@ -2,44 +2,139 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextvars import Context
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from uuid import UUID
 
+import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
-from stratagraph.store.postgres import tables
-from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.model.errors import StatementFailed, StoreUnavailable, StratagraphError, TenantErased, error_kind
+from stratagraph.store.postgres.database import Bounds, Database
+from stratagraph.store.postgres.pipelines import uuid_array
 from stratagraph.store.postgres.queries import run
 
 RETENTION = timedelta(days=7)  # age at which an entry of the log is deleted
+DELAY_S = 0.25  # seconds for which entries are gathered before they are written
+RETRY_S = 1.0  # seconds to the next attempt, while the database does not take entries
+MOST_WAITING = 10_000  # entries; beyond these the oldest are dropped
+BATCH = 500  # entries in one transaction
+CLOSE_WITHIN_S = 5.0  # seconds for the last write
+_log = structlog.get_logger(__name__)
 
 
-async def log_retrieval(
-    connection: AsyncConnection,
-    caller: Caller,
-    id_: UUID,
-    *,
-    roots: Sequence[UUID],
-    nodes: Sequence[UUID],
-    at: datetime,
-) -> None:
-    """Insert a retrieval into the log. Only ids are stored, not the query."""
-    await insert_rows(
-        connection,
-        tables.retrieval,
-        [
-            {
-                "tenant": caller.tenant.id,
-                "id": id_,
-                "actor": caller.trust.actor,
-                "at": at,
-                "roots": roots,
-                "nodes": nodes,
-            }
-        ],
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedRetrieval:
+    """One entry of the log. Only ids are stored, not the query."""
+
+    id: UUID
+    roots: Sequence[UUID]
+    nodes: Sequence[UUID]
+    at: datetime
+
+
+class RetrievalLog:
+    """Writes retrievals to the log in the background, each within about a second of its answer.
+
+    So no answer waits for a write. Entries are written in batches, one transaction for each caller; a batch that the
+    database does not take is tried again until it does. At most MOST_WAITING entries wait: a longer outage drops the
+    oldest, which is logged. `close` writes what waits, before the database is closed. One per process.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: dict[UUID, tuple[Bounds, LoggedRetrieval]] = {}  # by id, oldest first
+        self._writing: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
+        self._dropped = 0
+
+    @property
+    def waiting(self) -> int:
+        """Number of entries that are not written yet."""
+        return len(self._waiting)
+
+    def append(self, retrieval: LoggedRetrieval, caller: Caller) -> None:
+        """Add an entry for the caller, to be written soon."""
+        if len(self._waiting) >= MOST_WAITING:
+            del self._waiting[next(iter(self._waiting))]
+            self._dropped += 1
+        self._waiting[retrieval.id] = (caller.bounds, retrieval)
+        if self._writing is None or self._writing.done():
+            # In a context of its own: the task must not count against the operation that happens to start it.
+            self._writing = asyncio.create_task(self._write_soon(), name="retrieval log", context=Context())
+
+    async def flush(self) -> None:
+        """Write all entries that wait, those being written by the background included.
+
+        Raises StoreUnavailable if the database does not take them; they then still wait.
+        """
+        async with self._lock:
+            while self._waiting:
+                await self._write_batch()
+        if self._dropped:
+            _log.warning("retrievals not logged", dropped=self._dropped)
+            self._dropped = 0
+
+    async def close(self) -> None:
+        """Write what waits, for at most CLOSE_WITHIN_S seconds, and end the background task."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+        try:
+            async with asyncio.timeout(CLOSE_WITHIN_S):
+                await self.flush()
+        except (StoreUnavailable, TimeoutError):
+            _log.warning("retrievals not logged", dropped=len(self._waiting) + self._dropped)
+
+    async def _write_soon(self) -> None:
+        """Write until nothing waits. An outage is logged once."""
+        is_out = False
+        while self._waiting:
+            await asyncio.sleep(RETRY_S if is_out else DELAY_S)
+            try:
+                await self.flush()
+                is_out = False
+            except StoreUnavailable as error:
+                if not is_out:
+                    _log.warning("retrievals wait to be logged", waiting=len(self._waiting), error=error_kind(error))
+                is_out = True
+
+    async def _write_batch(self) -> None:
+        """Write the oldest entries, by caller. They leave the queue once they are written, or cannot be."""
+        by_caller: dict[tuple[int, str], list[LoggedRetrieval]] = {}
+        for bounds, retrieval in islice(self._waiting.values(), BATCH):
+            by_caller.setdefault((bounds.tenant, bounds.actor), []).append(retrieval)
+        for (tenant, actor), entries in by_caller.items():
+            try:
+                await self._write(tenant, actor, entries)
+            except TenantErased:
+                pass  # and its log with it
+            except StoreUnavailable:
+                raise
+            except (StratagraphError, StatementFailed) as error:
+                _log.error("retrievals not logged", dropped=len(entries), error=error_kind(error))
+            for entry in entries:
+                self._waiting.pop(entry.id, None)
+
+    async def _write(self, tenant: int, actor: str, entries: Sequence[LoggedRetrieval]) -> None:
+        # A writer is confined to its tenant, and here to the entries of its actor.
+        async with self._database.writing(Bounds(tenant=tenant, scopes=None, ceiling=0, actor=actor)) as connection:
+            await run(
+                connection,
+                "log_retrievals",
+                tenant=tenant,
+                actor=actor,
+                ids=[entry.id for entry in entries],
+                instants=[entry.at for entry in entries],
+                roots=[uuid_array(entry.roots) for entry in entries],
+                nodes=[uuid_array(entry.nodes) for entry in entries],
+            )
 
 
 async def delete_old_retrievals(connection: AsyncConnection, *, before: datetime, limit: int) -> int:

@@ -26,6 +26,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.words import query_terms, query_vector
+from stratagraph.store.postgres.pipelines import Statement, fetch_together
 from stratagraph.store.postgres.queries import Row, fetch
 
 SMALL_STORE = 20_000  # readable records; below this number, matching any of the words is fast enough and exact
@@ -60,6 +61,78 @@ class Candidates:
     cap: int | None = None
 
 
+class WordSearch:
+    """The search of one question's words, in two statements: the second depends on the counts that the first reads.
+
+    So the first can share a round trip with what else the question needs. Without words, `has_words` is false, and
+    there is nothing to search.
+    """
+
+    def __init__(self, caller: Caller, text: str, *, types: Collection[MemoryType], limit: int) -> None:
+        self._caller = caller
+        self._terms = query_terms(caller.tenant.index_key, text)
+        self._types = [int(memory_type) for memory_type in types]
+        self._limit = limit
+        self._counted = [EVERY_RECORD, *self._terms]
+        # Scopes of which the counts may be read.
+        self._most = max(1, MAX_COUNTS // (len(self._counted) * (int(caller.ceiling) + 1)))
+
+    @property
+    def has_words(self) -> bool:
+        return bool(self._terms)
+
+    def counting(self) -> Statement:
+        """Return the statement that reads the counts of the records that the caller may read in full."""
+        scopes = self._caller.scopes
+        if scopes is None:
+            return Statement("count_terms_in_all_scopes", {"terms": self._counted})
+        if len(scopes) <= self._most:
+            return self._counting_in(scopes)
+        return Statement("count_scopes", {"scopes": list(scopes)})
+
+    async def statistics(self, connection: AsyncConnection, rows: Sequence[Mapping[str, Any]]) -> WordStatistics:
+        """Return the counts of the rows of `counting`.
+
+        If the caller has more scopes than MAX_COUNTS allows to read, this runs another statement: the frequencies are
+        estimated from those of its scopes with most readable records.
+        """
+        if self._caller.scopes is None or len(self._caller.scopes) <= self._most:
+            return _of_rows(rows)
+        largest = [row["scope"] for row in rows[: self._most]]
+        (counted,) = await fetch_together(connection, self._counting_in(largest))
+        part = _of_rows(counted)
+        documents = sum(row["records"] for row in rows)
+        scale = documents / max(1, part.documents)
+        return WordStatistics(
+            documents=documents, frequencies={term: round(n * scale) for term, n in part.frequencies.items()}
+        )
+
+    def searching(self, statistics: WordStatistics, *, now: datetime, history: bool = False) -> Statement:
+        """Return the statement that finds the best records, best first, for `scores_of`."""
+        return Statement("search_words", {**self.parameters(statistics), "now": now, "history": history})
+
+    def parameters(self, statistics: WordStatistics) -> dict[str, Any]:
+        """Return the parameters of a search, now or in the past, except its instant."""
+        candidates = _candidates(self._caller, self._terms, statistics)
+        return {
+            "any_of": list(candidates.any_of),
+            "all_of": _padded(candidates.all_of),
+            "everything": candidates.everything,
+            "cap": candidates.cap,
+            "vector": query_vector(self._terms, statistics.frequencies, max(statistics.documents, 1)),
+            "types": self._types,
+            "limit": self._limit,
+        }
+
+    def _counting_in(self, scopes: Sequence[int]) -> Statement:
+        return Statement("count_terms", {"terms": self._counted, "scopes": list(scopes)})
+
+
+def scores_of(rows: Sequence[Mapping[Any, Any]]) -> list[tuple[UUID, float]]:
+    """Return the ids and BM25 scores of the rows of a search, in their order, without those that match no word."""
+    return [(row["id"], -row["distance"]) for row in rows if row["distance"] < 0]
+
+
 async def search_words(
     connection: AsyncConnection,
     caller: Caller,
@@ -76,11 +149,13 @@ async def search_words(
     store, and a third for callers with very many scopes.
     With `history`, superseded and retracted records are included.
     """
-    parameters = await _search_parameters(connection, caller, text, types, limit)
-    if parameters is None:
+    search = WordSearch(caller, text, types=types, limit=limit)
+    if not search.has_words:
         return []
-    rows = await fetch(connection, "search_words", **parameters, now=now, history=history)
-    return [(row["id"], -row["distance"]) for row in rows if row["distance"] < 0]
+    (counts,) = await fetch_together(connection, search.counting())
+    statistics = await search.statistics(connection, counts)
+    (rows,) = await fetch_together(connection, search.searching(statistics, now=now, history=history))
+    return scores_of(rows)
 
 
 async def search_all_words(
@@ -127,54 +202,12 @@ async def search_words_at(
     The caller must be able to read them in full then and now. The frequencies of words are those of the present
     readable records, which changes the scores slightly and never the set of matches.
     """
-    parameters = await _search_parameters(connection, caller, text, types, limit)
-    if parameters is None:
+    search = WordSearch(caller, text, types=types, limit=limit)
+    if not search.has_words:
         return []
-    rows = await fetch(connection, "search_words_at", **parameters, at=at)
-    return [(row["id"], -row["distance"]) for row in rows if row["distance"] < 0]
-
-
-async def _search_parameters(
-    connection: AsyncConnection, caller: Caller, text: str, types: Collection[MemoryType], limit: int
-) -> dict[str, Any] | None:
-    """Return the parameters of a word search; None if the text has no words."""
-    terms = query_terms(caller.tenant.index_key, text)
-    if not terms:
-        return None
-    statistics = await _statistics(connection, caller, terms)
-    candidates = _candidates(caller, terms, statistics)
-    return {
-        "any_of": list(candidates.any_of),
-        "all_of": _padded(candidates.all_of),
-        "everything": candidates.everything,
-        "cap": candidates.cap,
-        "vector": query_vector(terms, statistics.frequencies, max(statistics.documents, 1)),
-        "types": [int(memory_type) for memory_type in types],
-        "limit": limit,
-    }
-
-
-async def _statistics(connection: AsyncConnection, caller: Caller, terms: Sequence[int]) -> WordStatistics:
-    """Return the counts of the records that the caller may read in full.
-
-    If the caller has more scopes than MAX_COUNTS allows to read, the frequencies are estimated from those of its scopes
-    with most readable records.
-    """
-    with_all = [EVERY_RECORD, *terms]
-    if caller.scopes is None:
-        return _of_rows(await fetch(connection, "count_terms_in_all_scopes", terms=with_all))
-    scopes: Sequence[int] = caller.scopes
-    most = max(1, MAX_COUNTS // (len(with_all) * (int(caller.ceiling) + 1)))
-    if len(scopes) <= most:
-        return _of_rows(await fetch(connection, "count_terms", terms=with_all, scopes=list(scopes)))
-    by_size = await fetch(connection, "count_scopes", scopes=list(scopes))
-    largest = [row["scope"] for row in by_size[:most]]
-    part = _of_rows(await fetch(connection, "count_terms", terms=with_all, scopes=largest))
-    documents = sum(row["records"] for row in by_size)
-    scale = documents / max(1, part.documents)
-    return WordStatistics(
-        documents=documents, frequencies={term: round(n * scale) for term, n in part.frequencies.items()}
-    )
+    (counts,) = await fetch_together(connection, search.counting())
+    statistics = await search.statistics(connection, counts)
+    return scores_of(await fetch(connection, "search_words_at", **search.parameters(statistics), at=at))
 
 
 def _of_rows(rows: Sequence[Row]) -> WordStatistics:

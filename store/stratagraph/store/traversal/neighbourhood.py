@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.pipelines import Statement, fetch_together, uuid_array
 
 FAN_OUT = 100  # edges followed per record and direction
 FRONTIER = 500  # records expanded in one statement
@@ -203,13 +203,7 @@ class SqlGraphReader:
         fan_out: int,
         history: bool,
     ) -> list[Edge]:
-        rows = await fetch(
-            connection,
-            "edges_of",
-            **caller.parameters(),
-            frontier=list(frontier),
-            at=at,
-            fan_out=fan_out,
-            history=history,
-        )
+        parameters = {"frontier": uuid_array(frontier), "at": at, "fan_out": fan_out, "history": history}
+        statement = Statement("edges_of", {**caller.parameters(), **parameters})
+        (rows,) = await fetch_together(connection, statement)
         return [Edge(row["id"], row["near"], row["far"], row["weight"], row["acl"]) for row in rows]

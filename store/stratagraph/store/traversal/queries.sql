@@ -28,6 +28,7 @@ FROM unnest(CAST(:ids AS uuid[])) AS near(id)
 -- Fetch the heaviest edges of each frontier record, per direction, whose far end is visible (in full or redacted).
 -- Edges to redacted records are read only where those to records in full are fewer than :fan_out, and then fill the
 -- rest: a LIMIT of 0 reads nothing. With :history, far ends that are not current are included.
+-- Prepared: each record of the frontier is a look-up in the same indexes.
 SELECT near.id AS near, e.id, e.far, e.weight, e.acl
 FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
 CROSS JOIN LATERAL (
