@@ -56,6 +56,7 @@ async def test_log_partitions_are_created_a_week_ahead_once(memory: Memory, serv
 
 async def test_old_retrievals_and_snapshots_are_deleted(memory: Memory, server: Server) -> None:
     await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="anything"))
+    await memory.retrieve.log.flush()
     assert (await server.run_once())["retrievals_deleted"] == 0
     memory.clock.forward(RETENTION + timedelta(seconds=1))
     assert (await server.run_once())["retrievals_deleted"] == 1
