@@ -380,7 +380,7 @@ async def test_a_late_replay_does_not_restore_a_deleted_record(mirrored: Mirrore
     assert await mirrored.counts_are_equal()
     labels, left = await mirrored.existing_node(alice)
     assert labels == {"Mirrored", "Tomb"}
-    assert left.keys() == {"ten", "id", "ver", "gen", "dead", "at"}
+    assert left.keys() == {"ten", "id", "ver", "gen", "d", "dead", "at"}
     before = await mirrored.dump()
     await mirrored.write_late(late, generation)
     assert await mirrored.dump() == before
