@@ -21,7 +21,7 @@ from stratagraph.store.model.trust import acl
 
 # The version of this conversion, stored in the mirror's checkpoints. Increase it with every change of what the mirror
 # shows of a row: the worker rebuilds a mirror that was written by another version.
-VERSION = 2
+VERSION = 3
 
 NAME_LENGTH = 80  # characters of a caption
 TYPE_LABELS = {

@@ -34,7 +34,9 @@ async def serve_http(
     stop: asyncio.Event,
     on_started: Callable[[], None],
 ) -> None:
-    """Answer requests until `stop` is set, and then finish those under way; `on_started` is called in between.
+    """Answer requests until `stop` is set, and then finish those under way.
+
+    `on_started` is called once connections are accepted.
 
     A server that ends by itself sets `stop`, so that it takes the service with it.
     """
@@ -86,6 +88,7 @@ class _Server(uvicorn.Server):
         self._listener.setblocking(False)
         self._listener.listen(BACKLOG)
         self._accepting = asyncio.create_task(self._accept_all(), name="accept")
+        self._accepting.add_done_callback(self._accepting_ended)
         self._on_started()
 
     async def main_loop(self) -> None:
@@ -101,9 +104,8 @@ class _Server(uvicorn.Server):
             self._accepting.cancel()
             await asyncio.wait({self._accepting})
         # A connection that waits would be reset when the last process closes the socket: its requests are answered.
-        with contextlib.suppress(OSError):  # nothing waits any more
-            while True:
-                await self._connect(self._listener.accept()[0])
+        while (accepted := self._accept_waiting()) is not None:
+            await self._connect(accepted)
         self._listener.close()
         await super().shutdown(sockets)
 
@@ -120,10 +122,23 @@ class _Server(uvicorn.Server):
                 _log.error("connection not accepted", error=type(error).__name__, errno=error.errno)
                 await asyncio.sleep(EXHAUSTED_S)
                 continue
+            await self._connect(accepted)
+
+    def _accept_waiting(self) -> socket.socket | None:
+        """Accept the next connection that waits; None if there is none."""
+        while True:
             try:
-                await self._connect(accepted)
-            except OSError:  # the client has gone
-                accepted.close()
+                return self._listener.accept()[0]
+            except ConnectionAbortedError:
+                continue  # the client has gone
+            except OSError:
+                return None
+
+    def _accepting_ended(self, task: asyncio.Task[None]) -> None:
+        """End the process, so that another takes its place, if it accepts no connections any longer."""
+        if not task.cancelled():
+            _log.error("no connections are accepted any longer", error=type(task.exception()).__name__)
+            self._stop.set()
 
     async def _until_one_waits(self) -> None:
         loop, waits = asyncio.get_running_loop(), asyncio.Event()
@@ -135,7 +150,10 @@ class _Server(uvicorn.Server):
 
     async def _connect(self, accepted: socket.socket) -> None:
         accepted.setblocking(False)
-        await asyncio.get_running_loop().connect_accepted_socket(self._protocol, accepted)
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(self._protocol, accepted)
+        except OSError:  # the client has gone
+            accepted.close()
 
     def _protocol(self) -> asyncio.Protocol:
         made: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]

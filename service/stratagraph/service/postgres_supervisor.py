@@ -122,7 +122,10 @@ class PostgresSupervisor:
     def _leads(self) -> bool:
         """Return whether it is this process that starts the server; take the lock if no process has it."""
         if self._lock is None:
-            file = (self._server.directory / LOCK_FILE).open("a+")
+            try:
+                file = (self._server.directory / LOCK_FILE).open("a+")
+            except OSError:  # no file descriptor is left; another process may have one
+                return False
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -33,6 +33,9 @@ _log = structlog.get_logger(__name__)
 Work = Callable[[Member, tuple[Part, ...], Callable[[str | None], None]], None]
 
 
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
 @dataclass(slots=True, kw_only=True)
 class _Process:
     """A place in the group, and the process in it, if one runs. `tells` reads as ready, or as ended."""
@@ -60,7 +63,7 @@ class _Told:
 
     def listen(self) -> None:
         signal.set_wakeup_fd(self._written.fileno())
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in _SIGNALS:
             signal.signal(number, self._told)
 
     def _told(self, _: int, __: FrameType | None) -> None:
@@ -71,10 +74,11 @@ class _Told:
             self.readable.recv(1_024)
 
     def forget(self) -> None:
-        """Undo `listen`, in a forked process."""
+        """Undo `listen`, in a forked process, and let signals in."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent tells us
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         for one in (self.readable, self._written):
             one.close()
 
@@ -106,7 +110,7 @@ class Group:
         """Run until SIGTERM or SIGINT, then stop all processes; return the exit status.
 
         `on_ready` is called once all of them are ready, with the address of the mirror. The first one has migrated the
-        database before the others start. If one ends before it was ready for the first time, the service ends.
+        database before the others start. If any ends before all were ready for the first time, the service ends.
         """
         self._told.listen()
         # What is loaded stays for good: the collector need not walk it, nor copy its pages in each forked process.
@@ -131,7 +135,7 @@ class Group:
         for one in self._all:
             if one.process is None and one.due_at <= time.monotonic():
                 self._start(one, directory)
-            if not self._has_started and not one.state.is_ready:
+            if not self._has_started and not self._all[0].state.is_ready:
                 return  # the first one alone makes what is missing: the database, its key, its schema
 
     def _start(self, one: _Process, directory: str) -> None:
@@ -140,7 +144,12 @@ class Group:
         )
         one.tells, tell = _FORK.Pipe(duplex=False)
         one.process = _FORK.Process(target=self._become, args=(member, one.parts, tell), name=one.state.name)
-        one.process.start()
+        # A signal that arrives before the new process has its own handlers waits until then.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        try:
+            one.process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         tell.close()
         self._set(
             one, pid=one.process.pid or 0, starts=one.state.starts + 1, started_at=time.monotonic(), is_ready=False

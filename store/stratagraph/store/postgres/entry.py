@@ -15,7 +15,8 @@ ENTER = (
 # The same for a caller, whose tenant another process may have erased: the directory caches its number. Background work
 # goes on while a tenant is being erased.
 _ENTER_TENANT = f"{ENTER}, tenant_is_open(CAST(:tenant AS bigint)) AS has_tenant"
-# A caller's statements find rows by keys. A plan that is kept must not scan a table that was small when it was made.
+# The statements of callers and of writers find rows by keys. A plan that is kept must not scan a table that was small
+# when it was made.
 _NO_SCAN = ", set_config('enable_seqscan', 'off', true)"
 ENTER_READER = _ENTER_TENANT + _NO_SCAN
 # A reader of a past instant waits for the writers of its tenant (`feed.settling`). A writer takes this lock before it

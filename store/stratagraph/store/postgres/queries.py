@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -39,7 +39,7 @@ class _Block:
     is_prepared: bool
 
 
-@lru_cache
+@cache
 def query(name: str) -> TextClause:
     """Return the named statement for SQLAlchemy. Raises KeyError if no `.sql` file of the store has it."""
     return text(_filled(name))
@@ -69,14 +69,14 @@ def sending(statement: str, parameters: Mapping[str, Any]) -> Sending:
     return Sending(_with_booleans(statement, booleans), parameters, prepare=True)
 
 
-@lru_cache
+@lru_cache(maxsize=1_024)
 def _with_booleans(name: str, booleans: tuple[tuple[str, bool], ...]) -> Statement:
     """Return a named statement in which these booleans are constants."""
     values = dict(booleans)
     return Statement.of(PARAMETER.sub(lambda match: str(values.get(match[1], match[0])), _filled(name)))
 
 
-@lru_cache
+@cache
 def _deferrable(name: str) -> tuple[str, tuple[str, ...]]:
     """Return a named statement in the form of `driver.write`, and the names of its parameters."""
     names: list[str] = []
@@ -88,7 +88,7 @@ def _deferrable(name: str) -> tuple[str, tuple[str, ...]]:
     return PARAMETER.sub(placeholder, _filled(name)), tuple(names)
 
 
-@lru_cache
+@cache
 def _filled(name: str) -> str:
     """Return the named statement, its fragments filled in."""
     whole = _blocks()[name].sql
@@ -97,7 +97,7 @@ def _filled(name: str) -> str:
     return whole
 
 
-@lru_cache
+@cache
 def _blocks() -> dict[str, _Block]:
     """Return all blocks of the store's `.sql` files by name."""
     blocks: dict[str, _Block] = {}

@@ -224,7 +224,10 @@ def latest_evidence(provenance: Mapping[str, Any], occurred_at: datetime) -> dat
 
 
 def _end_hints(end: str, record: NewRecord | None, scopes: Mapping[str, int]) -> dict[str, Any]:
-    """Return what is noted at a relation of its end, as the statement `insert_relations` does; nothing of None."""
+    """Return the hints at a relation of an end that is new; of one that is stored, None, nothing is noted here.
+
+    The statement `insert_relations` notes the same of new ends, and the scope and sensitivity of stored ones.
+    """
     if record is None:
         return {f"{end}_acl": None, f"{end}_until": None, f"{end}_past": False}
     return {
@@ -270,8 +273,7 @@ async def insert_relations(
             }
             for relation in ordered
         ]
-        on_conflict = "ON CONFLICT (tenant, source, predicate, target) WHERE ended_at IS NULL DO NOTHING"
-        await insert_rows(connection, tables.relation, rows, suffix=on_conflict)
+        await insert_rows(connection, tables.relation, rows)
         return list(relations)
     written = await fetch(
         connection,

@@ -14,7 +14,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
-from stratagraph.store.model.errors import StatementFailed, StoreUnavailable, StratagraphError, TenantErased, error_kind
+from stratagraph.store.model.errors import StoreUnavailable, TenantErased, error_kind
 from stratagraph.store.postgres.database import Bounds, Database
 from stratagraph.store.postgres.pipelines import uuid_array
 from stratagraph.store.postgres.queries import run
@@ -77,7 +77,7 @@ class RetrievalLog:
             while self._waiting:
                 await self._write_batch()
         if self._dropped:
-            _log.warning("retrievals not logged", dropped=self._dropped)
+            _log.warning("retrievals dropped from the log's queue", dropped=self._dropped)
             self._dropped = 0
 
     async def close(self) -> None:
@@ -117,8 +117,8 @@ class RetrievalLog:
                 pass  # and its log with it
             except StoreUnavailable:
                 raise
-            except (StratagraphError, StatementFailed) as error:
-                _log.error("retrievals not logged", dropped=len(entries), error=error_kind(error))
+            except Exception as error:  # any other would be raised again for the same entries
+                _log.error("retrievals refused by the log", dropped=len(entries), error=error_kind(error))
             for entry in entries:
                 self._waiting.pop(entry.id, None)
 
