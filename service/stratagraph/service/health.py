@@ -198,7 +198,7 @@ def _waiting(status: MirrorStatus, lag: Lag | None) -> str | None:
     if status.is_building:
         return "is being filled; the graph is walked in SQL"
     if status.is_damaged:
-        return "was changed by somebody else and is being repaired; the graph is walked in SQL"
+        return "differs from PostgreSQL and is being repaired; the graph is walked in SQL"
     if status.live_workers == 0:
         return "answers, but no worker runs"
     if any(seconds is not None and seconds > UNFINISHED_S for seconds in (status.followed_s, status.maintained_s)):

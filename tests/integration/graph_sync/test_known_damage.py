@@ -21,7 +21,7 @@ from stratagraph.store.model.enums import Sensitivity
 pytestmark = pytest.mark.neo4j
 
 BY_NEO4J = AnsweredBy(engine="neo4j", mirror_lag_seconds=0.0)
-REASON = "the mirror was changed by somebody else and is being repaired"
+REASON = "the mirror differs from PostgreSQL and is being repaired"
 
 
 @pytest.fixture

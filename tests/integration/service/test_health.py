@@ -172,7 +172,7 @@ async def test_the_service_fails_once_the_mirror_is_late_for_longer_than_allowed
         (
             replace(SOUND, is_damaged=True),
             IN_STEP,
-            "was changed by somebody else and is being repaired; the graph is walked in SQL",
+            "differs from PostgreSQL and is being repaired; the graph is walked in SQL",
         ),
         (replace(SOUND, live_workers=0), IN_STEP, "answers, but no worker runs"),
         (replace(SOUND, followed_s=31), IN_STEP, "answers, but the workers complete no pass: see their log"),

@@ -39,7 +39,7 @@ def test_a_preferred_mirror_answers_while_it_is_complete_however_far_behind(fres
         (None, None, "nothing is known of the mirror yet"),
         (BUILDING, None, "the mirror is being filled"),
         (BUILDING, "unreachable", "the mirror is being filled"),
-        (replace(FRESH, damaged=True), None, "the mirror was changed by somebody else and is being repaired"),
+        (replace(FRESH, damaged=True), None, "the mirror differs from PostgreSQL and is being repaired"),
         (FRESH, "unreachable", "the mirror failed a moment ago: unreachable"),
     ],
 )

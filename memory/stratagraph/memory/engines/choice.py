@@ -65,7 +65,7 @@ def _against(freshness: Freshness | None, failure: str | None) -> str | None:
     if freshness.refused:
         return "the mirror lacks changes that Neo4j refused"
     if freshness.damaged:
-        return "the mirror was changed by somebody else and is being repaired"
+        return "the mirror differs from PostgreSQL and is being repaired"
     if failure is not None:
         return f"the mirror failed a moment ago: {failure}"
     return None

@@ -44,7 +44,8 @@ def verify(
     """Compare both stores and list what differs. Exits 1 if anything does, 0 if not.
 
     Without --deep, the versions and digests stored in the mirror are compared, which does not find what was changed by
-    hand; the result says so.
+    hand; the result says so. If the stores differ, all questions are answered from PostgreSQL until a complete scrub,
+    or `verify --deep` or `repair --deep` of all tenants, finds them equal.
     """
 
     async def work(runtime: Runtime) -> dict[str, Any]:
