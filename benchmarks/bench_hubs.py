@@ -33,6 +33,7 @@ QUESTIONS = {
 FLOOR = (
     "query($id: ID!) { found: record(id: $id) { id name } }"  # what any request costs, on this machine under this load
 )
+REFILL_S = 0.3  # of up to 60 points, by two credentials in turn
 CALLERS = {"all levels": Sensitivity.HYPER, "low": Sensitivity.LOW}
 
 
@@ -59,8 +60,14 @@ def _ask(http: httpx.AsyncClient, url: str, key: str, document: str, hub: str) -
     return ask
 
 
+async def _refill() -> None:
+    """Wait for the points of the next question, so that the credentials' budgets suffice."""
+    await asyncio.sleep(REFILL_S)
+
+
 async def _answer(ask: Callable[[], Awaitable[Any]]) -> dict[str, Any]:
     """Return what an answer counts: it says whether it was cut."""
+    await _refill()
     found = await ask()
     counted = {name: len(found[name]) for name in ("nodes", "entities", "neighbours") if name in found}
     return counted | {name: found[name] for name in ("total", "reached", "hasMore") if name in found}
@@ -84,7 +91,7 @@ async def _measure(url: str, *, facts: int, rounds: int) -> tuple[dict[str, Any]
         }
         answers = {case: await _answer(ask) for case, ask in asks.items()}
         began = perf_counter()
-        cases = {case: Case(run=ask) for case, ask in asks.items()}
+        cases = {case: Case(run=ask, prepare=_refill) for case, ask in asks.items()}
         took = await interleaved(cases, rounds, title="asking at hubs")
     figures: dict[str, Any] = {"facts_of_each_hub": facts, "seconds": round(perf_counter() - began, 1)}
     bounds = []
