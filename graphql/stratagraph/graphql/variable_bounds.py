@@ -7,7 +7,7 @@ it. The walk here counts a list before it looks into it, so it takes time in pro
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from graphql import (
@@ -21,6 +21,7 @@ from graphql import (
 )
 from strawberry.extensions import SchemaExtension
 
+from stratagraph.store.model.canonical import has_more_values
 from stratagraph.store.model.errors import LimitExceeded
 
 MAX_LIST = 2_000  # items of one list; the services allow fewer, and their errors say how many
@@ -45,19 +46,6 @@ def check_variables(schema: GraphQLSchema, operation: OperationDefinitionNode, v
             bounds.check(variables[name], type_from_ast(schema, definition.type), (name,))
 
 
-def has_few_values(variables: Mapping[str, Any]) -> bool:
-    """Return whether the variables have at most FEW_VALUES values, those of lists and objects included."""
-    count = 0
-    stack: list[Collection[Any]] = [variables.values()]
-    while stack:
-        values = stack.pop()
-        count += len(values)
-        if count > FEW_VALUES:
-            return False
-        stack += [one.values() if isinstance(one, dict) else one for one in values if isinstance(one, list | dict)]
-    return True
-
-
 class BoundedVariables(SchemaExtension):
     """Drops the variables that the operation does not declare, and checks the sizes of the others."""
 
@@ -70,10 +58,11 @@ class BoundedVariables(SchemaExtension):
             execution.variables = declared_variables(operation, execution.variables)
             if any(isinstance(value, list | dict) for value in execution.variables.values()):
                 checked = (execution.schema._schema, operation, execution.variables)
-                if has_few_values(execution.variables):
-                    check_variables(*checked)
-                else:  # apart from the event loop, because half a million values may be allowed
+                if has_more_values(execution.variables, FEW_VALUES):
+                    # Apart from the event loop, because half a million values may be allowed.
                     await asyncio.to_thread(check_variables, *checked)
+                else:
+                    check_variables(*checked)
         yield
 
 
@@ -104,19 +93,8 @@ class _Bounds:
             for name, field in kind.fields.items():
                 if name in value:
                     self.check(value[name], field.type, (*path, name))
-        elif isinstance(value, list | dict):
-            _check_json(value, path)
-
-
-def _check_json(value: list[Any] | dict[str, Any], path: tuple[str, ...]) -> None:
-    count, stack = 0, [value]
-    while stack:
-        item = stack.pop()
-        count += len(item)
-        if count > MAX_JSON_VALUES:
+        elif has_more_values(value, MAX_JSON_VALUES):
             raise _too_large(path, f"has over {MAX_JSON_VALUES:,} values")
-        inner = item.values() if isinstance(item, dict) else item
-        stack.extend(one for one in inner if isinstance(one, list | dict))
 
 
 def _too_large(path: tuple[str, ...], what: str) -> LimitExceeded:

@@ -26,10 +26,10 @@ from urllib.parse import quote
 import psutil
 import psycopg
 
+from stratagraph.service.local_socket import PATH_MAX
 from stratagraph.service.system_accounts import allow_traversal, system_user
 from stratagraph.store.model.errors import Misconfigured, StoreUnavailable
 
-SOCKET_PATH_MAX = 100  # bytes; a socket address holds 104 on macOS and 108 on Linux
 START_TIMEOUT_S = 120  # a recovery after a crash may have much of the log to replay
 RESTART_TIMEOUT_S = 20  # a longer recovery continues without us, so that a stop of the service need not wait for it
 LEFTOVER_TIMEOUT_S = 5  # for the processes of a killed server
@@ -294,7 +294,7 @@ class EmbeddedPostgres:
     def _socket_directory(self) -> Path:
         """Return the socket's directory: beside the data if that path fits, else a private one under TMPDIR."""
         near = self.directory / "sockets"
-        if len(os.fsencode(near / f".s.PGSQL.{_PORT}")) < SOCKET_PATH_MAX and "'" not in str(near):
+        if len(os.fsencode(near / f".s.PGSQL.{_PORT}")) < PATH_MAX and "'" not in str(near):
             path = near
         else:
             mark = hashlib.sha256(os.fsencode(self.directory)).hexdigest()[:12]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import math
 import socket
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from stratagraph.service.connections import OpenConnections, bounded_protocol
+from stratagraph.service.garbage import keep_loaded
 from stratagraph.service.listening import BACKLOG
 
 GRACE_S = 20  # requests under way may take this long to finish after a stop is asked for
@@ -36,9 +36,8 @@ async def serve_http(
 ) -> None:
     """Answer requests until `stop` is set, and then finish those under way.
 
-    `on_started` is called once connections are accepted.
-
-    A server that ends by itself sets `stop`, so that it takes the service with it.
+    `on_started` is called once connections are accepted. A server that ends by itself sets
+    `stop`, so that it takes the service with it.
     """
     config = uvicorn.Config(
         application,
@@ -81,10 +80,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        # What has been loaded so far stays for good. Without this, each full collection of the garbage collector walks
-        # it and stops all requests for a tenth of a second or two.
-        gc.collect()
-        gc.freeze()
+        keep_loaded()
         self._listener.setblocking(False)
         self._listener.listen(BACKLOG)
         self._accepting = asyncio.create_task(self._accept_all(), name="accept")

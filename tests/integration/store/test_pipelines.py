@@ -8,10 +8,10 @@ from fix_memory import Memory
 
 from stratagraph.store.model.errors import StatementFailed, StoreUnavailable
 from stratagraph.store.model.ids import new_id
-from stratagraph.store.postgres.pipelines import Statement, fetch_together
+from stratagraph.store.postgres.queries import fetch_together, sending
 from stratagraph.store.records.ranking import fetching_heads
 
-SCOPES = Statement("count_scopes", {"scopes": [1]})
+SCOPES = sending("count_scopes", {"scopes": [1]})
 
 
 async def test_a_lost_connection_is_an_outage_and_the_next_transaction_gets_another(
@@ -38,7 +38,7 @@ async def test_an_error_ends_the_transaction_and_quotes_no_data(memory: Memory) 
     caller = await memory.directory.resolve(memory.trust)
     with pytest.raises(StatementFailed) as failed:
         async with memory.database.reading(caller.bounds) as connection:
-            await fetch_together(connection, SCOPES, Statement("count_scopes", {"scopes": "a secret"}), SCOPES)
+            await fetch_together(connection, SCOPES, sending("count_scopes", {"scopes": "a secret"}), SCOPES)
     assert "secret" not in str(failed.value)
     async with memory.database.reading(caller.bounds) as connection:
         assert await fetch_together(connection, SCOPES) == [[]]

@@ -17,9 +17,9 @@ from stratagraph.graphql.variable_bounds import (
     MAX_LIST,
     check_variables,
     declared_variables,
-    has_few_values,
 )
 from stratagraph.memory.capture.request import MAX_TAGS
+from stratagraph.store.model.canonical import has_more_values
 from stratagraph.store.model.errors import LimitExceeded
 
 SCHEMA = build_schema()._schema
@@ -98,10 +98,10 @@ def test_the_price_of_a_body_leaves_room_for_the_largest_batch() -> None:
 
 
 def test_few_values_are_told_from_many_without_reading_a_long_list() -> None:
-    assert has_few_values({"a": [0] * (FEW_VALUES - 1)})
-    assert not has_few_values({"a": [0] * FEW_VALUES})
-    assert has_few_values({"a": {"b": [0] * (FEW_VALUES - 2)}})
-    assert not has_few_values({"a": {"b": [0] * (FEW_VALUES - 1)}})
+    assert not has_more_values({"a": [0] * (FEW_VALUES - 1)}, FEW_VALUES)
+    assert has_more_values({"a": [0] * FEW_VALUES}, FEW_VALUES)
+    assert not has_more_values({"a": {"b": [0] * (FEW_VALUES - 2)}}, FEW_VALUES)
+    assert has_more_values({"a": {"b": [0] * (FEW_VALUES - 1)}}, FEW_VALUES)
     long = Counted([0] * 100_000)
-    assert not has_few_values({"a": {"b": [long]}})
+    assert has_more_values({"a": {"b": [long]}}, FEW_VALUES)
     assert long.taken == 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from stratagraph.store.model.canonical import check_json
+from stratagraph.store.model.canonical import check_json, has_more_values
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
@@ -49,18 +49,6 @@ class RetrieveRequest:
     max_sensitivity: Sensitivity | None = None
 
 
-def _values(value: object) -> int:
-    """Return the number of values in a JSON value, or any number over MAX_CONTEXT if there are more."""
-    count, stack = 0, [value]
-    while stack and count <= MAX_CONTEXT:
-        item = stack.pop()
-        if isinstance(item, dict | list):
-            count += len(item)
-            if count <= MAX_CONTEXT:
-                stack.extend(item.values() if isinstance(item, dict) else item)
-    return count
-
-
 def check(request: RetrieveRequest) -> None:
     """Raise InvalidInput naming the first field that is out of bounds, and its bounds."""
     if not request.task_descriptor.strip():
@@ -86,7 +74,7 @@ def check(request: RetrieveRequest) -> None:
             raise InvalidInput(
                 f"context: must be a JSON object of conditions, not {json_type(request.context)}", path=["context"]
             )
-        if _values(request.context) > MAX_CONTEXT:
+        if has_more_values(request.context, MAX_CONTEXT):
             raise InvalidInput(
                 f"context: has over {MAX_CONTEXT:,} values; give only the conditions that matter for the task",
                 path=["context"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -17,6 +16,7 @@ from stratagraph.service.cli.mirror import new_worker, no_mirror, progress_bar, 
 from stratagraph.service.cli.output import people, print_error, print_json, with_runtime
 from stratagraph.service.cli.serve import welcome
 from stratagraph.service.cli.verify import Json, Tenant
+from stratagraph.service.garbage import keep_loaded
 from stratagraph.service.logs import set_up_logs
 from stratagraph.service.runtime import Runtime, open_runtime
 from stratagraph.service.settings import Settings
@@ -77,8 +77,7 @@ def _follow(settings: Settings) -> None:
     async def work() -> None:
         async with open_runtime(settings) as runtime:
             worker = new_worker(runtime)
-            gc.collect()
-            gc.freeze()  # as the service does: full collections of what is loaded would stop the worker again and again
+            keep_loaded()
             await worker.run()
 
     asyncio.run(work())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import multiprocessing
 import os
 import shutil
@@ -19,6 +18,7 @@ from types import FrameType
 
 import structlog
 
+from stratagraph.service.garbage import keep_loaded
 from stratagraph.service.http_server import GRACE_S
 from stratagraph.service.listening import Listeners
 from stratagraph.service.processes.board import STABLE_S, Board, Member, ProcessState
@@ -113,9 +113,7 @@ class Group:
         database before the others start. If any ends before all were ready for the first time, the service ends.
         """
         self._told.listen()
-        # What is loaded stays for good: the collector need not walk it, nor copy its pages in each forked process.
-        gc.collect()
-        gc.freeze()
+        keep_loaded()
         with _directory() as directory:
             try:
                 while not self._told.stop:

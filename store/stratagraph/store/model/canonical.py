@@ -49,6 +49,23 @@ def keyed_hash(key: bytes, kind: str, value: bytes) -> bytes:
     return hmac.digest(key, kind.encode() + b"\x00" + value, "sha256")
 
 
+def has_more_values(value: object, most: int) -> bool:
+    """Return whether a JSON value has more than `most` values, those of the lists and objects in it included.
+
+    Takes time in proportion to `most`, whatever the size of the value.
+    """
+    count, stack = 0, [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict | list):
+            count += len(item)
+            if count > most:
+                return True
+            inner = item.values() if isinstance(item, dict) else item
+            stack.extend(one for one in inner if isinstance(one, dict | list))
+    return False
+
+
 def folded_text(text: str) -> str:
     """Return a text as literals are compared: Unicode compatibility form, case-folded, single spaces between words.
 

@@ -22,7 +22,7 @@ from typing import Any
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.postgres.driver import PARAMETER, Sending, Statement, send, write
+from stratagraph.store.postgres.driver import PARAMETER, Sending, Statement, send, send_together, write
 
 Row = Mapping[Any, Any]  # a row, by column
 _PACKAGE = "stratagraph.store"
@@ -53,6 +53,14 @@ async def fetch(connection: AsyncConnection, statement: str, /, **parameters: An
 async def run(connection: AsyncConnection, statement: str, /, **parameters: Any) -> int:
     """Run a named statement and return the number of rows that it inserted, updated or deleted."""
     return (await send(connection, sending(statement, parameters))).rowcount
+
+
+async def fetch_together(connection: AsyncConnection, *sendings: Sending) -> list[list[dict[str, Any]]]:
+    """Run statements of `sending` in their order, in one round trip, and return the rows of each.
+
+    None of them can depend on the rows of another.
+    """
+    return await send_together(connection, sendings)
 
 
 async def defer(connection: AsyncConnection, statement: str, table: str, /, **parameters: Any) -> None:

@@ -20,9 +20,7 @@ from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.words import Terms
 from stratagraph.store.postgres.queries import fetch, run
 
-MARKED = (
-    1_000  # relations of a record, per direction, at which it is noted that their end is past, or until when it holds
-)
+MARKED = 1_000  # relations of a record, per direction, at which something is noted of their end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,8 @@ from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.canonical import keyed_hash, normalised_identifier, normalised_name
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.postgres import tables
-from stratagraph.store.postgres.bulk import insert_rows
-from stratagraph.store.postgres.pipelines import Statement, fetch_together
-from stratagraph.store.postgres.queries import Row, fetch, run
+from stratagraph.store.postgres.bulk import array_literal, insert_rows
+from stratagraph.store.postgres.queries import Row, fetch, fetch_together, run, sending
 from stratagraph.store.records.name_index import (
     ALIAS,
     IDENTIFIER,
@@ -236,14 +235,9 @@ class NameSearch:
 
     def __init__(self, caller: Caller, names: Sequence[str], *, limit: int) -> None:
         self._by_key = {name_key(caller.tenant, name): name for name in reversed(names)}
-        parameters = {**caller.parameters(), "keys": _bytea_array(self._by_key), "limit": limit}
-        self.statement = Statement("find_entities", parameters)
+        parameters = {**caller.parameters(), "keys": array_literal(list(self._by_key)), "limit": limit}
+        self.statement = sending("find_entities", parameters)
 
     def found(self, rows: Iterable[Mapping[str, Any]]) -> list[tuple[UUID, str]]:
         """Return the entities of the statement's rows, each with the name that matched."""
         return [(row["entity"], self._by_key[bytes(row["term_key"])]) for row in rows]
-
-
-def _bytea_array(keys: Iterable[bytes]) -> str:
-    """Return keys as the text of a bytea[]."""
-    return "{" + ",".join([f'"\\\\x{key.hex()}"' for key in keys]) + "}"

@@ -123,7 +123,7 @@ WHERE next_try_at <= :now ORDER BY next_try_at, entity LIMIT :limit FOR UPDATE S
 
 -- lock_names --
 -- Take advisory locks until the end of the transaction, in the given order.
--- Prepared: keys only, found by indexes.
+-- Prepared: it reads no table.
 SELECT pg_advisory_xact_lock(asked.number) FROM unnest(CAST(:locks AS bigint[])) AS asked(number)
 
 -- lock_taught_entities --

@@ -10,7 +10,9 @@ from uuid import UUID
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import Curve, MemoryType
 from stratagraph.store.model.salience import salience_at
-from stratagraph.store.postgres.pipelines import Statement, uuid_array
+from stratagraph.store.postgres.bulk import uuid_array
+from stratagraph.store.postgres.driver import Sending
+from stratagraph.store.postgres.queries import sending
 
 
 class Head(NamedTuple):
@@ -23,9 +25,9 @@ class Head(NamedTuple):
     occurred_at: datetime
 
 
-def fetching_heads(caller: Caller, ids: Collection[UUID]) -> Statement:
+def fetching_heads(caller: Caller, ids: Collection[UUID]) -> Sending:
     """Return the statement that reads the heads of the records among `ids` that the caller may read in full."""
-    return Statement("fetch_ranking", {**caller.parameters(), "ids": uuid_array(ids)})
+    return sending("fetch_ranking", {**caller.parameters(), "ids": uuid_array(ids)})
 
 
 def heads_of(rows: Iterable[Mapping[str, Any]], *, now: datetime) -> dict[UUID, Head]:

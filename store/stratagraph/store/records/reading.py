@@ -15,8 +15,8 @@ from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience
-from stratagraph.store.postgres.pipelines import Statement, fetch_together, uuid_array
-from stratagraph.store.postgres.queries import Row, fetch
+from stratagraph.store.postgres.bulk import uuid_array
+from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
 from stratagraph.store.records.successors import without_hidden_successors
 
 
@@ -52,8 +52,8 @@ class Reader:
         caller = self.caller.parameters()
         records, edges = await fetch_together(
             self.connection,
-            Statement("fetch_records", {**caller, "ids": uuid_array(ids), "at": self.now}),
-            Statement("fetch_relations", {**caller, "ids": uuid_array(relations)}),
+            sending("fetch_records", {**caller, "ids": uuid_array(ids), "at": self.now}),
+            sending("fetch_relations", {**caller, "ids": uuid_array(relations)}),
         )
         current = [row for row in records if row["is_current"] and row["holds"]]
         found = {relation.id: relation for relation in await self._relations(edges)}

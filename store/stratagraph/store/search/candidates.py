@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.postgres.pipelines import fetch_together
+from stratagraph.store.postgres.queries import fetch_together
 from stratagraph.store.records.entities import NameSearch
 from stratagraph.store.records.ranking import Head, fetching_heads, heads_of
 from stratagraph.store.search.recent_search import searching_recent

@@ -15,14 +15,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.settling import LEEWAY
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.postgres.pipelines import Statement, fetch_together
-from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.postgres.driver import Sending
+from stratagraph.store.postgres.queries import fetch, fetch_together, sending
 
 RECENT_WINDOW = 400  # newest readable records read, including those of other types or states
 FEW = 4  # times as many as are wanted are read first, which is enough where most are current and of the types asked for
 
 
-def searching_recent(*, types: Collection[MemoryType], now: datetime, limit: int) -> Statement:
+def searching_recent(*, types: Collection[MemoryType], now: datetime, limit: int) -> Sending:
     """Return the statement that finds at most `limit` of the newest current records, as ids, newest first.
 
     Only records that the caller may read in full are found, and a fact only if its validity includes `now`. Only the
@@ -36,7 +36,7 @@ def searching_recent(*, types: Collection[MemoryType], now: datetime, limit: int
         "window": RECENT_WINDOW,
         "limit": limit,
     }
-    return Statement("search_recent", parameters)
+    return sending("search_recent", parameters)
 
 
 async def search_recent(

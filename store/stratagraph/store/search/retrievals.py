@@ -15,8 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.errors import StoreUnavailable, TenantErased, error_kind
+from stratagraph.store.postgres.bulk import uuid_array
 from stratagraph.store.postgres.database import Bounds, Database
-from stratagraph.store.postgres.pipelines import uuid_array
 from stratagraph.store.postgres.queries import run
 
 RETENTION = timedelta(days=7)  # age at which an entry of the log is deleted

@@ -26,8 +26,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.words import query_terms, query_vector
-from stratagraph.store.postgres.pipelines import Statement, fetch_together
-from stratagraph.store.postgres.queries import Row, fetch
+from stratagraph.store.postgres.driver import Sending
+from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
 
 SMALL_STORE = 20_000  # readable records; below this number, matching any of the words is fast enough and exact
 FEW_RECORDS = 5_000  # readable records; up to this number, all are read unless the caller may read everything
@@ -81,14 +81,14 @@ class WordSearch:
     def has_words(self) -> bool:
         return bool(self._terms)
 
-    def counting(self) -> Statement:
+    def counting(self) -> Sending:
         """Return the statement that reads the counts of the records that the caller may read in full."""
         scopes = self._caller.scopes
         if scopes is None:
-            return Statement("count_terms_in_all_scopes", {"terms": self._counted})
+            return sending("count_terms_in_all_scopes", {"terms": self._counted})
         if len(scopes) <= self._most:
             return self._counting_in(scopes)
-        return Statement("count_scopes", {"scopes": list(scopes)})
+        return sending("count_scopes", {"scopes": list(scopes)})
 
     async def statistics(self, connection: AsyncConnection, rows: Sequence[Mapping[str, Any]]) -> WordStatistics:
         """Return the counts of the rows of `counting`.
@@ -107,9 +107,9 @@ class WordSearch:
             documents=documents, frequencies={term: round(n * scale) for term, n in part.frequencies.items()}
         )
 
-    def searching(self, statistics: WordStatistics, *, now: datetime, history: bool = False) -> Statement:
+    def searching(self, statistics: WordStatistics, *, now: datetime, history: bool = False) -> Sending:
         """Return the statement that finds the best records, best first, for `scores_of`."""
-        return Statement("search_words", {**self.parameters(statistics), "now": now, "history": history})
+        return sending("search_words", {**self.parameters(statistics), "now": now, "history": history})
 
     def parameters(self, statistics: WordStatistics) -> dict[str, Any]:
         """Return the parameters of a search, now or in the past, except its instant."""
@@ -124,8 +124,8 @@ class WordSearch:
             "limit": self._limit,
         }
 
-    def _counting_in(self, scopes: Sequence[int]) -> Statement:
-        return Statement("count_terms", {"terms": self._counted, "scopes": list(scopes)})
+    def _counting_in(self, scopes: Sequence[int]) -> Sending:
+        return sending("count_terms", {"terms": self._counted, "scopes": list(scopes)})
 
 
 def scores_of(rows: Sequence[Mapping[Any, Any]]) -> list[tuple[UUID, float]]:

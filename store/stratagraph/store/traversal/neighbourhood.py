@@ -15,8 +15,9 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
+from stratagraph.store.postgres.bulk import uuid_array
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.pipelines import Statement, fetch_together, uuid_array
+from stratagraph.store.postgres.queries import fetch_together, sending
 
 FAN_OUT = 100  # edges followed per record and direction
 FRONTIER = 500  # records expanded in one statement
@@ -204,6 +205,6 @@ class SqlGraphReader:
         history: bool,
     ) -> list[Edge]:
         parameters = {"frontier": uuid_array(frontier), "at": at, "fan_out": fan_out, "history": history}
-        statement = Statement("edges_of", {**caller.parameters(), **parameters})
+        statement = sending("edges_of", {**caller.parameters(), **parameters})
         (rows,) = await fetch_together(connection, statement)
         return [Edge(row["id"], row["near"], row["far"], row["weight"], row["acl"]) for row in rows]
