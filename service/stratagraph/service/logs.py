@@ -40,7 +40,7 @@ def set_up_logs(level: str, process: str | None = None) -> None:
             structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),  # one write a line: several processes share it
         cache_logger_on_first_use=True,
     )
     logging.raiseExceptions = False  # or the report of an event that cannot be logged would quote its arguments

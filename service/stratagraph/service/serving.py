@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import structlog
+import uvloop
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
@@ -71,14 +73,14 @@ def serve(
             on_ready(url, mirror)
 
         if workers == 1:
-            asyncio.run(run_parts(settings, parts, listeners, on_ready=ready))
+            _run(run_parts(settings, parts, listeners, on_ready=ready))
             return 0
 
         def work(member: Member, own: tuple[Part, ...], on_own_ready: Callable[[str | None], None]) -> None:
             set_up_logs(settings.log_level, process=member.name)
             is_worker = "api" in own
             try:
-                asyncio.run(
+                _run(
                     run_parts(
                         settings_of_worker(settings) if is_worker else settings,
                         own,
@@ -95,6 +97,12 @@ def serve(
                 sys.exit(1)
 
         return Group(parts, workers=workers, listeners=listeners, work=work).run(ready)
+
+
+def _run(parts: Coroutine[Any, Any, None]) -> None:
+    """Run the parts on uvloop: asyncio's own loop costs a capture a fifth more processor time."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(parts)
 
 
 async def run_parts(
