@@ -35,11 +35,11 @@ RENEW_S = LEASE_S / 3
 # position is undone by the end of the next round.
 ROUND_S = 300.0
 SHARE = 0.2  # of the time that the scrub may take; a round of a mirror too large for this takes longer than ROUND_S
-# The share of a round that is LATE_S behind, if it has no more rows, nodes and relationships than PROMISED, as
+# The share of a round that is LATE_S behind, if it has at most LATE_SHARE_MOST_ROWS rows, nodes and relationships, as
 # 10⁵ records have: on a busy machine each page takes several times as long, and an edit must be undone in ten minutes.
 LATE_SHARE = 0.5
 LATE_S = 15.0
-PROMISED = 1_000_000
+LATE_SHARE_MOST_ROWS = 1_000_000
 MIN_SCRUB_S = 0.05  # of one pass, so that a round comes to its end however slow the machine is
 TOMBSTONES_S = 3_600.0  # between two deletions of expired tombstones
 TOMBSTONE_BATCH = 10_000
@@ -289,7 +289,7 @@ class Maintenance:
         now = time.monotonic()
         since, self._scrubbed_at = now - self._scrubbed_at, now
         rows_per_s = await self._rows_per_s()
-        is_late = self._due_rows > LATE_S * rows_per_s and self._round_rows <= PROMISED
+        is_late = self._due_rows > LATE_S * rows_per_s and self._round_rows <= LATE_SHARE_MOST_ROWS
         self._due_rows = min(self._due_rows + since * rows_per_s, self._round_rows)
         ends_at = now + max(since * (LATE_SHARE if is_late else SHARE), MIN_SCRUB_S)
         found = 0

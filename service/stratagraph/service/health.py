@@ -180,7 +180,7 @@ def _check_processes(states: list[ProcessState]) -> Report:
         name="processes",
         ok=not problems,
         detail="; ".join(problems) or f"{len(states)} processes run",
-        fails=any(one.starts <= 1 and not one.is_ready and not one.ends for one in states),
+        fails=any(one.starts <= 1 and not one.is_ready and not one.ends_in_a_row for one in states),
         checked_at=datetime.now(UTC),
         age_s=0.0,
         is_stale=False,

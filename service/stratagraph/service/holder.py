@@ -30,7 +30,7 @@ class Holder:
 
 @contextmanager
 def hold(data_dir: Path) -> Iterator[Path]:
-    """Hold the lock of `data_dir` during the block; yield the path of the file that `tell` writes, deleted at the end.
+    """Hold the lock of `data_dir` during the block; yield the path of the file for `publish_address`.
 
     Raises Misconfigured, naming the process and address of the other service, if one holds the lock already. The kernel
     releases the lock when the process ends, so a killed service leaves nothing to clean up. Its workers hold the lock
@@ -75,7 +75,7 @@ def _locked(lock: IO[str], data_dir: Path) -> bool:
             return True
 
 
-def tell(path: Path, url: str | None) -> None:
+def publish_address(path: Path, url: str | None) -> None:
     """Write this process's id and `url` to the file that `hold` yielded."""
     path.write_text(json.dumps(asdict(Holder(pid=os.getpid(), url=url))))
 

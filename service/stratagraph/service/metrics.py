@@ -27,7 +27,7 @@ from stratagraph.service.connections import OpenConnections
 from stratagraph.service.measuring import Measured, Measurements
 from stratagraph.service.postgres_supervisor import PostgresSupervisor
 from stratagraph.service.processes.board import Member
-from stratagraph.service.processes.exchange import LABEL, labelled, of_others
+from stratagraph.service.processes.metrics_exchange import LABEL, fetch_metrics, merge_by_process
 from stratagraph.store.feed.consumer import Lag
 from stratagraph.store.jobs.leases import JobState
 from stratagraph.store.mirror.status import MirrorStatus
@@ -116,7 +116,7 @@ class Metrics(Telemetry):
             gauges.jobs.current(),
             gauges.lags.current(),
             gauges.queues.current(),
-            _of_others(self._member),
+            _fetch_metrics(self._member),
         )
         if gauges.is_mirrored() and gauges.mirror is not None and gauges.neo4j is not None:
             state.mirror, state.neo4j = await asyncio.gather(gauges.mirror.current(), gauges.neo4j.current())
@@ -124,7 +124,7 @@ class Metrics(Telemetry):
         if self._member is None:
             families += self.of_process()
         else:
-            families += labelled({self._member.name: self.of_process(), **others})
+            families += merge_by_process({self._member.name: self.of_process(), **others})
             families += _processes(self._member)
         registry = CollectorRegistry()
         registry.register(_Collected(families))
@@ -237,8 +237,8 @@ class _ServiceState:
         yield age
 
 
-async def _of_others(member: Member | None) -> dict[str, list[Metric]]:
-    return {} if member is None else await of_others(member)
+async def _fetch_metrics(member: Member | None) -> dict[str, list[Metric]]:
+    return {} if member is None else await fetch_metrics(member)
 
 
 def _processes(member: Member) -> Iterator[Metric]:

@@ -91,7 +91,7 @@ class PostgresSupervisor:
                 await self._on_restart()
             return config.poll_s
         if self._server.is_running():
-            self._tell(None)
+            self._publish_problem(None)
             if time.monotonic() - self._started_at > config.stable_s:
                 self._attempts = 0
             return config.poll_s
@@ -108,9 +108,9 @@ class PostgresSupervisor:
                 _log.error(
                     "embedded postgres does not start; further attempts follow", error=kind, reason=problem, log=log
                 )
-            self._tell(problem)
+            self._publish_problem(problem)
             return pause_s
-        self._tell(None)
+        self._publish_problem(None)
         self._pid = self._server.pid
         self._started_at = time.monotonic()
         if started:
@@ -135,7 +135,7 @@ class PostgresSupervisor:
             self._lock = file
         return True
 
-    def _tell(self, problem: str | None) -> None:
+    def _publish_problem(self, problem: str | None) -> None:
         """Keep the problem, also for the processes that only watch."""
         if problem == self._problem:
             return

@@ -25,7 +25,7 @@ from stratagraph.graphql.oidc.tokens import OidcTokens
 from stratagraph.graphql.oidc.urls import is_loopback
 from stratagraph.graphql.probes import probes
 from stratagraph.service.connections import OpenConnections
-from stratagraph.service.holder import hold, tell
+from stratagraph.service.holder import hold, publish_address
 from stratagraph.service.http_server import serve_http
 from stratagraph.service.listening import NO_LISTENERS, Listeners, address_of, open_listeners
 from stratagraph.service.local_server import serve_local
@@ -63,11 +63,11 @@ def serve(
     """
     workers = settings.worker_count if "api" in parts else 1
     check_connections(settings, workers)
-    with _held(settings, parts) as told:
-        listeners = open_listeners(settings, parts, local=told is not None)
+    with _held(settings, parts) as holder_file:
+        listeners = open_listeners(settings, parts, local=holder_file is not None)
         url = address_of(settings.host, listeners.api) if listeners.api is not None else None
-        if told is not None:
-            tell(told, url)
+        if holder_file is not None:
+            publish_address(holder_file, url)
 
         def ready(mirror: str | None) -> None:
             on_ready(url, mirror)
@@ -169,10 +169,10 @@ def _stop_signal(member: Member | None) -> asyncio.Event:
         return stop
 
     def parent_has_ended() -> None:
-        loop.remove_reader(member.alive)
+        loop.remove_reader(member.parent_pipe)
         stop.set()
 
-    loop.add_reader(member.alive, parent_has_ended)
+    loop.add_reader(member.parent_pipe, parent_has_ended)
     return stop
 
 
@@ -185,8 +185,8 @@ def _held(settings: Settings, parts: tuple[Part, ...]) -> Iterator[Path | None]:
     if settings.database_url is not None or parts == ("api",):
         yield None
         return
-    with hold(settings.data_dir) as told:
-        yield told
+    with hold(settings.data_dir) as holder_file:
+        yield holder_file
 
 
 def application(runtime: Runtime, telemetry: ServiceTelemetry) -> Starlette:

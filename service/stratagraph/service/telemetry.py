@@ -10,7 +10,7 @@ from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.service.metrics import Metrics
 from stratagraph.service.processes.board import Member
-from stratagraph.service.processes.exchange import answering
+from stratagraph.service.processes.metrics_exchange import serve_metrics
 from stratagraph.service.runtime import Runtime
 
 
@@ -36,7 +36,7 @@ async def open_telemetry(runtime: Runtime, member: Member | None = None) -> Asyn
     Raises Misconfigured if traces are on and their packages are not installed.
     """
     metrics = Metrics(runtime.database, runtime.measurements, runtime.supervisor, member)
-    answered = answering(member, metrics.of_process) if member is not None else nullcontext()
+    answered = serve_metrics(member, metrics.of_process) if member is not None else nullcontext()
     async with answered, _traced(runtime, metrics) as telemetry:
         yield telemetry
 

@@ -14,7 +14,7 @@ from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.answers import Related
 from stratagraph.memory.explore.service import Explore
 from stratagraph.store.mirror.freshness import MirrorFreshness
-from stratagraph.store.mirror.scrubs import MOST_SMALL, Scrubs
+from stratagraph.store.mirror.scrubs import SMALL_DAMAGE, Scrubs
 from stratagraph.store.mirror.status import read_mirror_status
 from stratagraph.store.model.enums import Sensitivity
 
@@ -28,7 +28,7 @@ REASON = "the mirror differs from PostgreSQL and is being repaired"
 async def filled(mirrored: MirroredMemory, monkeypatch: pytest.MonkeyPatch) -> MirroredMemory:
     monkeypatch.setattr("stratagraph.graph_sync.maintenance.ROUND_S", 0.0)
     await capture_every_kind(mirrored.memory)
-    for number in range(MOST_SMALL + 1):
+    for number in range(SMALL_DAMAGE + 1):
         await mirrored.memory.observe("Zoe", "knows", f"friend {number}")
     await mirrored.sync()
     return mirrored

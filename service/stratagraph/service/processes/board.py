@@ -17,20 +17,21 @@ _ROW = _STATE.size + _COUNT.size
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessState:
-    """One process. `pid` is 0 while it does not run; `ends` counts its ends in a row, each soon after a start."""
+    """One process. `pid` is 0 while it does not run; `ends_in_a_row` counts its ends, each soon after a start."""
 
     name: str
     pid: int = 0
     starts: int = 0
-    ends: int = 0
+    ends_in_a_row: int = 0
     started_at: float = 0.0  # seconds on the monotonic clock
     is_ready: bool = False
 
     @property
     def problem(self) -> str | None:
         """What is wrong with it, in words; None if nothing is."""
-        if self.ends >= KEEPS_ENDING and time.monotonic() < self.started_at + STABLE_S:
-            return f"{self.name} has ended {self.ends} times in a row; it is started again after a pause, see the log"
+        if self.ends_in_a_row >= KEEPS_ENDING and time.monotonic() < self.started_at + STABLE_S:
+            ends = f"{self.name} has ended {self.ends_in_a_row} times in a row"
+            return f"{ends}; it is started again after a pause, see the log"
         return None if self.is_ready else f"{self.name} is being started"
 
 
@@ -46,7 +47,7 @@ class Board:
         self._memory = mmap.mmap(-1, _ROW * len(names))
 
     def write(self, index: int, state: ProcessState) -> None:
-        row = (state.pid, state.starts, state.ends, state.started_at, state.is_ready)
+        row = (state.pid, state.starts, state.ends_in_a_row, state.started_at, state.is_ready)
         _STATE.pack_into(self._memory, _ROW * index, *row)
         if not state.is_ready:
             self.count_connections(index, 0)
@@ -58,7 +59,7 @@ class Board:
         pid, starts, ends, started_at, is_ready = _STATE.unpack_from(self._memory, _ROW * index)
         name = self.names[index]
         return ProcessState(
-            name=name, pid=pid, starts=starts, ends=ends, started_at=started_at, is_ready=bool(is_ready)
+            name=name, pid=pid, starts=starts, ends_in_a_row=ends, started_at=started_at, is_ready=bool(is_ready)
         )
 
     def count_connections(self, index: int, count: int) -> None:
@@ -79,7 +80,7 @@ class Member:
     index: int
     workers: tuple[int, ...]
     directory: str  # private to the service, for the sockets by which its processes ask each other
-    alive: int  # a file descriptor that reads as ended once the parent has
+    parent_pipe: int  # a file descriptor, readable as end-of-file once the parent has ended
 
     @property
     def name(self) -> str:

@@ -29,30 +29,28 @@ LONGEST_PAUSE_S = 30.0
 STOP_S = GRACE_S + 10.0  # after which a process that does not stop is killed
 _FORK = multiprocessing.get_context("fork")
 _log = structlog.get_logger(__name__)
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 Work = Callable[[Member, tuple[Part, ...], Callable[[str | None], None]], None]
 
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
 @dataclass(slots=True, kw_only=True)
 class _Process:
-    """A place in the group, and the process in it, if one runs. `tells` reads as ready, or as ended."""
+    """A place in the group, and the process in it, if one runs. `ready_pipe` says that it is ready, or has ended."""
 
     index: int
     parts: tuple[Part, ...]
     state: ProcessState
     process: BaseProcess | None = None
-    tells: Connection | None = None
+    ready_pipe: Connection | None = None
     due_at: float = 0.0  # when it is started, on the monotonic clock, while it does not run
 
 
 @dataclass(slots=True, kw_only=True)
-class _Told:
-    """What signals have told the parent to do."""
+class _StopSignal:
+    """Whether a signal has asked the parent to stop."""
 
-    stop: bool = False
+    arrived: bool = False
     readable: socket.socket = field(init=False)
     _written: socket.socket = field(init=False)
 
@@ -64,10 +62,10 @@ class _Told:
     def listen(self) -> None:
         signal.set_wakeup_fd(self._written.fileno())
         for number in _SIGNALS:
-            signal.signal(number, self._told)
+            signal.signal(number, self._on_signal)
 
-    def _told(self, _: int, __: FrameType | None) -> None:
-        self.stop = True
+    def _on_signal(self, _: int, __: FrameType | None) -> None:
+        self.arrived = True
 
     def read(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -77,7 +75,7 @@ class _Told:
         """Undo `listen`, in a forked process, and let signals in."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent tells us
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent stops us
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         for one in (self.readable, self._written):
             one.close()
@@ -101,8 +99,8 @@ class Group:
         ]
         self._listeners = listeners
         self._work = work
-        self._told = _Told()
-        self._alive, self._parent_alive = os.pipe()
+        self._stop_signal = _StopSignal()
+        self._parent_pipe, self._parent_end = os.pipe()
         self._mirror: str | None = None
         self._has_started = False
 
@@ -112,14 +110,14 @@ class Group:
         `on_ready` is called once all of them are ready, with the address of the mirror. The first one has migrated the
         database before the others start. If any ends before all were ready for the first time, the service ends.
         """
-        self._told.listen()
+        self._stop_signal.listen()
         keep_loaded()
         with _directory() as directory:
             try:
-                while not self._told.stop:
+                while not self._stop_signal.arrived:
                     self._start_due(directory)
                     self._wait()
-                    if not self._look():
+                    if not self._reap():
                         return 1
                     if not self._has_started and all(one.state.is_ready for one in self._all):
                         self._has_started = True
@@ -138,55 +136,59 @@ class Group:
 
     def _start(self, one: _Process, directory: str) -> None:
         member = Member(
-            board=self._board, index=one.index, workers=self._workers, directory=directory, alive=self._alive
+            board=self._board,
+            index=one.index,
+            workers=self._workers,
+            directory=directory,
+            parent_pipe=self._parent_pipe,
         )
-        one.tells, tell = _FORK.Pipe(duplex=False)
-        one.process = _FORK.Process(target=self._become, args=(member, one.parts, tell), name=one.state.name)
+        one.ready_pipe, say_ready = _FORK.Pipe(duplex=False)
+        one.process = _FORK.Process(target=self._become, args=(member, one.parts, say_ready), name=one.state.name)
         # A signal that arrives before the new process has its own handlers waits until then.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             one.process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-        tell.close()
+        say_ready.close()
         self._set(
             one, pid=one.process.pid or 0, starts=one.state.starts + 1, started_at=time.monotonic(), is_ready=False
         )
 
-    def _become(self, member: Member, parts: tuple[Part, ...], tell: Connection) -> None:
+    def _become(self, member: Member, parts: tuple[Part, ...], say_ready: Connection) -> None:
         """Do the work of a forked process."""
-        self._told.forget()
+        self._stop_signal.forget()
         if "api" not in parts:
             self._listeners.close()  # or clients would connect to it while nobody accepts
-        os.close(self._parent_alive)  # or it would not read as closed when the parent has ended
+        os.close(self._parent_end)  # or it would not read as closed when the parent has ended
         for other in self._all:
-            if other.tells is not None:
-                other.tells.close()
+            if other.ready_pipe is not None:
+                other.ready_pipe.close()
 
         def ready(mirror: str | None) -> None:
-            tell.send(mirror)
+            say_ready.send(mirror)
 
         self._work(member, parts, ready)
 
     def _wait(self) -> None:
-        """Wait for a signal, for something that a process tells, or until one is due."""
+        """Wait for a signal, for a process that is ready or has ended, or until one is due."""
         due = [one.due_at for one in self._all if one.process is None and self._has_started]
         timeout = max(0.0, min(due) - time.monotonic()) if due else None
-        tells = [one.tells for one in self._all if one.tells is not None]
-        wait([self._told.readable, *tells, *(one.process.sentinel for one in self._all if one.process)], timeout)
-        self._told.read()
+        pipes = [one.ready_pipe for one in self._all if one.ready_pipe is not None]
+        wait([self._stop_signal.readable, *pipes, *(one.process.sentinel for one in self._all if one.process)], timeout)
+        self._stop_signal.read()
 
-    def _look(self) -> bool:
-        """Read what the processes told, and reap those that have ended; return False if the service must end."""
+    def _reap(self) -> bool:
+        """Note which processes are ready, and reap those that have ended; return False if the service must end."""
         for one in self._all:
-            if one.tells is not None and one.tells.poll():
+            if one.ready_pipe is not None and one.ready_pipe.poll():
                 try:
-                    self._mirror = one.tells.recv() or self._mirror
+                    self._mirror = one.ready_pipe.recv() or self._mirror
                     self._set(one, is_ready=True)
                 except EOFError:
                     pass
-                one.tells.close()
-                one.tells = None
+                one.ready_pipe.close()
+                one.ready_pipe = None
             if one.process is None or one.process.exitcode is None:
                 continue
             self._note_end(one)
@@ -201,15 +203,17 @@ class Group:
         one.process.join()
         one.process.close()
         one.process = None
-        if one.tells is not None:
-            one.tells.close()
-            one.tells = None
-        ends = 1 if now > one.state.started_at + STABLE_S else one.state.ends + 1
+        if one.ready_pipe is not None:
+            one.ready_pipe.close()
+            one.ready_pipe = None
+        ends = 1 if now > one.state.started_at + STABLE_S else one.state.ends_in_a_row + 1
         pause_s = 0.0 if ends == 1 else min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(ends - 2, 20))
         one.due_at = now + pause_s
-        self._set(one, pid=0, ends=ends, is_ready=False)
-        if not self._told.stop:
-            _log.error("process has ended", name=one.state.name, status=status, ends=ends, next_start_in_s=pause_s)
+        self._set(one, pid=0, ends_in_a_row=ends, is_ready=False)
+        if not self._stop_signal.arrived:
+            _log.error(
+                "process has ended", name=one.state.name, status=status, ends_in_a_row=ends, next_start_in_s=pause_s
+            )
 
     def _set(self, one: _Process, **changes: int | float | bool) -> None:
         one.state = replace(one.state, **changes)  # type: ignore[arg-type] # the names of its fields

@@ -17,7 +17,7 @@ from stratagraph.store.postgres.queries import fetch, run
 
 # Differences of one round after whose repair the mirror answers at once. After more, a complete round must find nothing
 # first: where much was changed by hand, more is likely.
-MOST_SMALL = 20
+SMALL_DAMAGE = 20
 
 
 class ScrubPhase(IntEnum):
@@ -135,11 +135,11 @@ class Scrubs:
     async def note_damage(self, count: int, *, beyond_scrub: bool = False) -> None:
         """Note that `count` differences were found, so that the mirror does not answer until they are repaired.
 
-        Above MOST_SMALL in one round, and for differences that somebody else than the scrub found (`beyond_scrub`), it
-        does not answer until a complete scrub finds nothing.
+        Above SMALL_DAMAGE in one round, and for differences that somebody else than the scrub found (`beyond_scrub`),
+        it does not answer until a complete scrub finds nothing.
         """
         async with self._database.background(Role.FEED) as connection:
-            most = -1 if beyond_scrub else MOST_SMALL
+            most = -1 if beyond_scrub else SMALL_DAMAGE
             await run(connection, "note_damage", mirror=self._mirror, count=count, most=most)
 
     async def note_repairs(self) -> None:

@@ -16,7 +16,7 @@ LABEL = "process"
 
 
 @contextlib.asynccontextmanager
-async def answering(member: Member, families: Callable[[], Iterable[Metric]]) -> AsyncIterator[None]:
+async def serve_metrics(member: Member, families: Callable[[], Iterable[Metric]]) -> AsyncIterator[None]:
     """Send this process's metrics to each process that asks, during the block."""
 
     async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -32,14 +32,14 @@ async def answering(member: Member, families: Callable[[], Iterable[Metric]]) ->
         yield
 
 
-async def of_others(member: Member) -> dict[str, list[Metric]]:
+async def fetch_metrics(member: Member) -> dict[str, list[Metric]]:
     """Return the metrics of the other processes that are ready, by the process's name."""
     others = [one for one, state in enumerate(member.board.states()) if one != member.index and state.is_ready]
     found = await asyncio.gather(*(_ask(member, other) for other in others))
     return {member.board.names[other]: got for other, got in zip(others, found, strict=True) if got is not None}
 
 
-def labelled(by_process: Mapping[str, Iterable[Metric]]) -> list[Metric]:
+def merge_by_process(by_process: Mapping[str, Iterable[Metric]]) -> list[Metric]:
     """Return one family of each name, with a sample of each process under its label."""
     families: dict[str, Metric] = {}
     for process, metrics in by_process.items():
