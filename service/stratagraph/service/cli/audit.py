@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from stratagraph.memory.lookup import MAX_PAGE, AuditPage
+from stratagraph.memory.cursors import MAX_PAGE
 from stratagraph.service.cli.options import Json, RecordId, Tenant
 from stratagraph.service.cli.output import errors, folding_table, people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
-from stratagraph.store.audit.faults import Verification
-from stratagraph.store.audit.verification import estimate_entries, verify_chains
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.trust import SINGLE_USER
+
+if TYPE_CHECKING:
+    from stratagraph.memory.lookup import AuditPage
+    from stratagraph.service.runtime import Runtime
+    from stratagraph.store.audit.faults import Verification
 
 _HELP = (
     "The audit log records who changed which record, when and why; hashes link its entries into one chain per record."
@@ -88,6 +90,8 @@ def verify(
 
 
 async def _with_progress(runtime: Runtime, tenant: str | None, record: UUID | None, *, quiet: bool) -> Verification:
+    from stratagraph.store.audit.verification import estimate_entries, verify_chains
+
     database = runtime.database
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=errors, disable=quiet) as progress:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
-from stratagraph.memory.capture.retries import ListedCapture, Retried
 from stratagraph.service.cli.output import people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.errors import InvalidInput, RecordNotFound, error_kind
+
+if TYPE_CHECKING:
+    from stratagraph.memory.capture.retries import ListedCapture
+    from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
     help="Captures that failed because of an internal failure. Their input is kept and retried in the background, with"
@@ -54,6 +56,8 @@ def list_(json: Json = False) -> None:
 @app.command()
 def retry(ids: Ids = None, all_: All = False, json: Json = False) -> None:
     """Retry failed captures now. Exits with 1 if one of them failed again."""
+    from stratagraph.memory.capture.retries import Retried
+
     _require_choice("retry", ids, all_=all_)
 
     async def work(runtime: Runtime) -> list[dict[str, Any]]:

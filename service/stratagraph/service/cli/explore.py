@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from uuid import UUID
 
 import typer
 from rich.text import Text
 
-from stratagraph.memory.engines.choice import AnsweredBy
-from stratagraph.memory.explore.answers import Expansion, Impact, Paths, Plans, Related
-from stratagraph.memory.explore.service import Explore
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.show import as_json, line
 from stratagraph.service.cli.tenants import reader_of
-from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.predicates import inverse
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.trust import Trust
+
+if TYPE_CHECKING:
+    from stratagraph.memory.engines.choice import AnsweredBy
+    from stratagraph.memory.explore.answers import Expansion, Impact, Paths, Plans, Related
+    from stratagraph.memory.explore.service import Explore
+    from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
     help="Ask how memories are connected: paths, impact, plans by their steps, shared memories, neighbours."
@@ -183,6 +185,8 @@ def _print_json(answer: Paths | Impact | Plans | Related | Expansion) -> None:
 
 def _json(value: Any) -> Any:
     """Return an answer, or a part of it, as JSON: the fields of its dataclass by name, those of AnsweredBy inlined."""
+    from stratagraph.memory.engines.choice import AnsweredBy
+
     match value:
         case MemoryRecord():
             return as_json(value)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Column
 
 from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
-from stratagraph.store.jobs.leases import JobState
-from stratagraph.store.jobs.set_aside import list_set_aside
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
-from stratagraph.store.postgres.database import Role
+
+if TYPE_CHECKING:
+    from stratagraph.service.runtime import Runtime
+    from stratagraph.store.jobs.leases import JobState
 
 app = typer.Typer(
     help="Background jobs: closing silent episodes, pruning, counting words and so on. Servers started with"
@@ -88,6 +88,9 @@ def set_aside(
     """List the rows that jobs could not process, the kind of the error, and when each is tried again."""
 
     async def work(runtime: Runtime) -> list[dict[str, Any]]:
+        from stratagraph.store.jobs.set_aside import list_set_aside
+        from stratagraph.store.postgres.database import Role
+
         if job is not None:
             _require_job(runtime, job)
         async with runtime.database.background(Role.JOBS) as connection:

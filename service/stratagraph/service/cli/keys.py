@@ -7,21 +7,21 @@ import re
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from stratagraph.service.cli.options import Json
 from stratagraph.service.cli.output import errors, folding_table, people, print_json, with_runtime
-from stratagraph.service.logs import set_up_logs
-from stratagraph.service.runtime import Runtime, open_runtime
-from stratagraph.service.settings import Settings
 from stratagraph.store.keys.sealing.master import MasterKey, from_file, from_hook
 from stratagraph.store.keys.sealing.master import generate as new_master_key
 from stratagraph.store.model.clock import SystemClock
 from stratagraph.store.model.errors import InvalidInput, Misconfigured
-from stratagraph.store.records.key_rotation import KeyUse, Rotated, Rotation
+
+if TYPE_CHECKING:
+    from stratagraph.service.runtime import Runtime
+    from stratagraph.store.records.key_rotation import KeyUse, Rotated, Rotation
 
 app = typer.Typer(
     help="Make a master key, list the keys that encrypt records at rest, and rotate them. docs/encryption.md explains"
@@ -84,6 +84,9 @@ def rotate(
     After an interruption, run the command again to continue. Rows that the settings want encrypted, but that are not,
     are encrypted too. Exchanging the master key keeps the data keys and wraps them with the new master key.
     """
+    from stratagraph.service.logs import set_up_logs
+    from stratagraph.service.settings import Settings
+
     settings = Settings.load()
     set_up_logs(settings.log_level if settings.log_level != "info" else "warning")
     previous = _previous(master_from)
@@ -96,6 +99,8 @@ def rotate(
         )
 
     async def run() -> int | list[Rotated]:
+        from stratagraph.service.runtime import open_runtime
+
         async with open_runtime(settings, previous_master=previous) as runtime:
             return await (_exchange(runtime, quiet=json) if exchange else _rotate(runtime, tenant, quiet=json))
 
@@ -150,6 +155,8 @@ async def _exchange(runtime: Runtime, *, quiet: bool) -> int:
 
 
 def _rotation(runtime: Runtime) -> Rotation:
+    from stratagraph.store.records.key_rotation import Rotation
+
     return Rotation(runtime.database, runtime.directory, SystemClock())
 
 

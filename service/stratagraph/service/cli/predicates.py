@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stratagraph.memory.predicates import RegisteredPredicate
 from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.fact_predicates import OBJECT_KINDS, FactPredicate
 from stratagraph.store.model.trust import SINGLE_USER
+
+if TYPE_CHECKING:
+    from stratagraph.memory.predicates import RegisteredPredicate
+    from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
     help="List and register the predicates of facts: what their objects are, and whether a subject has one value at a"

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from stratagraph.graph_sync.differences import describe_drift
-from stratagraph.graph_sync.worker import CONSUMER, SyncWorker
 from stratagraph.service.cli import dead_letters, verify
 from stratagraph.service.cli.mirror import new_worker, no_mirror, progress_bar, tenant_number
 from stratagraph.service.cli.output import people, print_error, print_json, with_runtime
-from stratagraph.service.cli.serve import welcome
 from stratagraph.service.cli.verify import Json, Tenant
-from stratagraph.service.garbage import keep_loaded
-from stratagraph.service.logs import set_up_logs
-from stratagraph.service.runtime import Runtime, open_runtime
-from stratagraph.service.settings import Settings
-from stratagraph.store.mirror.scrubs import ScrubReport, Scrubs
-from stratagraph.store.mirror.source import MirrorSource
-from stratagraph.store.mirror.status import read_mirror_status
+
+if TYPE_CHECKING:
+    from stratagraph.graph_sync.worker import SyncWorker
+    from stratagraph.service.runtime import Runtime
+    from stratagraph.service.settings import Settings
+    from stratagraph.store.mirror.scrubs import ScrubReport
 
 app = typer.Typer(
     help="The mirror in Neo4j: run its worker, show its status, verify, repair and rebuild it.",
@@ -39,6 +35,9 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="With --once: print JSON.")] = False,
 ) -> None:
     """Apply changes to Neo4j until stopped. Any number of workers may run; they share the work."""
+    from stratagraph.service.logs import set_up_logs
+    from stratagraph.service.settings import Settings
+
     if not once:
         settings = Settings.load()
         set_up_logs(settings.log_level)
@@ -68,6 +67,8 @@ def run(
 
 def _follow(settings: Settings) -> None:
     """Run beside a service that shares the database, or as the whole service if the database is embedded."""
+    from stratagraph.service.cli.serve import welcome
+
     if settings.database_url is not None:
         from stratagraph.service.serving import serve
 
@@ -75,6 +76,9 @@ def _follow(settings: Settings) -> None:
         return
 
     async def work() -> None:
+        from stratagraph.service.garbage import keep_loaded
+        from stratagraph.service.runtime import open_runtime
+
         async with open_runtime(settings) as runtime:
             worker = new_worker(runtime)
             keep_loaded()
@@ -97,6 +101,11 @@ def status(json: Json = False) -> None:
 
 
 async def _status(runtime: Runtime) -> dict[str, Any]:
+    from stratagraph.graph_sync.worker import CONSUMER
+    from stratagraph.store.mirror.scrubs import Scrubs
+    from stratagraph.store.mirror.source import MirrorSource
+    from stratagraph.store.mirror.status import read_mirror_status
+
     if not runtime.mirror.is_found:
         raise no_mirror()
     source = MirrorSource(runtime.database, names_up_to=runtime.settings.mirror_name_ceiling)
@@ -123,6 +132,8 @@ async def _status(runtime: Runtime) -> dict[str, Any]:
 
 
 def _print_status(found: dict[str, Any]) -> None:
+    from stratagraph.graph_sync.differences import describe_drift
+
     table = Table("", "Postgres", "Neo4j")
     for name in ("records", "relations"):
         table.add_row(name, f"{found['postgres'][name]:,}", f"{found['neo4j'][name]:,}")
