@@ -29,10 +29,10 @@ FOLLOWED_S = 60.0  # how long workers may take to apply waiting changes, if they
 UNFOLLOWED_S = 2.0  # how long to wait if no worker runs, or none completes a pass
 STALLED_LEASES = 3.0  # terms of a worker's lease without a completed pass; workers record one every few seconds
 ROUNDS = 5  # of repair and comparison: deleting what is foreign may show that something else is missing
-DIGESTS = ("constraints", "versions of rows", "digests of rows")
+DIGESTS = ("constraints", "the workers' state", "versions of rows", "digests of rows")
 EVERYTHING = (
-    *("constraints", "labels", "properties", "both ends and types of relationships", "steps", "links between steps"),
-    *("tools", "foreign nodes and relationships"),
+    *("constraints", "the workers' state", "labels", "properties", "both ends and types of relationships", "steps"),
+    *("links between steps", "tools", "foreign nodes and relationships"),
 )
 
 
@@ -69,6 +69,9 @@ def repair(
 ) -> None:
     """Compare both stores, delete what is foreign, and write the rows that differ again. Exits 1 if any still does."""
 
+    from stratagraph.graph_sync.worker import CONSUMER
+    from stratagraph.store.mirror.status import read_mirror_status
+
     async def work(runtime: Runtime) -> dict[str, Any]:
         worker = new_worker(runtime)
         before = found = await _verify(runtime, worker, tenant, deep=deep, quiet=json)
@@ -80,7 +83,8 @@ def repair(
             await _apply(runtime, worker)
             found = await _verify(runtime, worker, tenant, deep=deep, quiet=json)
         result = _as_json(found, deep=deep, unsettled=await _why_unsettled(runtime, found))
-        return {"repaired": repaired, "found": _as_json(before, deep=deep), **result}
+        damaged = (await read_mirror_status(runtime.database, CONSUMER)).is_damaged
+        return {"repaired": repaired, "found": _as_json(before, deep=deep), **result, "damaged": damaged}
 
     found = with_runtime(work)
     if json:
@@ -88,6 +92,11 @@ def repair(
     else:
         people.print(f"{found['repaired']} differences repaired.")
         _print(found)
+        if found["damaged"] and not found["differs"]:
+            people.print(
+                "Questions are answered from SQL until everything was compared and nothing differs: the workers' scrub"
+                " does that by itself, `stratagraph sync repair --deep` at once."
+            )
     if found["differs"]:
         raise typer.Exit(1)
 
