@@ -42,7 +42,10 @@ def main(
             "ask": [command, "ask", "who decided?"],
             "history": [command, "history", record],
             "forget-preview": [command, "forget-preview"],
-            "jobs list (no socket)": [command, "jobs", "list"],
+            "explore impact": [command, "explore", "impact", record],
+            "jobs list": [command, "jobs", "list"],
+            "revise --help": [command, "revise", "--help"],
+            "audit verify (no socket)": [command, "audit", "verify", "--record", record],
         }
         took: dict[str, list[tuple[float, float]]] = {name: [] for name in cases}
         with progress() as bars:
@@ -61,7 +64,7 @@ def main(
     people.print(figures)
     bounds = [
         Bound(name=f"seconds of {name}", value=figures[name]["wall_s"], limit=WALL_S)
-        for name in ("ask", "history", "forget-preview")
+        for name in ("ask", "history", "forget-preview", "explore impact", "jobs list", "revise --help")
     ]
     report("commands", figures, bounds=bounds, machine=about)
 

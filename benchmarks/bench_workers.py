@@ -17,7 +17,7 @@ from wire_client import WireClient
 from workload import Workload
 
 RATIO = 1.2  # least throughput of two workers on two cores, as a multiple of one
-RESIDENT_MB = 300.0
+MEMORY_MB = 300.0  # of a process, where pages that several share are divided among them
 IDLE_PERCENT = 1.0  # of a core, for each process
 
 
@@ -76,7 +76,7 @@ def main(
         }
     people.print(_table(figures["throughput"]), figures["memory"], figures["idle"], start_s)
     bounds = [
-        Bound(name=f"resident MB of a process, {count} workers", value=one["resident_mb"], limit=RESIDENT_MB)
+        Bound(name=f"MB of {one['process']}, {count} workers", value=one["part_mb"], limit=MEMORY_MB)
         for count, memory in figures["memory"].items()
         for one in memory
     ]

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 import orjson
+import psutil
 import psycopg
 import structlog
 import typer
@@ -178,3 +179,12 @@ def report(name: str, figures: Mapping[str, Any], *, bounds: Sequence[Bound], ma
     typer.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
     if not all(bound.ok for bound in bounds):
         raise typer.Exit(1)
+
+
+def file_system(url: str) -> str:
+    """Return the kind of the file system that the database is on: a commit costs nothing on tmpfs."""
+    with psycopg.connect(url) as connection:
+        row = connection.execute("SHOW data_directory").fetchone()
+    assert row is not None  # SHOW always answers
+    mounts = [one for one in psutil.disk_partitions(all=True) if row[0].startswith(one.mountpoint)]
+    return max(mounts, key=lambda one: len(one.mountpoint)).fstype if mounts else "unknown"

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,10 +72,6 @@ class ShippedService:
             service_s=service,
             postgres_s=ended + sum(_seconds(one) for one in (self._postgres, *self._postgres.children(recursive=True))),
         )
-
-    def resident_mb(self) -> float:
-        """The service's resident memory, in megabytes; all of its processes together."""
-        return sum(one.memory_info().rss for one in (self._process, *self._process.children(recursive=True))) / 1e6
 
     def memory(self) -> list[dict[str, Any]]:
         """Return the memory of each process in megabytes: resident, and its part, where shared pages are divided."""
@@ -144,6 +140,15 @@ class ShippedService:
         """Vacuum and analyse, as autovacuum does after a while."""
         with psycopg.connect(self.database_url, autocommit=True) as connection:
             connection.execute("VACUUM (ANALYZE)")
+
+
+def memory_text(processes: Sequence[dict[str, Any]]) -> str:
+    """Return a phrase on the memory of the service's processes."""
+    parts = ", ".join(f"{one['process']} {one['part_mb']}" for one in processes)
+    resident_mb = sum(one["resident_mb"] for one in processes)
+    return (
+        f"memory in MB, shared pages divided: {parts}; resident in all, shared pages counted in each: {resident_mb:.0f}"
+    )
 
 
 def _seconds(process: psutil.Process) -> float:

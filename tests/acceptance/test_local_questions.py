@@ -7,13 +7,16 @@ import json
 import socket
 import stat
 import sys
+import threading
 from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import httpx
+import pytest
 from fix_service import environment, run_command, running
 
 from stratagraph.service.local_socket import LARGEST, NAME, question
+from stratagraph.store.model.errors import StoreUnavailable
 
 HEAVY = ("strawberry", "graphql", "neo4j", "uvicorn", "sqlalchemy", "psycopg", "structlog", "asyncio")
 # Runs the command, then writes to standard error which of these modules it has imported.
@@ -37,20 +40,26 @@ async def test_a_command_beside_a_service_imports_little_and_answers_as_one_with
             answer = (await http.post(f"{service.url}/graphql", json={"query": CAPTURE})).json()
         record = answer["data"]["captureMemory"]["primaryRecord"]["id"]
         commands = [["ask", "parrot"], ["history", record], ["forget-preview", "--days", "3000"]]
+        commands += [["explore", "impact", record]]
         commands += [[*one, "--json"] for one in commands]
+        others = [["audit", "show", record], ["captures", "list"], ["jobs", "list"], ["jobs", "set-aside"]]
+        others += [["keys", "list"], ["predicates", "list"]]
+        others += [["explore", "related", record], ["explore", "expand", record], ["explore", "plans", "sing"]]
         beside = []
-        for arguments in commands:
+        for arguments in [*commands, *others]:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-c", RUN, *arguments), env=env, stdout=PIPE, stderr=PIPE
             )
             printed, imported = await process.communicate()
-            assert (process.returncode, imported.decode().strip()) == (0, "[]"), arguments
+            assert (process.returncode, imported.decode().strip()) == (0, "[]"), (arguments, imported)
             beside.append(printed.decode())
         refused = [
             (["ask", "x", "--type", "gossip"], "is none of"),
             (["ask", "x", "--tenant", "nope"], "there is no tenant 'nope'"),
             (["ask", "x", "--as-of", "noon"], "is not an instant"),
             (["history", "x"], "is not a UUID"),
+            (["explore", "expand", "x"], "is not a UUID"),
+            (["sync", "status"], "No mirror is configured"),
         ]
         for arguments, expected in refused:
             status, out, err = await run_command(*arguments, env=env)
@@ -59,12 +68,12 @@ async def test_a_command_beside_a_service_imports_little_and_answers_as_one_with
         path = data / NAME
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert question(data, "no such question", {}) == {}
-        assert question(data, "ask", {"question": "x" * (2 * LARGEST)}) in ({}, None)
+        assert question(data, "ask", {"question": "x" * (2 * LARGEST)}) is None
         status, _, err = await run_command("ask", "x", env=env | {"STRATAGRAPH_PROT": "1"})
         assert (status, "did you mean STRATAGRAPH_PORT" in " ".join(err.split())) == (1, True)
         assert service.stop() == 0
     assert not path.exists()
-    for arguments, earlier in zip(commands, beside, strict=True):
+    for arguments, earlier in zip(commands, beside, strict=False):
         status, out, err = await run_command(*arguments, env=env)
         assert status == 0, err
         if "--json" in arguments:
@@ -79,6 +88,25 @@ def test_a_command_does_without_a_service_that_has_ended(tmp_path: Path) -> None
         left_behind.bind(str(tmp_path / NAME))
     assert question(tmp_path, "ask", {}) is None
     assert question(tmp_path / "nowhere", "ask", {}) is None
+
+
+def test_a_command_does_not_answer_itself_what_a_service_has_begun_to_answer(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / NAME))
+        listening.listen()
+
+        def take_and_hang_up() -> None:
+            accepted, _ = listening.accept()
+            while accepted.recv(LARGEST):
+                pass
+            accepted.sendall(b'{"answer":')
+            accepted.close()
+
+        service = threading.Thread(target=take_and_hang_up)
+        service.start()
+        with pytest.raises(StoreUnavailable, match="before it had answered"):
+            question(tmp_path, "ask", {})
+        service.join()
 
 
 def _without_times(document: dict[str, object]) -> dict[str, object]:

@@ -75,6 +75,7 @@ async def test_a_mirror_is_filled_verified_repaired_and_rebuilt_from_the_command
     assert "sync repair" in report
     repaired = await operator.json("repair")
     assert (repaired["repaired"], repaired["differs"], repaired["equal"]) == (1, False, None)
+    assert repaired["damaged"], "until everything was compared"
 
     await operator.cypher("MATCH (n:Semantic) WITH n LIMIT 1 SET n:Admin CREATE (:Memory {id: ['x']})")
     quick = await operator.json("verify")
@@ -87,7 +88,7 @@ async def test_a_mirror_is_filled_verified_repaired_and_rebuilt_from_the_command
     assert found["drift"] == {"edited": 1, "foreign": 1}
     assert "sync repair --deep" in await operator("verify", "--deep", status=1)
     repaired = await operator.json("repair", "--deep")
-    assert (repaired["repaired"], repaired["equal"]) == (2, True)
+    assert (repaired["repaired"], repaired["equal"], repaired["damaged"]) == (2, True, False)
     rebuilt = await operator.json("rebuild", "--tenant", "acme")
     assert rebuilt["generation"] == 2
     assert rebuilt["rows"] == found["rows"]

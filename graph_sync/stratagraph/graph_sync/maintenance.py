@@ -42,7 +42,8 @@ LATE_S = 15.0
 LATE_SHARE_MOST_ROWS = 1_000_000
 MIN_SCRUB_S = 0.05  # of one pass, so that a round comes to its end however slow the machine is
 TOMBSTONES_S = 3_600.0  # between two deletions of expired tombstones
-TOMBSTONE_BATCH = 10_000
+TOMBSTONE_BATCH = 10_000  # deleted in one transaction
+TOMBSTONE_BATCHES = 10  # in one pass, so that its other steps are not kept waiting however many there are
 REWOUND_AT_LEAST = 10_000  # changes; a copy that lacks more is rewound only if a rebuild would write more rows
 CAUGHT_UP_S = 10.0  # how long a scrub waits for the feed before it leaves a page to the next pass
 _log = structlog.get_logger(__name__)
@@ -341,11 +342,13 @@ class Maintenance:
         return max(rows, 1), len(differences)
 
     async def _delete_expired_tombstones(self) -> None:
+        """Delete expired tombstones once they are due; where there are very many, the next passes continue."""
         if time.monotonic() < self._next_tombstones:
             return
-        self._next_tombstones = time.monotonic() + TOMBSTONES_S
-        while await self._mirror.delete_expired_tombstones(limit=TOMBSTONE_BATCH) >= TOMBSTONE_BATCH:
-            pass  # however many somebody made
+        for _ in range(TOMBSTONE_BATCHES):
+            if await self._mirror.delete_expired_tombstones(limit=TOMBSTONE_BATCH) < TOMBSTONE_BATCH:
+                self._next_tombstones = time.monotonic() + TOMBSTONES_S
+                return
 
     async def publish_status(self) -> None:
         """Write a node into the mirror that shows people in Neo4j Browser how far it is behind Postgres.

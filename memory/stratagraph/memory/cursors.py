@@ -9,6 +9,7 @@ from uuid import UUID
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 
+MAX_PAGE = 100  # items of one page
 _LARGEST = 2**31 - 1  # number of a version or of an audit entry
 
 

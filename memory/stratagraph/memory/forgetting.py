@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from stratagraph.memory.cursors import MAX_PAGE
 from stratagraph.store.erasure.pruning import preview
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION, Clock, as_utc, rfc3339
@@ -20,7 +21,6 @@ from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.reading import Reader
 
-MAX_PAGE = 100
 MAX_TOTAL = 10_000  # totals are exact up to this
 HORIZON = timedelta(days=3_653)  # ten years
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

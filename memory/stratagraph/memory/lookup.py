@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from stratagraph.memory.cursors import decode_id, decode_version, encode_id, encode_version
+from stratagraph.memory.cursors import MAX_PAGE, decode_id, decode_version, encode_id, encode_version
 from stratagraph.memory.plans.drawing import Drawing, draw_plan
 from stratagraph.store.audit.events import fetch_audit
 from stratagraph.store.feed.sequence import Sequences
@@ -31,7 +31,6 @@ from stratagraph.store.records.past import Moment, Past, Version
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.tombstones import find_tombstones
 
-MAX_PAGE = 100
 MAX_RELATIONS = 100  # returned for one record, greatest weight first
 ALL_EVENTS = 10_000  # of an episode that is requested alone
 

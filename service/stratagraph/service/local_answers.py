@@ -15,6 +15,8 @@ from rich.text import Text
 from stratagraph.memory.qualifiers import qualifiers
 from stratagraph.memory.retrieve.answer import Node, Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.service import explore_answers
+from stratagraph.service.cli import audit, captures, jobs, keys, predicates, sync
 from stratagraph.service.cli.show import as_json, line, validity_json
 from stratagraph.service.cli.tenants import reader_of
 from stratagraph.service.runtime import Runtime
@@ -110,6 +112,18 @@ ANSWERS: Mapping[str, Callable[[Runtime, Mapping[str, Any]], Awaitable[Answer]]]
     "ask": ask,
     "history": history,
     "forget-preview": forget_preview,
+    "path": explore_answers.path,
+    "impact": explore_answers.impact,
+    "plans": explore_answers.plans,
+    "related": explore_answers.related,
+    "expand": explore_answers.expand,
+    "audit": audit.page,
+    "captures": captures.listed,
+    "jobs": jobs.listed,
+    "set-aside": jobs.rows_set_aside,
+    "keys": keys.listed,
+    "predicates": predicates.listed,
+    "sync status": sync.state,
 }
 
 

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from stratagraph.store.model.errors import StoreUnavailable
+
 NAME = "service.sock"
 PATH_MAX = 100  # bytes; a socket address holds 104 on macOS and 108 on Linux
 BACKLOG = 16
@@ -43,20 +45,37 @@ def bind(data_dir: Path) -> socket.socket | None:
 
 
 def question(data_dir: Path, name: str, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the answer of the service that runs on `data_dir`; None if none answers."""
+    """Return the answer of the service that runs on `data_dir`.
+
+    Return None if there is none to connect to, or if the question is longer than it reads.
+    Raises StoreUnavailable if the service has the question and does not answer it: it may be at work on it.
+    """
+    asked = json.dumps({"name": name, "given": given}).encode()
+    if len(asked) > LARGEST:
+        return None
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(LONGEST_S)
         try:
             with _short(data_dir) as directory:
                 connection.connect(f"{directory}/{NAME}")
-            connection.sendall(json.dumps({"name": name, "given": given}).encode())
+        except OSError:  # it does not run, or has ended
+            return None
+        try:
+            connection.sendall(asked)
             connection.shutdown(socket.SHUT_WR)
             received = bytearray()
             while more := connection.recv(_CHUNK):
                 received += more
             answer: dict[str, Any] = json.loads(received)
-        except (OSError, ValueError):  # it does not run, or has ended
-            return None
+        except TimeoutError:
+            raise StoreUnavailable(
+                f"The running service has not answered within {LONGEST_S:g} s; try again, or look at its log."
+            ) from None
+        except (OSError, ValueError):
+            raise StoreUnavailable(
+                "The running service ended the connection before it had answered; it may be stopping. Try again, or"
+                " look at its log."
+            ) from None
     return answer
 
 

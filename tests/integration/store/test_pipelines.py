@@ -8,7 +8,7 @@ from fix_memory import Memory
 
 from stratagraph.store.model.errors import StatementFailed, StoreUnavailable
 from stratagraph.store.model.ids import new_id
-from stratagraph.store.postgres.queries import fetch_together, sending
+from stratagraph.store.postgres.queries import fetch_together, fetch_tuples, sending
 from stratagraph.store.records.ranking import fetching_heads
 
 SCOPES = sending("count_scopes", {"scopes": [1]})
@@ -51,8 +51,7 @@ async def test_a_prepared_statement_keeps_its_plan_and_its_checks(memory: Memory
     ids = [captured.primary.id, *(new_id() for _ in range(30))]  # for one id, a plan of its own is cheaper
     for caller, found in [(everything, {captured.primary.id}), (other, set())] * 7:
         async with memory.database.reading(caller.bounds) as connection:
-            (rows,) = await fetch_together(connection, fetching_heads(caller, ids))
-            assert {row["id"] for row in rows} == found
+            assert {id_ for id_, *_ in await fetch_tuples(connection, fetching_heads(caller, ids))} == found
             plans = await connection.exec_driver_sql("SELECT sum(generic_plans) FROM pg_prepared_statements")
             kept = plans.scalar_one()
     assert kept > 0

@@ -35,6 +35,7 @@ from strawberry.permission import BasePermission
 from strawberry.schema.config import StrawberryConfig
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext as Stock
 from strawberry.schema.schema_converter import CustomGraphQLEnumType
+from structlog.testing import capture_logs
 
 from stratagraph.graphql.limits.slices import COLUMN_SLICE, SLICE, SlicedExecution
 from stratagraph.graphql.scalars import SCALARS
@@ -345,3 +346,17 @@ async def test_a_scalar_that_makes_null_of_a_value_is_left_to_the_executor() -> 
 
     assert result.data == {"items": [{"even": None}, {"even": 2}]}
     assert _shown(result) == _shown(await _execute(Stock, "{ items { even } }", root, schema))
+
+
+async def test_what_stops_the_columns_unexpectedly_is_logged_by_its_type_alone() -> None:
+    schema = _schema(GuardedQuery)
+    with capture_logs() as logged:
+        misfit: Any = 1
+        root = SimpleNamespace(items=[Guarded(open=misfit, secret=None)])
+        await _execute(SlicedExecution, "{ items { open } }", root, schema)
+        assert logged == [], "a value that does not fit is the executor's, and no error here"
+        unfinished = object.__new__(Guarded)  # without the attribute that is read
+        await _execute(SlicedExecution, "{ items { open } }", SimpleNamespace(items=[unfinished]), schema)
+    [event] = logged
+    assert (event["event"], event["error"]) == ("list not completed by columns", "AttributeError")
+    assert "open" not in json.dumps(event)

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from stratagraph.graphql.json_input import MAX_VALUES
+from stratagraph.memory.cursors import MAX_PAGE
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_PATHS
 from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
-from stratagraph.memory.lookup import MAX_PAGE, MAX_RELATIONS
+from stratagraph.memory.lookup import MAX_RELATIONS
 from stratagraph.memory.revise.service import MAX_WAITING
 
 OPERATION = 1.0  # of every operation, for its document and its credential

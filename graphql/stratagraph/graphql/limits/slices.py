@@ -7,18 +7,20 @@ field about a tenth of a millisecond, so that a thousand records would keep all 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
-from contextlib import suppress
 from typing import Any
 
+import structlog
 from graphql.pyutils import gather_with_cancel
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
-from stratagraph.graphql.columns import Completion, completion
+from stratagraph.graphql.columns import Completion, LeftToExecutor, completion
 from stratagraph.graphql.limits.courtesy import give_way
+from stratagraph.store.model.error_reports import error_report
 
 SLICE = 25  # items completed one by one without a break
 COLUMN_SLICE = 400  # items completed by columns without a break
 BATCH = 100  # items whose further reads are batched; a multiple of SLICE
+_log = structlog.get_logger(__name__)
 
 
 class SlicedExecution(StrawberryGraphQLCoreExecutionContext):
@@ -45,7 +47,8 @@ class SlicedExecution(StrawberryGraphQLCoreExecutionContext):
             )
         try:
             return list(complete(items))
-        except Exception:
+        except Exception as error:
+            _note(error)
             return self._complete_singly(item_type, field_details_list, info, path, items, position_context)
 
     def _completion(self, item_type: Any, field_details_list: Any) -> Completion | None:
@@ -55,8 +58,10 @@ class SlicedExecution(StrawberryGraphQLCoreExecutionContext):
             return known[1]
         complete = None
         if self.middleware_manager is None or not self.middleware_manager.middlewares:
-            with suppress(Exception):  # the executor raises it for each item
+            try:
                 complete = completion(item_type, field_details_list, self.collect_subfields)
+            except Exception as error:
+                _note(error)
         self._completions[id(field_details_list)] = (field_details_list, complete)
         return complete
 
@@ -76,7 +81,8 @@ class SlicedExecution(StrawberryGraphQLCoreExecutionContext):
                 if start:
                     await give_way()
                 completed += complete(items[start : start + COLUMN_SLICE])
-        except Exception:
+        except Exception as error:
+            _note(error)
             return await self._complete_in_slices(item_type, field_details_list, info, path, items, position_context)
         return completed
 
@@ -121,3 +127,12 @@ class SlicedExecution(StrawberryGraphQLCoreExecutionContext):
             results = await gather_with_cancel(*(completed[place] for place in places))
             for place, result in zip(places, results, strict=True):
                 completed[place] = result
+
+
+def _note(error: Exception) -> None:
+    """Log what stopped a completion by columns, by its type alone; the executor answers, and raises it per item.
+
+    A selection or value that is simply not one for columns is no error.
+    """
+    if not isinstance(error, LeftToExecutor):
+        _log.warning("list not completed by columns", **error_report(error))

@@ -14,7 +14,7 @@ from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.failures import FailedCaptureGone
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.capture.service import Capture
-from stratagraph.memory.cursors import decode_id, encode_id
+from stratagraph.memory.cursors import MAX_PAGE, decode_id, encode_id
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
@@ -48,7 +48,6 @@ from stratagraph.store.records.failed_captures import (
 )
 from stratagraph.store.records.reading import Reader
 
-MAX_PAGE = 100
 MAX_BATCHES = 10_000  # retried or dropped by one command
 _log = structlog.get_logger(__name__)
 

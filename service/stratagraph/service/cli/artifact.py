@@ -8,17 +8,18 @@ import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stratagraph.memory.artifacts import Fetched, Uploaded
 from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
-from stratagraph.store.artifacts.objects import uri_of
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import SINGLE_USER, Trust
+
+if TYPE_CHECKING:
+    from stratagraph.memory.artifacts import Fetched, Uploaded
+    from stratagraph.service.runtime import Runtime
 
 CHUNK_BYTES = 1 << 20
 app = typer.Typer(
@@ -73,6 +74,7 @@ def get(
     json: Json = False,
 ) -> None:
     """Write an artifact's bytes to a file, after checking their hash."""
+    from stratagraph.store.artifacts.objects import uri_of
 
     async def work(runtime: Runtime) -> Fetched:
         return await runtime.artifacts.get(_operator(tenant, SINGLE_USER.actor), uri)

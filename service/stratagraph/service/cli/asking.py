@@ -33,10 +33,14 @@ def answer_to(name: str, given: dict[str, Any]) -> dict[str, Any]:
         return answer
     if found is not None and "code" in found:
         raise Refused(found["code"], found["message"])
+    import orjson
+
     from stratagraph.service.cli.output import with_runtime
     from stratagraph.service.local_answers import ANSWERS
 
-    return with_runtime(lambda runtime: ANSWERS[name](runtime, given))
+    own = with_runtime(lambda runtime: ANSWERS[name](runtime, given))
+    as_answered: dict[str, Any] = orjson.loads(orjson.dumps(own, default=str))  # so that it prints the same
+    return as_answered
 
 
 def _embedded_data_dir() -> Path | None:

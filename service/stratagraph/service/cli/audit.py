@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from stratagraph.memory.lookup import MAX_PAGE, AuditPage
+from stratagraph.memory.cursors import MAX_PAGE
+from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, RecordId, Tenant
-from stratagraph.service.cli.output import errors, folding_table, people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
-from stratagraph.store.audit.faults import Verification
-from stratagraph.store.audit.verification import estimate_entries, verify_chains
+from stratagraph.service.cli.output import errors, folding_table, instant, people, print_json, with_runtime
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.trust import SINGLE_USER
+
+if TYPE_CHECKING:
+    from stratagraph.service.runtime import Runtime
+    from stratagraph.store.audit.faults import Verification
 
 _HELP = (
     "The audit log records who changed which record, when and why; hashes link its entries into one chain per record."
@@ -36,32 +39,32 @@ def show(
     json: Json = False,
 ) -> None:
     """List who changed a record, when and why, oldest first; also for a pruned, deleted or erased record."""
-    id_ = parse_id(record, path=["RECORD_ID"])
+    found = answer_to("audit", {"record": record, "first": first, "after": after, "tenant": tenant})["document"]
+    if json:
+        print_json(found)
+        return
+    table = folding_table("when", "what", "who", "why")
+    for one in found["entries"]:
+        at = instant(one["timestamp"])
+        table.add_row(f"{at:%Y-%m-%d %H:%M:%S}", one["action"], one["actor"], Text(one["rationale"] or ""))
+    people.print(table)
+    if found["has_next"]:
+        people.print(
+            f"More entries follow; list them with --after {found['end_cursor']}.", style="dim", highlight=False
+        )
 
-    async def work(runtime: Runtime) -> AuditPage:
-        trust = replace(SINGLE_USER, tenant=tenant)
-        return await runtime.lookup.audit_log(trust, id_, first=first, after=after)
 
-    page = with_runtime(work)
-    if not page.entries and after is None:
+async def page(runtime: Runtime, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer `audit show`. Raises InvalidInput, and RecordNotFound where the log has no entries of the record."""
+    id_ = parse_id(given["record"], path=["RECORD_ID"])
+    trust = replace(SINGLE_USER, tenant=given["tenant"])
+    found = await runtime.lookup.audit_log(trust, id_, first=given["first"], after=given["after"])
+    if not found.entries and given["after"] is None:
         raise RecordNotFound(
             id_, f"There is no record {id_}, and the audit log has no entries of it; check the id and the tenant."
         )
-    if json:
-        print_json(
-            {
-                "entries": [{**asdict(entry), "timestamp": rfc3339(entry.timestamp)} for entry in page.entries],
-                "end_cursor": page.end_cursor,
-                "has_next": page.has_next,
-            }
-        )
-        return
-    table = folding_table("when", "what", "who", "why")
-    for entry in page.entries:
-        table.add_row(f"{entry.timestamp:%Y-%m-%d %H:%M:%S}", entry.action, entry.actor, Text(entry.rationale or ""))
-    people.print(table)
-    if page.has_next:
-        people.print(f"More entries follow; list them with --after {page.end_cursor}.", style="dim", highlight=False)
+    entries = [{**asdict(entry), "timestamp": rfc3339(entry.timestamp)} for entry in found.entries]
+    return {"document": {"entries": entries, "end_cursor": found.end_cursor, "has_next": found.has_next}}
 
 
 @app.command()
@@ -88,6 +91,8 @@ def verify(
 
 
 async def _with_progress(runtime: Runtime, tenant: str | None, record: UUID | None, *, quiet: bool) -> Verification:
+    from stratagraph.store.audit.verification import estimate_entries, verify_chains
+
     database = runtime.database
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=errors, disable=quiet) as progress:

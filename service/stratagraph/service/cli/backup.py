@@ -6,23 +6,20 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from stratagraph.service.backups.key_copy import KeyCopy
-from stratagraph.service.backups.making import make_backup
-from stratagraph.service.backups.manifest import Manifest
-from stratagraph.service.backups.restoring import restore_backup
-from stratagraph.service.backups.steps import Steps
 from stratagraph.service.cli.options import Json
 from stratagraph.service.cli.output import errors, people, print_json
-from stratagraph.service.logs import set_up_logs
-from stratagraph.service.master_key import MASTER_KEY_FILE, from_settings, previous_from_settings
-from stratagraph.service.settings import Settings
 from stratagraph.store.keys.sealing.master import MasterKey, from_file
 from stratagraph.store.model.errors import InvalidInput, Misconfigured
+
+if TYPE_CHECKING:
+    from stratagraph.service.backups.manifest import Manifest
+    from stratagraph.service.backups.steps import Steps
+    from stratagraph.service.settings import Settings
 
 
 def backup(
@@ -43,6 +40,9 @@ def backup(
 
     Example: stratagraph backup /mnt/backups/2026-11-22
     """
+    from stratagraph.service.backups.key_copy import KeyCopy
+    from stratagraph.service.backups.making import make_backup
+
     settings = _embedded("backed up")
     key = KeyCopy.prepare(settings, key_to.absolute(), directory.absolute()) if key_to is not None else None
     with _progress(quiet=json) as steps:
@@ -87,6 +87,9 @@ def restore(
 
     Example: STRATAGRAPH_DATA_DIR=/srv/stratagraph stratagraph restore /mnt/backups/2026-11-22 --key-file master.key
     """
+    from stratagraph.service.backups.restoring import restore_backup
+    from stratagraph.service.master_key import MASTER_KEY_FILE
+
     settings = _embedded("restored")
     if settings.artifact_url is not None:
         raise Misconfigured(
@@ -107,6 +110,9 @@ def restore(
 
 
 def _embedded(what: str) -> Settings:
+    from stratagraph.service.logs import set_up_logs
+    from stratagraph.service.settings import Settings
+
     settings = Settings.load()
     set_up_logs(settings.log_level if settings.log_level != "info" else "warning")
     if settings.database_url is not None:
@@ -119,6 +125,8 @@ def _embedded(what: str) -> Settings:
 
 
 def _masters(settings: Settings, key_file: Path | None) -> list[MasterKey]:
+    from stratagraph.service.master_key import from_settings, previous_from_settings
+
     configured = from_settings(settings)
     if key_file is not None and configured is not None:
         raise InvalidInput(
@@ -130,6 +138,8 @@ def _masters(settings: Settings, key_file: Path | None) -> list[MasterKey]:
 
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[Steps]:
+    from stratagraph.service.backups.steps import Steps
+
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=errors, disable=quiet, transient=True) as progress:
         tasks: dict[str, TaskID] = {}

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
-from stratagraph.memory.capture.retries import ListedCapture, Retried
-from stratagraph.service.cli.output import people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
+from stratagraph.service.cli.asking import answer_to
+from stratagraph.service.cli.output import instant, people, print_json, with_runtime
 from stratagraph.store.model.errors import InvalidInput, RecordNotFound, error_kind
+
+if TYPE_CHECKING:
+    from stratagraph.memory.capture.retries import ListedCapture
+    from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
     help="Captures that failed because of an internal failure. Their input is kept and retried in the background, with"
@@ -29,11 +33,7 @@ SHOWN = 200  # captures listed at once
 def list_(json: Json = False) -> None:
     """List the failed captures of all tenants, without their content, with the last error and the next attempt."""
 
-    async def work(runtime: Runtime) -> list[dict[str, Any]]:
-        found = await runtime.failed_captures.all_failed(limit=SHOWN)
-        return [await _as_json(runtime, one) for one in found]
-
-    found = with_runtime(work)
+    found = answer_to("captures", {})["document"]
     if json:
         print_json(found)
         return
@@ -41,7 +41,7 @@ def list_(json: Json = False) -> None:
         people.print("There are no failed captures.")
         return
     for one in found:
-        when = f"{one['next_try_at']:%Y-%m-%d %H:%M:%S}" if one["next_try_at"] is not None else "by hand only"
+        when = f"{instant(one['next_try_at']):%Y-%m-%d %H:%M:%S}" if one["next_try_at"] is not None else "by hand only"
         people.print(f"{one['id']}  {one['stage']}: {one['error']}", soft_wrap=True, highlight=False)
         people.print(
             f"    tenant {one['tenant']}, actor {one['actor']}, {one['source_kind']}; attempts {one['attempts']}, next"
@@ -51,9 +51,17 @@ def list_(json: Json = False) -> None:
         )
 
 
+async def listed(runtime: Runtime, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer `captures list`."""
+    found = await runtime.failed_captures.all_failed(limit=SHOWN)
+    return {"document": [await _as_json(runtime, one) for one in found]}
+
+
 @app.command()
 def retry(ids: Ids = None, all_: All = False, json: Json = False) -> None:
     """Retry failed captures now. Exits with 1 if one of them failed again."""
+    from stratagraph.memory.capture.retries import Retried
+
     _require_choice("retry", ids, all_=all_)
 
     async def work(runtime: Runtime) -> list[dict[str, Any]]:

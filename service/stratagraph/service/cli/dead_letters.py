@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 from rich.table import Column
 
-from stratagraph.graph_sync.worker import CONSUMER
 from stratagraph.service.cli.output import ID_WIDTH, folding_table, people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
-from stratagraph.store.mirror.dead_letters import DeadLetters
 from stratagraph.store.model.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
     help="Changes that Neo4j has refused. They do not block other changes and are retried with growing pauses. A newer"
@@ -30,6 +30,9 @@ def list_(json: Json = False) -> None:
     """List the dead letters, Neo4j's error for each, and when it is retried."""
 
     async def work(runtime: Runtime) -> list[dict[str, Any]]:
+        from stratagraph.graph_sync.worker import CONSUMER
+        from stratagraph.store.mirror.dead_letters import DeadLetters
+
         return [
             {
                 "kind": one.kind.name.lower(),
@@ -86,6 +89,9 @@ def _do(what: str, ids: list[UUID] | None, *, all_: bool, json: bool) -> None:
         )
 
     async def work(runtime: Runtime) -> int:
+        from stratagraph.graph_sync.worker import CONSUMER
+        from stratagraph.store.mirror.dead_letters import DeadLetters
+
         letters = DeadLetters(runtime.database, CONSUMER)
         chosen = None if all_ else ids
         return await (letters.retry(chosen) if what == "retry" else letters.drop(chosen))

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from stratagraph.memory.erase.receipt_check import ReceiptCheck, check_receipt
-from stratagraph.memory.erase.request import Erase, ErasureResult
 from stratagraph.service.cli.options import Tenant
 from stratagraph.service.cli.output import ID_WIDTH, errors, folding_table, people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
-from stratagraph.store.erasure.receipts import ErasureKind, Receipt
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.trust import SINGLE_USER
+
+if TYPE_CHECKING:
+    from stratagraph.memory.erase.receipt_check import ReceiptCheck
+    from stratagraph.memory.erase.request import Erase, ErasureResult
+    from stratagraph.service.runtime import Runtime
+    from stratagraph.store.erasure.receipts import Receipt
 
 app = typer.Typer(
     help="Erase a record, an entity, a scope or a tenant with all its traces. This cannot be undone. The command first"
@@ -47,6 +49,8 @@ def record(
     json: Json = False,
 ) -> None:
     """Erase a record and the records derived from it alone; for an episode, also the records of its events."""
+    from stratagraph.memory.erase.request import Erase
+
     _erase(Erase(record_id=parse_id(id, path=["ID"]), rationale=why), tenant, yes, json)
 
 
@@ -59,6 +63,8 @@ def entity(
     json: Json = False,
 ) -> None:
     """Erase an entity and all records linked to it."""
+    from stratagraph.memory.erase.request import Erase
+
     _erase(Erase(entity_id=parse_id(id, path=["ID"]), rationale=why), tenant, yes, json)
 
 
@@ -71,6 +77,8 @@ def scope(
     json: Json = False,
 ) -> None:
     """Erase all records of a scope."""
+    from stratagraph.memory.erase.request import Erase
+
     _erase(Erase(scope=name, rationale=why), tenant, yes, json)
 
 
@@ -82,6 +90,8 @@ def tenant_(
     json: Json = False,
 ) -> None:
     """Erase a tenant: first its keys, so that encrypted copies in backups are unreadable, then all its data."""
+    from stratagraph.memory.erase.request import Erase
+
     _erase(Erase(tenant=name, rationale=why), name, yes, json)
 
 
@@ -120,6 +130,8 @@ def verify(
 
     Exits 1 if the receipt contradicts what is given.
     """
+    from stratagraph.memory.erase.receipt_check import check_receipt
+
     if target is None and ids is None:
         raise InvalidInput("give --target, --ids or both, to compare the receipt with", path=["--target"])
     text = typer.get_text_stream("stdin").read() if str(receipt) == "-" else receipt.read_text()
@@ -178,6 +190,8 @@ def _erase(request: Erase, tenant: str, yes: bool, json: bool) -> None:
         typer.confirm("This cannot be undone. Erase them?", abort=True)
 
     async def work(runtime: Runtime) -> ErasureResult:
+        from stratagraph.store.erasure.receipts import ErasureKind
+
         return await _with_progress(
             _records(found),
             lambda advance: runtime.erasure.erase(trust, request, advance=advance),

@@ -6,24 +6,23 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from stratagraph.memory.capture.request import Retention
-from stratagraph.memory.imports.git_history import import_history, open_repository
-from stratagraph.memory.imports.progress import Advance, ImportSummary
-from stratagraph.memory.imports.trace_files import count_lines
-from stratagraph.memory.imports.traces import import_traces
 from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import errors, people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import DeletionPolicy
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import SINGLE_USER, Trust
+
+if TYPE_CHECKING:
+    from stratagraph.memory.capture.request import Retention
+    from stratagraph.memory.imports.progress import Advance, ImportSummary
+    from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
     help="Import a git history or agent conversations. After an interruption, run the same command again: it stores no"
@@ -56,9 +55,13 @@ def git(
     retention = _retention(half_life_days, auto_prune)
 
     async def work(runtime: Runtime) -> ImportSummary:
+        from stratagraph.memory.imports.git_history import open_repository
+
         repository = await open_repository(path)
 
         async def run(advance: Advance) -> ImportSummary:
+            from stratagraph.memory.imports.git_history import import_history
+
             return await import_history(
                 runtime.capture,
                 _importer(tenant),
@@ -103,9 +106,13 @@ def traces(
     retention = _retention(half_life_days, auto_prune)
 
     async def work(runtime: Runtime) -> ImportSummary:
+        from stratagraph.memory.imports.trace_files import count_lines
+
         total = count_lines(file)
 
         async def run(advance: Advance) -> ImportSummary:
+            from stratagraph.memory.imports.traces import import_traces
+
             return await import_traces(
                 runtime.capture,
                 _importer(tenant),
@@ -128,6 +135,8 @@ def _importer(tenant: str) -> Trust:
 
 
 def _retention(half_life_days: float, auto_prune: bool) -> Retention:
+    from stratagraph.memory.capture.request import Retention
+
     if not 0 < half_life_days < 100_000:
         raise InvalidInput(
             f"--half-life-days: {half_life_days:g} is not above 0 and below 100000 days", path=["--half-life-days"]

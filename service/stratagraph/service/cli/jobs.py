@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Column
 
-from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
-from stratagraph.store.jobs.leases import JobState
-from stratagraph.store.jobs.set_aside import list_set_aside
+from stratagraph.service.cli.asking import answer_to
+from stratagraph.service.cli.output import folding_table, instant, people, print_json, with_runtime
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
-from stratagraph.store.postgres.database import Role
+
+if TYPE_CHECKING:
+    from stratagraph.service.runtime import Runtime
+    from stratagraph.store.jobs.leases import JobState
 
 app = typer.Typer(
     help="Background jobs: closing silent episodes, pruning, counting words and so on. Servers started with"
@@ -28,15 +30,7 @@ SHOWN = 200  # rows that are set aside, listed at once
 def list_(json: Json = False) -> None:
     """List every job with its last run, what that run did, and its next run."""
 
-    async def work(runtime: Runtime) -> list[dict[str, Any]]:
-        await runtime.jobs.leases.register(runtime.jobs.jobs)
-        states = {state.name: state for state in await runtime.jobs.leases.states()}
-        return [
-            {**_as_json(states[name]), "summary": job.summary, "interval_s": job.config.interval_s}
-            for name, job in runtime.jobs.jobs.items()
-        ]
-
-    found = with_runtime(work)
+    found = answer_to("jobs", {})["document"]
     if json:
         print_json(found)
         return
@@ -47,11 +41,22 @@ def list_(json: Json = False) -> None:
         table.add_row(
             one["name"],
             f"{one['interval_s']:g} s",
-            f"{one['finished_at']:%m-%d %H:%M:%S}" if one["finished_at"] else "never",
+            f"{instant(one['finished_at']):%m-%d %H:%M:%S}" if one["finished_at"] else "never",
             result + aside,
             _next_run(one),
         )
     people.print(table)
+
+
+async def listed(runtime: Runtime, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer `jobs list`."""
+    await runtime.jobs.leases.register(runtime.jobs.jobs)
+    states = {state.name: state for state in await runtime.jobs.leases.states()}
+    document = [
+        {**_as_json(states[name]), "summary": job.summary, "interval_s": job.config.interval_s}
+        for name, job in runtime.jobs.jobs.items()
+    ]
+    return {"document": document}
 
 
 @app.command("run")
@@ -87,14 +92,7 @@ def set_aside(
 ) -> None:
     """List the rows that jobs could not process, the kind of the error, and when each is tried again."""
 
-    async def work(runtime: Runtime) -> list[dict[str, Any]]:
-        if job is not None:
-            _require_job(runtime, job)
-        async with runtime.database.background(Role.JOBS) as connection:
-            rows = await list_set_aside(connection, job=job, limit=SHOWN)
-        return [asdict(row) for row in rows]
-
-    found = with_runtime(work)
+    found = answer_to("set-aside", {"job": job})["document"]
     if json:
         print_json(found)
         return
@@ -103,7 +101,19 @@ def set_aside(
         return
     for one in found:
         people.print(f"{one['job']}  {one['id']}  {one['error']}", soft_wrap=True, highlight=False)
-        people.print(f"    attempt {one['attempts']}, not tried before {one['next_try_at']:%Y-%m-%d %H:%M:%S}")
+        people.print(f"    attempt {one['attempts']}, not tried before {instant(one['next_try_at']):%Y-%m-%d %H:%M:%S}")
+
+
+async def rows_set_aside(runtime: Runtime, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer `jobs set-aside`. Raises InvalidInput for a job that does not exist."""
+    from stratagraph.store.jobs.set_aside import list_set_aside
+    from stratagraph.store.postgres.database import Role
+
+    if given["job"] is not None:
+        _require_job(runtime, given["job"])
+    async with runtime.database.background(Role.JOBS) as connection:
+        rows = await list_set_aside(connection, job=given["job"], limit=SHOWN)
+    return {"document": [asdict(row) for row in rows]}
 
 
 def _require_job(runtime: Runtime, name: str) -> None:
@@ -116,7 +126,7 @@ def _require_job(runtime: Runtime, name: str) -> None:
 def _next_run(one: dict[str, Any]) -> str:
     if one["is_running"]:
         return "running"
-    return f"{one['next_run_at']:%m-%d %H:%M:%S}" if one["next_run_at"] is not None else "paused"
+    return f"{instant(one['next_run_at']):%m-%d %H:%M:%S}" if one["next_run_at"] is not None else "paused"
 
 
 def _as_json(state: JobState) -> dict[str, Any]:

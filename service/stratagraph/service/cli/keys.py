@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json
-from stratagraph.service.cli.output import errors, folding_table, people, print_json, with_runtime
-from stratagraph.service.logs import set_up_logs
-from stratagraph.service.runtime import Runtime, open_runtime
-from stratagraph.service.settings import Settings
+from stratagraph.service.cli.output import errors, folding_table, instant, people, print_json
 from stratagraph.store.keys.sealing.master import MasterKey, from_file, from_hook
 from stratagraph.store.keys.sealing.master import generate as new_master_key
 from stratagraph.store.model.clock import SystemClock
 from stratagraph.store.model.errors import InvalidInput, Misconfigured
-from stratagraph.store.records.key_rotation import KeyUse, Rotated, Rotation
+
+if TYPE_CHECKING:
+    from stratagraph.service.runtime import Runtime
+    from stratagraph.store.records.key_rotation import Rotated, Rotation
 
 app = typer.Typer(
     help="Make a master key, list the keys that encrypt records at rest, and rotate them. docs/encryption.md explains"
@@ -42,27 +43,29 @@ def generate() -> None:
 def list_(json: Json = False) -> None:
     """List the data keys of each tenant: age, the master key that wraps each, and the rows that each encrypts."""
 
-    async def work(runtime: Runtime) -> list[KeyUse]:
-        return await _rotation(runtime).list_keys()
-
-    uses = with_runtime(work)
+    uses = answer_to("keys", {})["document"]
     if json:
-        print_json([asdict(use) for use in uses])
+        print_json(uses)
         return
     table = folding_table("tenant", "key", "age", "wrapped by", *KINDS, "state")
     now = datetime.now(UTC)
     for use in uses:
         table.add_row(
-            use.tenant,
-            str(use.id),
-            f"{(now - use.created_at).days} days",
-            use.wrapped_by,
-            *(str(use.rows.get(kind, 0)) for kind in KINDS),
-            "newest" if use.newest else "old; `stratagraph keys rotate` replaces it",
+            use["tenant"],
+            str(use["id"]),
+            f"{(now - instant(use['created_at'])).days} days",
+            use["wrapped_by"],
+            *(str(use["rows"].get(kind, 0)) for kind in KINDS),
+            "newest" if use["newest"] else "old; `stratagraph keys rotate` replaces it",
         )
     people.print(table)
     if not uses:
         people.print("No keys yet: a tenant's first key is made when its first record to be encrypted is stored.")
+
+
+async def listed(runtime: Runtime, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer `keys list`."""
+    return {"document": [asdict(use) for use in await _rotation(runtime).list_keys()]}
 
 
 @app.command()
@@ -84,6 +87,11 @@ def rotate(
     After an interruption, run the command again to continue. Rows that the settings want encrypted, but that are not,
     are encrypted too. Exchanging the master key keeps the data keys and wraps them with the new master key.
     """
+    import asyncio
+
+    from stratagraph.service.logs import set_up_logs
+    from stratagraph.service.settings import Settings
+
     settings = Settings.load()
     set_up_logs(settings.log_level if settings.log_level != "info" else "warning")
     previous = _previous(master_from)
@@ -96,6 +104,8 @@ def rotate(
         )
 
     async def run() -> int | list[Rotated]:
+        from stratagraph.service.runtime import open_runtime
+
         async with open_runtime(settings, previous_master=previous) as runtime:
             return await (_exchange(runtime, quiet=json) if exchange else _rotate(runtime, tenant, quiet=json))
 
@@ -150,6 +160,8 @@ async def _exchange(runtime: Runtime, *, quiet: bool) -> int:
 
 
 def _rotation(runtime: Runtime) -> Rotation:
+    from stratagraph.store.records.key_rotation import Rotation
+
     return Rotation(runtime.database, runtime.directory, SystemClock())
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from stratagraph.graph_sync.worker import SyncWorker
 from stratagraph.service.cli.output import errors
-from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.errors import InvalidInput, MirrorUnavailable
+
+if TYPE_CHECKING:
+    from stratagraph.graph_sync.worker import SyncWorker
+    from stratagraph.service.runtime import Runtime
 
 
 def new_worker(runtime: Runtime) -> SyncWorker:

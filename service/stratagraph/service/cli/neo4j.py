@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from stratagraph.service.settings import Settings
 from stratagraph.store.model.errors import StratagraphError
+
+if TYPE_CHECKING:
+    from stratagraph.service.settings import Settings
 
 if TYPE_CHECKING:
     from stratagraph.service.local_neo4j import LocalNeo4j, LocalServer
@@ -60,6 +62,8 @@ def start(
     as_json: AsJson = False,
 ) -> None:
     """Start the server and print its addresses once it answers; if it is running, only print them."""
+    from stratagraph.service.settings import Settings
+
     with _errors_reported():
         settings = Settings.load()
         if settings.neo4j_uri is not None:
@@ -80,6 +84,8 @@ def start(
 @app.command()
 def stop(as_json: AsJson = False) -> None:
     """Stop the server and keep its data. Exits 0 also when none is running."""
+    from stratagraph.service.settings import Settings
+
     with _errors_reported():
         settings = Settings.load()
         stopped = _local(settings).stop()
@@ -94,6 +100,8 @@ def stop(as_json: AsJson = False) -> None:
 @app.command()
 def status(as_json: AsJson = False) -> None:
     """Print which server is used and whether it is running. Exits 3 if it is not."""
+    from stratagraph.service.settings import Settings
+
     with _errors_reported():
         settings = Settings.load()
         if settings.neo4j_uri is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
@@ -33,6 +34,11 @@ def folding_table(*columns: str | Column, title: str | None = None) -> Table:
     """Return a table that folds long cells and never cuts them off."""
     folded = [Column(one, overflow="fold") if isinstance(one, str) else one for one in columns]
     return Table(*folded, title=title, title_justify="left")
+
+
+def instant(text: str) -> datetime:
+    """Return an instant of an answer, which is JSON."""
+    return datetime.fromisoformat(text)
 
 
 def print_json(value: Any) -> None:

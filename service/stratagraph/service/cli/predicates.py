@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stratagraph.memory.predicates import RegisteredPredicate
+from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, Tenant
 from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.fact_predicates import OBJECT_KINDS, FactPredicate
 from stratagraph.store.model.trust import SINGLE_USER
+
+if TYPE_CHECKING:
+    from stratagraph.memory.predicates import RegisteredPredicate
+    from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
     help="List and register the predicates of facts: what their objects are, and whether a subject has one value at a"
@@ -29,22 +33,25 @@ ANY = "any"
 def list_(tenant: Tenant = "default", json: Json = False) -> None:
     """List the registered predicates: those of the tenant, and the built-in ones that it has not replaced."""
 
-    async def work(runtime: Runtime) -> list[RegisteredPredicate]:
-        return await runtime.predicates.list(replace(SINGLE_USER, tenant=tenant))
-
-    found = with_runtime(work)
+    found = answer_to("predicates", {"tenant": tenant})["document"]
     if json:
-        print_json([_as_json(one) for one in found])
+        print_json(found)
         return
     table = folding_table("predicate", "values at a time", "objects", "registered by")
     for one in found:
         table.add_row(
-            one.name,
-            "one" if one.predicate.single_valued else "any number",
-            one.predicate.object_kind or ANY,
-            "the tenant" if one.is_own else "built in",
+            one["name"],
+            "one" if one["single_valued"] else "any number",
+            one["object_kind"] or ANY,
+            "built in" if one["built_in"] else "the tenant",
         )
     people.print(table)
+
+
+async def listed(runtime: Runtime, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer `predicates list`."""
+    found = await runtime.predicates.list(replace(SINGLE_USER, tenant=given["tenant"]))
+    return {"document": [_as_json(one) for one in found]}
 
 
 @app.command("set")

@@ -5,36 +5,25 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
 
-from stratagraph.memory.revise.request import (
-    Contest,
-    Delete,
-    Fork,
-    Merge,
-    Penalize,
-    Pin,
-    Reinforce,
-    ResolveContest,
-    Retract,
-    Revise,
-    Supersede,
-    Unmerge,
-)
-from stratagraph.memory.revise.service import Revised
-from stratagraph.memory.revision_impact import RevisionImpact
 from stratagraph.service.cli.options import Json, RecordId, Tenant
 from stratagraph.service.cli.output import people, print_json, with_runtime
 from stratagraph.service.cli.show import as_json, line, print_revised, revised_json
-from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.error_values import json_type, shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.trust import SINGLE_USER
+
+if TYPE_CHECKING:
+    from stratagraph.memory.revise.request import Revise
+    from stratagraph.memory.revise.service import Revised
+    from stratagraph.memory.revision_impact import RevisionImpact
+    from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
     help="Change a record. Each command requires a reason (--why), runs in one transaction and writes to the audit log."
@@ -110,6 +99,8 @@ def supersede(
     json: Json = False,
 ) -> None:
     """Replace a record by a new one with --payload; the old one becomes superseded. A fact needs --evidence."""
+    from stratagraph.memory.revise.request import Supersede
+
     _revise(
         Supersede(
             record_id=_id(record),
@@ -135,6 +126,8 @@ def fork(
     json: Json = False,
 ) -> None:
     """Add a variant of a record that holds under --conditions, under which the record itself does not hold."""
+    from stratagraph.memory.revise.request import Fork
+
     _revise(
         Fork(
             record_id=_id(record),
@@ -160,6 +153,8 @@ def contest(
     json: Json = False,
 ) -> None:
     """Mark a record as contested, because of another record (--by) or of --evidence."""
+    from stratagraph.memory.revise.request import Contest
+
     _revise(
         Contest(
             record_id=_id(record),
@@ -185,6 +180,8 @@ def resolve(
     json: Json = False,
 ) -> None:
     """End the dispute about a contested record: --winner becomes active and supersedes the others."""
+    from stratagraph.memory.revise.request import ResolveContest
+
     _revise(
         ResolveContest(
             record_id=_id(record),
@@ -202,6 +199,8 @@ def retract(
     record: RecordId, why: Why, expected_version: Version = None, tenant: Tenant = "default", json: Json = False
 ) -> None:
     """Mark a record as wrong, without a replacement. `revise impact` lists the records derived from it."""
+    from stratagraph.memory.revise.request import Retract
+
     _revise(Retract(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
 
 
@@ -224,6 +223,8 @@ def merge(
     json: Json = False,
 ) -> None:
     """Merge records with the same content into one."""
+    from stratagraph.memory.revise.request import Merge
+
     ids = [_id(record) for record in records]
     _revise(
         Merge(
@@ -243,6 +244,8 @@ def unmerge(
     record: RecordId, why: Why, expected_version: Version = None, tenant: Tenant = "default", json: Json = False
 ) -> None:
     """Undo the merge of an entity into another one: it gets back its names, its facts and its relations."""
+    from stratagraph.memory.revise.request import Unmerge
+
     _revise(Unmerge(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
 
 
@@ -251,6 +254,8 @@ def delete(
     record: RecordId, why: Why, expected_version: Version = None, tenant: Tenant = "default", json: Json = False
 ) -> None:
     """Delete a record with its history; a tombstone and the audit log remain."""
+    from stratagraph.memory.revise.request import Delete
+
     _revise(Delete(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
 
 
@@ -259,6 +264,8 @@ def reinforce(
     record: RecordId, why: Why, expected_version: Version = None, tenant: Tenant = "default", json: Json = False
 ) -> None:
     """Raise a record's salience."""
+    from stratagraph.memory.revise.request import Reinforce
+
     _revise(Reinforce(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
 
 
@@ -272,6 +279,8 @@ def penalize(
     json: Json = False,
 ) -> None:
     """Lower a record's salience, but not below its floor."""
+    from stratagraph.memory.revise.request import Penalize
+
     _revise(
         Penalize(record_id=_id(record), amount=amount, rationale=why, expected_version=expected_version), tenant, json
     )
@@ -289,6 +298,8 @@ def pin(
     json: Json = False,
 ) -> None:
     """Keep a record's salience at its present value, without decay."""
+    from stratagraph.memory.revise.request import Pin
+
     _revise(Pin(record_id=_id(record), pinned=not off, rationale=why, expected_version=expected_version), tenant, json)
 
 

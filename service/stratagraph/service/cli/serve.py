@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.panel import Panel
 
 from stratagraph.service.cli.output import people, print_error
-from stratagraph.service.logs import set_up_logs
-from stratagraph.service.settings import PARTS, Part, Settings
 from stratagraph.store.model.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from stratagraph.service.settings import Part, Settings
 
 
 def serve(
@@ -30,7 +31,9 @@ def serve(
     Without STRATAGRAPH_DATABASE_URL, the service starts its own Postgres in STRATAGRAPH_DATA_DIR (.stratagraph). It
     mirrors into Neo4j when STRATAGRAPH_NEO4J_URI is set or a local server runs (`stratagraph neo4j start`).
     """
+    from stratagraph.service.logs import set_up_logs
     from stratagraph.service.serving import serve as run_service
+    from stratagraph.service.settings import Settings
 
     settings = Settings.load() if workers is None else Settings.load(workers=workers)
     set_up_logs(settings.log_level)
@@ -51,6 +54,8 @@ def schema() -> None:
 
 
 def _parts(only: list[str] | None) -> tuple[Part, ...]:
+    from stratagraph.service.settings import PARTS
+
     if not only:
         return PARTS
     for name in only:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.text import Text
 
-from stratagraph.memory.qualifiers import validity_qualifiers
-from stratagraph.memory.revise.service import Revised
 from stratagraph.service.cli.output import people
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.records import MemoryRecord
+
+if TYPE_CHECKING:
+    from stratagraph.memory.revise.service import Revised
 
 _COLOURS = {
     RecordState.ACTIVE: "green",
@@ -24,6 +26,8 @@ _COLOURS = {
 
 def line(record: MemoryRecord) -> Text:
     """Format a record as one line: state, type, name, conditions and validity, id, version, salience."""
+    from stratagraph.memory.qualifiers import validity_qualifiers
+
     text = Text.assemble(
         (f"{record.state.label:<10}", _COLOURS[record.state]),
         (f" {record.type.label} ", "cyan"),

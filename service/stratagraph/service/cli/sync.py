@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from stratagraph.graph_sync.differences import describe_drift
-from stratagraph.graph_sync.worker import CONSUMER, SyncWorker
 from stratagraph.service.cli import dead_letters, verify
+from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.mirror import new_worker, no_mirror, progress_bar, tenant_number
-from stratagraph.service.cli.output import people, print_error, print_json, with_runtime
-from stratagraph.service.cli.serve import welcome
+from stratagraph.service.cli.output import instant, people, print_error, print_json, with_runtime
 from stratagraph.service.cli.verify import Json, Tenant
-from stratagraph.service.garbage import keep_loaded
-from stratagraph.service.logs import set_up_logs
-from stratagraph.service.runtime import Runtime, open_runtime
-from stratagraph.service.settings import Settings
-from stratagraph.store.mirror.scrubs import ScrubReport, Scrubs
-from stratagraph.store.mirror.source import MirrorSource
-from stratagraph.store.mirror.status import read_mirror_status
+
+if TYPE_CHECKING:
+    from stratagraph.graph_sync.worker import SyncWorker
+    from stratagraph.service.runtime import Runtime
+    from stratagraph.service.settings import Settings
+    from stratagraph.store.mirror.scrubs import ScrubReport
 
 app = typer.Typer(
     help="The mirror in Neo4j: run its worker, show its status, verify, repair and rebuild it.",
@@ -39,6 +36,9 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="With --once: print JSON.")] = False,
 ) -> None:
     """Apply changes to Neo4j until stopped. Any number of workers may run; they share the work."""
+    from stratagraph.service.logs import set_up_logs
+    from stratagraph.service.settings import Settings
+
     if not once:
         settings = Settings.load()
         set_up_logs(settings.log_level)
@@ -68,6 +68,10 @@ def run(
 
 def _follow(settings: Settings) -> None:
     """Run beside a service that shares the database, or as the whole service if the database is embedded."""
+    import asyncio
+
+    from stratagraph.service.cli.serve import welcome
+
     if settings.database_url is not None:
         from stratagraph.service.serving import serve
 
@@ -75,6 +79,9 @@ def _follow(settings: Settings) -> None:
         return
 
     async def work() -> None:
+        from stratagraph.service.garbage import keep_loaded
+        from stratagraph.service.runtime import open_runtime
+
         async with open_runtime(settings) as runtime:
             worker = new_worker(runtime)
             keep_loaded()
@@ -89,14 +96,20 @@ def status(json: Json = False) -> None:
 
     Exits 1 if the mirror cannot be reached.
     """
-    found = with_runtime(_status)
+    found = answer_to("sync status", {})["document"]
     if json:
         print_json(found)
         return
     _print_status(found)
 
 
-async def _status(runtime: Runtime) -> dict[str, Any]:
+async def state(runtime: Runtime, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer `sync status`. Raises MirrorUnavailable if the mirror cannot be reached."""
+    from stratagraph.graph_sync.worker import CONSUMER
+    from stratagraph.store.mirror.scrubs import Scrubs
+    from stratagraph.store.mirror.source import MirrorSource
+    from stratagraph.store.mirror.status import read_mirror_status
+
     if not runtime.mirror.is_found:
         raise no_mirror()
     source = MirrorSource(runtime.database, names_up_to=runtime.settings.mirror_name_ceiling)
@@ -105,7 +118,7 @@ async def _status(runtime: Runtime) -> dict[str, Any]:
     lag = await runtime.feed.lag()
     scrub = await Scrubs(runtime.database, CONSUMER).report()
     status = await read_mirror_status(runtime.database, CONSUMER)
-    return {
+    document = {
         "uri": runtime.mirror.uri,
         "lag_changes": lag.changes if lag else None,
         "lag_seconds": lag.seconds if lag else None,
@@ -120,9 +133,12 @@ async def _status(runtime: Runtime) -> dict[str, Any]:
         "neo4j": {"records": nodes, "relations": edges},
         "equal_counts": (records, relations) == (nodes, edges),
     }
+    return {"document": document}
 
 
 def _print_status(found: dict[str, Any]) -> None:
+    from stratagraph.graph_sync.differences import describe_drift
+
     table = Table("", "Postgres", "Neo4j")
     for name in ("records", "relations"):
         table.add_row(name, f"{found['postgres'][name]:,}", f"{found['neo4j'][name]:,}")
@@ -144,7 +160,7 @@ def _print_status(found: dict[str, Any]) -> None:
         if generation["rewound_at"] is not None:
             still = "; not all are applied yet" if generation["state"] == "rewinding" else ""
             people.print(
-                f"An old copy, rewound at {generation['rewound_at']:%Y-%m-%d %H:%M:%S}:"
+                f"An old copy, rewound at {instant(generation['rewound_at']):%Y-%m-%d %H:%M:%S}:"
                 f" {generation['rewound_changes']:,} changes applied again{still}",
                 highlight=False,
             )
@@ -155,14 +171,14 @@ def _print_status(found: dict[str, Any]) -> None:
         people.print("The first scrub is not complete; to compare everything now: `stratagraph sync verify --deep`.")
     else:
         people.print(
-            f"Last scrub completed {_ago(check['seconds_ago'])} at {check['at']:%Y-%m-%d %H:%M:%S}, in"
+            f"Last scrub completed {_ago(check['seconds_ago'])} at {instant(check['at']):%Y-%m-%d %H:%M:%S}, in"
             f" {check['took_seconds']:.0f} s, {check['rows']:,} rows, nodes and relationships:"
             f" {describe_drift(check['drift'] or {})}"
             if check["took_seconds"] is not None
             else f"Last scrub completed {_ago(check['seconds_ago'])}: {describe_drift(check['drift'] or {})}"
         )
     if check is not None and check["next_began_at"] is not None:
-        since = (datetime.now(UTC) - check["next_began_at"]).total_seconds()
+        since = (datetime.now(UTC) - instant(check["next_began_at"])).total_seconds()
         people.print(
             f"Present scrub began {_ago(since)}: {check['next_rows']:,} compared;"
             f" {describe_drift(check['found_since'])}",
@@ -225,6 +241,8 @@ async def _begin(worker: SyncWorker, tenant: int | None) -> int:
 
 async def _wait(runtime: Runtime, worker: SyncWorker, number: int, *, quiet: bool) -> int:
     """Complete the rebuild, or wait until the mirror's leader has; return the number of rows written."""
+    import asyncio
+
     generations, rows = runtime.generations, 0
     with progress_bar(quiet) as bar:
         task = bar.add_task("rows", total=None)

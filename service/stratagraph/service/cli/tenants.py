@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.trust import SINGLE_USER, Trust
+
+if TYPE_CHECKING:
+    from stratagraph.service.runtime import Runtime
 
 
 async def reader_of(runtime: Runtime, tenant: str) -> Trust:

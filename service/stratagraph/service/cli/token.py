@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
 from stratagraph.service.cli.options import Json
 from stratagraph.service.cli.output import folding_table, people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.trust import Trust
+
+if TYPE_CHECKING:
+    from stratagraph.service.runtime import Runtime
 
 app = typer.Typer(
     help="Make, list and revoke API keys. A key fixes the caller's tenant, actor, access, highest sensitivity and"

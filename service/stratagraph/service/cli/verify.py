@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
-from stratagraph.graph_sync.checking import Verification
-from stratagraph.graph_sync.differences import Difference, count_by_class, describe_drift
-from stratagraph.graph_sync.worker import CONSUMER, SyncWorker
 from stratagraph.service.cli.mirror import new_worker, progress_bar, tenant_number
 from stratagraph.service.cli.output import ID_WIDTH, people, print_json, with_runtime
-from stratagraph.service.runtime import Runtime
-from stratagraph.store.feed.leases import LEASE_S
-from stratagraph.store.mirror.scrubs import Scrubs
-from stratagraph.store.mirror.status import MirrorStatus, read_mirror_status
 from stratagraph.store.model.errors import MirrorUnavailable
+
+if TYPE_CHECKING:
+    from stratagraph.graph_sync.checking import Verification
+    from stratagraph.graph_sync.differences import Difference
+    from stratagraph.graph_sync.worker import SyncWorker
+    from stratagraph.service.runtime import Runtime
+    from stratagraph.store.mirror.status import MirrorStatus
 
 Tenant = Annotated[str | None, typer.Option(help="Only this tenant. Default: all tenants.")]
 Deep = Annotated[bool, typer.Option(help="Compare everything that the mirror shows, and look for foreign data.")]
@@ -27,12 +27,12 @@ SHOWN = 20  # differences in the table for people
 LISTED = 1_000  # differences in the JSON
 FOLLOWED_S = 60.0  # how long workers may take to apply waiting changes, if they complete passes
 UNFOLLOWED_S = 2.0  # how long to wait if no worker runs, or none completes a pass
-STALLED_S = 3.0 * LEASE_S  # without a completed pass; workers record one every few seconds
+STALLED_LEASES = 3.0  # terms of a worker's lease without a completed pass; workers record one every few seconds
 ROUNDS = 5  # of repair and comparison: deleting what is foreign may show that something else is missing
-DIGESTS = ("constraints", "versions of rows", "digests of rows")
+DIGESTS = ("constraints", "the workers' state", "versions of rows", "digests of rows")
 EVERYTHING = (
-    *("constraints", "labels", "properties", "both ends and types of relationships", "steps", "links between steps"),
-    *("tools", "foreign nodes and relationships"),
+    *("constraints", "the workers' state", "labels", "properties", "both ends and types of relationships", "steps"),
+    *("links between steps", "tools", "foreign nodes and relationships"),
 )
 
 
@@ -69,6 +69,9 @@ def repair(
 ) -> None:
     """Compare both stores, delete what is foreign, and write the rows that differ again. Exits 1 if any still does."""
 
+    from stratagraph.graph_sync.worker import CONSUMER
+    from stratagraph.store.mirror.status import read_mirror_status
+
     async def work(runtime: Runtime) -> dict[str, Any]:
         worker = new_worker(runtime)
         before = found = await _verify(runtime, worker, tenant, deep=deep, quiet=json)
@@ -80,7 +83,8 @@ def repair(
             await _apply(runtime, worker)
             found = await _verify(runtime, worker, tenant, deep=deep, quiet=json)
         result = _as_json(found, deep=deep, unsettled=await _why_unsettled(runtime, found))
-        return {"repaired": repaired, "found": _as_json(before, deep=deep), **result}
+        damaged = (await read_mirror_status(runtime.database, CONSUMER)).is_damaged
+        return {"repaired": repaired, "found": _as_json(before, deep=deep), **result, "damaged": damaged}
 
     found = with_runtime(work)
     if json:
@@ -88,11 +92,20 @@ def repair(
     else:
         people.print(f"{found['repaired']} differences repaired.")
         _print(found)
+        if found["damaged"] and not found["differs"]:
+            people.print(
+                "Questions are answered from SQL until everything was compared and nothing differs: the workers' scrub"
+                " does that by itself, `stratagraph sync repair --deep` at once."
+            )
     if found["differs"]:
         raise typer.Exit(1)
 
 
 async def _verify(runtime: Runtime, worker: SyncWorker, tenant: str | None, *, deep: bool, quiet: bool) -> Verification:
+    from stratagraph.graph_sync.worker import CONSUMER
+    from stratagraph.store.mirror.scrubs import Scrubs
+    from stratagraph.store.mirror.status import read_mirror_status
+
     number = await tenant_number(runtime, tenant)
     began_at = datetime.now(UTC)
     status = await read_mirror_status(runtime.database, CONSUMER)
@@ -116,11 +129,17 @@ async def _verify(runtime: Runtime, worker: SyncWorker, tenant: str | None, *, d
 
 def _is_followed(status: MirrorStatus) -> bool:
     """Return whether a worker runs and completes passes, so that waiting changes will be applied."""
-    return bool(status.live_workers) and status.followed_s is not None and status.followed_s < STALLED_S
+    from stratagraph.store.feed.leases import LEASE_S
+
+    stalled_s = STALLED_LEASES * LEASE_S
+    return bool(status.live_workers) and status.followed_s is not None and status.followed_s < stalled_s
 
 
 async def _why_unsettled(runtime: Runtime, found: Verification) -> str | None:
     """Return why waiting changes were not applied in time, and what to do; None if they were."""
+    from stratagraph.graph_sync.worker import CONSUMER
+    from stratagraph.store.mirror.status import read_mirror_status
+
     if found.settled:
         return None
     status = await read_mirror_status(runtime.database, CONSUMER)
@@ -153,6 +172,8 @@ def _as_json(found: Verification, *, deep: bool, unsettled: str | None = None) -
 
     `unsettled` says why changes were still waiting to be applied.
     """
+    from stratagraph.graph_sync.differences import count_by_class
+
     return {
         "differs": found.differs,
         "equal": False if found.differs else True if found.complete else None,
@@ -180,6 +201,8 @@ def _difference(one: Difference) -> dict[str, Any]:
 
 
 def _print(found: dict[str, Any]) -> None:
+    from stratagraph.graph_sync.differences import describe_drift
+
     compared = f"{found['rows']:,} rows compared"
     if found["elements"]:
         compared += f", {found['elements']:,} nodes and relationships looked up in Postgres"

@@ -110,6 +110,10 @@ async def send_together(connection: AsyncConnection, sendings: Sequence[Sending]
     The server runs each as if it had been sent alone: the first that fails ends the transaction, and its error is
     raised. Raises KeyError if a parameter is missing.
     """
+    if len(sendings) == 1:
+        return [
+            await _rows(await send(connection, sendings[0]))
+        ]  # the driver's pipeline takes longer than one statement
     driver, session = _known(connection.sync_connection)
     await _flush(driver, session)
     session.count(len(sendings))
@@ -118,7 +122,20 @@ async def send_together(connection: AsyncConnection, sendings: Sequence[Sending]
         for one in sendings:
             cursor = psycopg.AsyncRawCursor(driver, row_factory=dict_row)
             cursors.append(await cursor.execute(one.statement.sql, one.values, prepare=one.prepare))
-    return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
+    return [await _rows(cursor) for cursor in cursors]
+
+
+async def send_for_tuples(connection: AsyncConnection, sending: Sending) -> list[tuple[Any, ...]]:
+    """Run a statement and return its rows as tuples, sent in the binary format, which takes half of the time to read.
+
+    For statements with hundreds of rows. Raises KeyError if a parameter is missing.
+    """
+    driver, session = _known(connection.sync_connection)
+    await _flush(driver, session)
+    session.count(1)
+    cursor = psycopg.AsyncRawCursor(driver, row_factory=tuple_row)
+    await cursor.execute(sending.statement.sql, sending.values, prepare=sending.prepare, binary=True)
+    return await cursor.fetchall()
 
 
 async def write(
@@ -170,6 +187,11 @@ def _known(connection: Connection | None) -> tuple[psycopg.AsyncConnection[Any],
     driver: psycopg.AsyncConnection[Any] = pooled.driver_connection  # type: ignore[assignment]  # typed as Any | None
     session = pooled.info.get(_SESSION)
     return driver, session or _Session(lambda _: None, is_deferring=False, deferred=[])
+
+
+async def _rows(cursor: psycopg.AsyncCursor[R]) -> list[R]:
+    """Return the rows of a statement, none if it returns nothing."""
+    return [] if cursor.rownumber is None else await cursor.fetchall()
 
 
 async def _flush(driver: psycopg.AsyncConnection[Any], session: _Session) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.postgres.driver import PARAMETER, Sending, Statement, send, send_together, write
+from stratagraph.store.postgres.driver import PARAMETER, Sending, Statement, send, send_for_tuples, send_together, write
 
 Row = Mapping[Any, Any]  # a row, by column
 _PACKAGE = "stratagraph.store"
@@ -61,6 +61,14 @@ async def fetch_together(connection: AsyncConnection, *sendings: Sending) -> lis
     None of them can depend on the rows of another.
     """
     return await send_together(connection, sendings)
+
+
+async def fetch_tuples(connection: AsyncConnection, sending: Sending) -> list[tuple[Any, ...]]:
+    """Run a statement of `sending` and return its rows as tuples, in the order of its columns.
+
+    For hundreds of rows: a dictionary of each, and of each value the text, take twice as long.
+    """
+    return await send_for_tuples(connection, sending)
 
 
 async def defer(connection: AsyncConnection, statement: str, table: str, /, **parameters: Any) -> None:

@@ -13,7 +13,7 @@ from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.postgres.queries import fetch_together
 from stratagraph.store.records.entities import NameSearch
-from stratagraph.store.records.ranking import Head, fetching_heads, heads_of
+from stratagraph.store.records.ranking import Head, read_heads
 from stratagraph.store.search.recent_search import searching_recent
 from stratagraph.store.search.word_search import WordSearch, scores_of
 
@@ -60,5 +60,5 @@ async def find_candidates(
     named = by_name.found(entities)
     recent = [row["id"] for row in newest]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent}
-    (heads,) = await fetch_together(connection, fetching_heads(caller, ids))
-    return FoundCandidates(words=scores, named=named, recent=recent, heads=heads_of(heads, now=now))
+    heads = await read_heads(connection, caller, ids, now=now)
+    return FoundCandidates(words=scores, named=named, recent=recent, heads=heads)

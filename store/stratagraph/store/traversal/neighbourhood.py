@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.postgres.bulk import uuid_array
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.postgres.queries import fetch_together, sending
+from stratagraph.store.postgres.queries import fetch_tuples, sending
 
 FAN_OUT = 100  # edges followed per record and direction
 FRONTIER = 500  # records expanded in one statement
@@ -206,5 +206,5 @@ class SqlGraphReader:
     ) -> list[Edge]:
         parameters = {"frontier": uuid_array(frontier), "at": at, "fan_out": fan_out, "history": history}
         statement = sending("edges_of", {**caller.parameters(), **parameters})
-        (rows,) = await fetch_together(connection, statement)
-        return [Edge(row["id"], row["near"], row["far"], row["weight"], row["acl"]) for row in rows]
+        rows = await fetch_tuples(connection, statement)
+        return [Edge(id_, near, far, weight, acl) for near, id_, far, weight, acl in rows]
