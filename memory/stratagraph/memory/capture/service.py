@@ -24,6 +24,7 @@ from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, ImportedItem, checked
 from stratagraph.memory.capture.secrets import hide_secrets, keep_content, sealing_level
 from stratagraph.memory.capture.sharing import SharedTransactions
+from stratagraph.memory.capture.slots import lock_slots_of_facts
 from stratagraph.memory.capture.writer import Written, read_final_state, write_group
 from stratagraph.memory.retrying import retried
 from stratagraph.store.feed.changes import append_changes
@@ -290,9 +291,12 @@ class Capture:
                 await refuse_erased(connection, caller.tenant, fresh, keys, scopes, restore=restore_erased)
                 names = await resolve_names(connection, caller.tenant, fresh, scopes)
                 require_few_contending(fresh)
+                slots = await lock_slots_of_facts(connection, caller.tenant, fresh, scopes)
                 groups = []
-                for group in independent_groups(fresh, names):
-                    done = await write_group(connection, self._directory, caller, group, names, now=self._clock.now())
+                for group in independent_groups(fresh, names, slots):
+                    done = await write_group(
+                        connection, self._directory, caller, group, names, slots, now=self._clock.now()
+                    )
                     groups.append(done)
                     changes += done.changes
                 written = await read_final_state(connection, self._directory, caller, groups, now=self._clock.now())
