@@ -66,7 +66,7 @@ class GroupWritten:
 
     @property
     def updated(self) -> set[UUID]:
-        """The records that the group changed after they had been written, by itself or before."""
+        """The records that the group changed after they had been written, by itself or before; collected anew."""
         return {change.id for change in self.changes if change.kind is Kind.RECORD and change.version > 1}
 
 
@@ -128,11 +128,12 @@ async def read_final_state(
     outdated: set[UUID] = set()
     current: set[UUID] = set()
     for group in groups:
-        current -= group.updated
+        updated = group.updated
+        current -= updated
         current |= group.read
         for one in group.written.values():
             shown = {one.primary.id, *(record.id for record in one.created)}
-            current |= shown - group.updated
+            current |= shown - updated
             outdated |= shown | {id_ for id_, _ in one.effects}
     outdated -= current
     written = {position: one for group in groups for position, one in group.written.items()}
