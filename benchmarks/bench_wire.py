@@ -317,6 +317,11 @@ def bounds(figures: dict[str, Any]) -> list[Bound]:
             ]
         if size >= 100_000:
             checked.append(Bound(name="resident memory, MB", value=sizes[size]["resident_mb"], limit=300))
+    if figures["one_slot"]:
+        last = figures["one_slot"][-1]
+        rate = cases[min(sizes)]["batch of 500"]["per_second"] / last["batch_per_second"]
+        name = f"batch of 500: rate at {min(sizes)} over that of one slot with {last['facts']} facts"
+        checked.append(Bound(name=name, value=rate, limit=1 / 0.8))
     idle = figures["idle"]["service_percent"]
     return [*checked, Bound(name="idle service, percent of a core", value=idle, limit=1)]
 

@@ -99,6 +99,7 @@ class _Queue:
         self._rounds: list[_Round] = []  # all but the last are slow
         self._loop = asyncio.get_running_loop()
         self._is_starting = False
+        self._has_ended = False
 
     def add(self, entry: _Entry) -> None:
         self._waiting.append(entry)
@@ -107,10 +108,11 @@ class _Queue:
     def leave(self, entry: _Entry) -> None:
         """Note that the task of an entry has its answer, or was cancelled."""
         entry.has_left = True
-        if entry in self._waiting:
-            self._waiting.remove(entry)
         if entry.round is not None:
             self._go_on(entry.round)
+        else:
+            self._waiting = [other for other in self._waiting if other is not entry]
+            self._end_if_empty()
 
     def _start_soon(self) -> None:
         """Start a round once the tasks that are ready now have run, since they may bring more captures."""
@@ -129,8 +131,6 @@ class _Queue:
                 round_.writing = self._loop.create_task(self._write_together(round_), context=entries[0].context)
             else:
                 self._go_on(round_)
-        elif not self._waiting and not self._rounds:
-            self._when_empty()
 
     def _take(self) -> list[_Entry]:
         """Take the captures of the next round, in the order of their arrival.
@@ -199,7 +199,14 @@ class _Queue:
         self._rounds.remove(round_)
         for entry in round_.entries:
             entry.round = None
-        self._start_soon()
+        if self._waiting:
+            self._start_soon()
+        self._end_if_empty()
+
+    def _end_if_empty(self) -> None:
+        if not self._waiting and not self._rounds and not self._has_ended:
+            self._has_ended = True
+            self._when_empty()
 
     def _overtake(self, first: _Entry) -> None:
         if first.round is not None:

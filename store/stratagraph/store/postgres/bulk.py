@@ -94,6 +94,8 @@ def uuid_array(ids: Iterable[UUID]) -> str:
 def _quoted(value: Any) -> str:
     if isinstance(value, int | float):  # an enum
         return str(value)
+    if isinstance(value, list | tuple | dict):
+        raise TypeError(f"{type(value).__name__} in an array: give JSON or an array in it as text")
     return _text(str(value))
 
 
