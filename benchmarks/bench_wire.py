@@ -319,6 +319,11 @@ def bounds(figures: dict[str, Any]) -> list[Bound]:
                 Bound(name=f"memory of {one['process']}, MB", value=one["part_mb"], limit=MEMORY_MB)
                 for one in sizes[size]["memory"]
             ]
+    if figures["one_slot"]:
+        last = figures["one_slot"][-1]
+        rate = cases[min(sizes)]["batch of 500"]["per_second"] / last["batch_per_second"]
+        name = f"batch of 500: rate at {min(sizes)} over that of one slot with {last['facts']} facts"
+        checked.append(Bound(name=name, value=rate, limit=1 / 0.8))
     idle = figures["idle"]["service_percent"]
     return [*checked, Bound(name="idle service, percent of a core", value=idle, limit=1)]
 

@@ -64,7 +64,7 @@ class Mutation:
     ) -> CaptureMemoryResult:
         context = info.context
         captured = await context.services.capture.capture(context.trust, [input.as_request()])
-        return CaptureMemorySuccess.of(captured[0])
+        return CaptureMemorySuccess(captured=captured[0])
 
     @strawberry.mutation(description="Store several memories in one transaction: all of them or none.")
     async def capture_memories(
@@ -76,7 +76,7 @@ class Mutation:
         captured = await context.services.capture.capture(
             context.trust, [item.as_request() for item in input.items], batch=True
         )
-        return CaptureMemoriesSuccess(results=[CaptureMemorySuccess.of(item) for item in captured])
+        return CaptureMemoriesSuccess(results=[CaptureMemorySuccess(captured=item) for item in captured])
 
     @strawberry.mutation(
         description="Retry now, with the rights of their own caller, the captures of the request of a failed capture."

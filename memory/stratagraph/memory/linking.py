@@ -7,7 +7,7 @@ it now. See docs/specification.md, Entities.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -40,6 +40,7 @@ from stratagraph.store.records.fact_keys import FactIdentity, Slot
 from stratagraph.store.records.facts import lock_slots
 from stratagraph.store.records.inserting import NewRelation
 from stratagraph.store.records.link_requests import (
+    WantedTerms,
     delete_link_requests,
     find_records_with_terms,
     lock_link_requests,
@@ -56,6 +57,7 @@ RATIONALE = "an entity of this name is known now"
 MAX_NAMES = 32  # names of one entity that are looked for
 MAX_RECORDS = 1_000  # records of one scope and sensitivity read for one name, the newest
 _log = structlog.get_logger(__name__)
+_AT_ONCE = 10  # lists of records whose names are read by one statement
 _CURRENT = (RecordState.ACTIVE, RecordState.CONTESTED)
 
 
@@ -102,10 +104,11 @@ async def _link(
 
     async def process(part: Sequence[UUID]) -> None:
         async with elevated(connection, caller.bounds):
-            known = await Reader(connection, directory, caller, now).records(part)
-            for id_ in part:
-                if id_ in known:
-                    await _link_records(UnitOfWork(connection, directory, caller, now, RATIONALE), known[id_])
+            work = UnitOfWork(connection, directory, caller, now, RATIONALE)
+            records = await Reader(connection, directory, caller, now).records(part)
+            entities = [record for id_ in part if (record := records.get(id_)) is not None and _is_current(record)]
+            for entity, ids in await _find_unlinked(work, entities):
+                await _link_records(work, entity, ids)
             await delete_link_requests(connection, caller.tenant, part)
 
     _, failures = await process_or_set_aside(connection, JOB, entities, process, key=lambda id_: (number, id_), at=now)
@@ -114,32 +117,54 @@ async def _link(
     return len(failures)
 
 
-async def _link_records(work: UnitOfWork, entity: MemoryRecord) -> None:
-    """Link the records that hold a name of the entity to the entities that these names mean now."""
-    if entity.type is not MemoryType.ENTITY or entity.state not in _CURRENT:
-        return
-    names = _names_of(entity)
-    folded = {normalised_name(name) for name in names}
-    for ids in await _find_records(work, entity, names):
-        part = UnitOfWork(work.connection, work.directory, work.caller, work.at, work.rationale)
-        try:
-            async with savepoint(work.connection):
-                await _link_part(part, ids, folded)
-                await append_changes(work.connection, work.caller.tenant, part.changes)
-        except LimitExceeded as error:
-            _log.warning(
-                "records stay without a link", entity=str(entity.id), records=len(ids), error=error_kind(error)
-            )
+def _is_current(record: MemoryRecord) -> bool:
+    return record.type is MemoryType.ENTITY and record.state in _CURRENT
+
+
+async def _link_records(work: UnitOfWork, entity: MemoryRecord, ids: Sequence[UUID]) -> None:
+    """Link records of one scope and sensitivity, which hold a name of the entity, to what these names mean now."""
+    part = UnitOfWork(work.connection, work.directory, work.caller, work.at, work.rationale)
+    try:
+        async with savepoint(work.connection):
+            await _link_part(part, ids, _folded(entity))
+            await append_changes(work.connection, work.caller.tenant, part.changes)
+    except LimitExceeded as error:
+        _log.warning("records stay without a link", entity=str(entity.id), records=len(ids), error=error_kind(error))
+
+
+async def _find_unlinked(work: UnitOfWork, entities: Sequence[MemoryRecord]) -> list[tuple[MemoryRecord, list[UUID]]]:
+    """Return the records that hold a name of each entity that is linked to no entity, in lists as `_find_records` does.
+
+    Most records that have the words of a name are linked already, so that all are read at once here. What is linked
+    for one entity leaves no further names for another, so this needs no second reading.
+    """
+    found: list[tuple[MemoryRecord, list[UUID]]] = []
+    lists = await _find_records(work, entities)
+    for first in range(0, len(lists), _AT_ONCE):
+        part = lists[first : first + _AT_ONCE]
+        named = await _names_by_record(work, {id_ for _, ids in part for id_ in ids})
+        for entity, ids in part:
+            folded = _folded(entity)
+            kept = [id_ for id_ in ids if id_ in named and not folded.isdisjoint(named[id_])]
+            if kept:
+                found.append((entity, kept))
+    return found
+
+
+async def _names_by_record(work: UnitOfWork, ids: Collection[UUID]) -> dict[UUID, set[str]]:
+    """Return the normalised names in each of the records that are linked to no entity."""
+    records = await Reader(work.connection, work.directory, work.caller, work.at).records(ids)
+    facts = await _facts_of(work, records.values())
+    return {
+        id_: {normalised_name(one.name) for one in _unlinked_names(record, facts.get(id_))}
+        for id_, record in records.items()
+    }
 
 
 async def _link_part(work: UnitOfWork, ids: Sequence[UUID], folded: Collection[str]) -> None:
     """Link records of one scope and sensitivity that hold one of the names, which are normalised."""
     records = await Reader(work.connection, work.directory, work.caller, work.at).records(ids)
-    facts = await fetch_keyed_facts(
-        work.connection,
-        work.caller.tenant,
-        [record.id for record in records.values() if record.type is MemoryType.SEMANTIC],
-    )
+    facts = await _facts_of(work, records.values())
     found = [
         one
         for record in records.values()
@@ -152,37 +177,50 @@ async def _link_part(work: UnitOfWork, ids: Sequence[UUID], folded: Collection[s
         await _write(work, linked, facts)
 
 
+async def _facts_of(work: UnitOfWork, records: Iterable[MemoryRecord]) -> dict[UUID, KeyedFact]:
+    facts = [record.id for record in records if record.type is MemoryType.SEMANTIC]
+    return await fetch_keyed_facts(work.connection, work.caller.tenant, facts)
+
+
 def _names_of(entity: MemoryRecord) -> list[str]:
     payload = entity.payload or {}
     listed = [payload.get("canonical_name", ""), *(alias["value"] for alias in payload.get("aliases") or ())]
     return list(dict.fromkeys(name for name in listed if name.strip()))[:MAX_NAMES]
 
 
-async def _find_records(work: UnitOfWork, entity: MemoryRecord, names: Sequence[str]) -> list[list[UUID]]:
-    """Return the records that have all words of one of the names and may link to the entity, but do not yet.
+def _folded(entity: MemoryRecord) -> frozenset[str]:
+    return frozenset(normalised_name(name) for name in _names_of(entity))
+
+
+async def _find_records(work: UnitOfWork, entities: Sequence[MemoryRecord]) -> list[tuple[MemoryRecord, list[UUID]]]:
+    """Return records that have all words of one of an entity's names and may link to it, but do not yet.
 
     Each list has at most MAX_REKEYED records, all of one scope and sensitivity. Lists are linked apart from each other:
     what those who may read one find linked depends neither on the number of other records nor on an error in them.
     """
-    scopes = await work.directory.scopes(work.caller.tenant, {entity.scope}, create=False)
-    found: dict[tuple[int, int], dict[UUID, None]] = defaultdict(dict)
-    for name in names:
-        terms = query_terms(work.caller.tenant.index_key, name)
-        if not terms:  # only words that are not searched, such as "The"
-            continue
-        records = await find_records_with_terms(
-            work.connection,
-            work.caller.tenant,
-            terms,
+    scopes = await work.directory.scopes(work.caller.tenant, {entity.scope for entity in entities}, create=False)
+    wanted = [
+        WantedTerms(
+            terms=terms,
             scope=None if entity.scope == UNSCOPED else scopes[entity.scope],
             least_sensitivity=int(entity.sensitivity),
             besides=entity.id,
-            most=MAX_RECORDS,
         )
+        for entity in entities
+        for name in _names_of(entity)
+        if (terms := query_terms(work.caller.tenant.index_key, name))  # without such names as "The"
+    ]
+    found: dict[UUID, dict[tuple[int, int], dict[UUID, None]]] = defaultdict(lambda: defaultdict(dict))
+    for one, records in await find_records_with_terms(work.connection, work.caller.tenant, wanted, most=MAX_RECORDS):
         for place, ids in records.items():
-            found[place] |= dict.fromkeys(ids)
-    lists = [list(found[place]) for place in sorted(found)]
-    return [ids[start : start + MAX_REKEYED] for ids in lists for start in range(0, len(ids), MAX_REKEYED)]
+            found[one.besides][place] |= dict.fromkeys(ids)
+    return [
+        (entity, ids[start : start + MAX_REKEYED])
+        for entity in entities
+        for _, of_place in sorted(found[entity.id].items())
+        for ids in [list(of_place)]
+        for start in range(0, len(ids), MAX_REKEYED)
+    ]
 
 
 def _unlinked_names(record: MemoryRecord, fact: KeyedFact | None) -> list[_Unlinked]:

@@ -83,13 +83,17 @@ def _united(text: str) -> Iterator[tuple[int, int]]:
         yield start, stop
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield key
-            yield from _texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
+def _texts(value: Any) -> list[str]:
+    """Return the strings in a JSON value, its keys included."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            found.append(one)
+        elif isinstance(one, dict):
+            found += one
+            waiting += one.values()
+        elif isinstance(one, list | tuple):
+            waiting += one
+    return found

@@ -9,6 +9,8 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
+from fix_examples import examples
 from fix_memory import Memory, memory_of
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -16,8 +18,10 @@ from model.comparing import Found, observe_store
 from model.drafts import CAPTURES, Draft, callers, request_of
 from model.memory import Model
 
+from stratagraph.memory.capture import sharing
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.capture.sharing import SharedTransactions
 from stratagraph.memory.linking import link_due
 from stratagraph.memory.reevaluating import reevaluate_due
 from stratagraph.store.keys.directory import Directory
@@ -133,3 +137,77 @@ def test_any_split_of_a_story_into_batches_leaves_the_same_store(database_url: s
             check()
         finally:
             runner.run(database.__aexit__(None, None, None))
+
+
+async def _concurrently(memory: Memory, captures: Sequence[CaptureRequest]) -> tuple[list[CaptureRequest], Any, Any]:
+    """Capture all at the same time. Return them in the order in which they came to be written, and what became of it.
+
+    That is the answer or error of each, and the store at rest.
+    """
+    trust = callers(f"together-{uuid4().hex[:12]}")[0]
+    arrived: list[CaptureRequest] = []
+    original = SharedTransactions.capture
+
+    async def noted(self: Any, caller: Any, draft: Any, key: Any, alone: Any) -> Captured:
+        arrived.append(draft.request)
+        return await original(self, caller, draft, key, alone)
+
+    SharedTransactions.capture = noted  # type: ignore[method-assign]  # the order of arrival is seen nowhere else
+    try:
+        found = await asyncio.gather(
+            *(memory.capture.capture(trust, [request]) for request in captures), return_exceptions=True
+        )
+    finally:
+        SharedTransactions.capture = original  # type: ignore[method-assign]
+    # `noted` sees requests with their times in UTC: each is recognised by its content.
+    known = {id(request.content): done for request, done in zip(captures, found, strict=True)}
+    done = [known[id(request.content)] for request in arrived]
+    answers = [one[0] for one in done if not isinstance(one, BaseException)]
+    errors = [type(one) if isinstance(one, BaseException) else None for one in done]
+    return arrived, errors, await _at_rest(memory, trust, answers)
+
+
+async def _in_turn(memory: Memory, captures: Sequence[CaptureRequest]) -> tuple[Any, Any]:
+    trust = callers(f"alone-{uuid4().hex[:12]}")[0]
+    answers: list[Captured] = []
+    errors: list[type[BaseException] | None] = []
+    for request in captures:
+        try:
+            answers += await memory.capture.capture(trust, [request])
+            errors.append(None)
+        except StratagraphError as error:
+            errors.append(type(error))
+    return errors, await _at_rest(memory, trust, answers)
+
+
+def test_captures_at_the_same_time_leave_what_they_leave_one_after_the_other(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "PATIENCE_S", 600.0)  # a slow machine must not change the order
+    shared: list[int] = []
+    with asyncio.Runner() as runner:
+        database = Database(database_url)
+        runner.run(database.__aenter__())
+        memory = memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32)))))
+        memory.clock.at = NOON
+        commit = memory.capture._commit_shared
+
+        async def counted(caller: Any, drafts: Any, keys: Any) -> list[Captured]:
+            shared.append(len(drafts))
+            return await commit(caller, drafts, keys)
+
+        memory.capture._shared = SharedTransactions(counted)
+
+        @examples(6)
+        @given(story=stories())
+        def check(story: list[Draft]) -> None:
+            requests = [request_of(Model(), draft, None, NOON) for draft in story]
+            captures = [request for request in requests if isinstance(request, CaptureRequest)]
+            arrived, errors, store = runner.run(_concurrently(memory, captures))
+            assert (errors, store) == runner.run(_in_turn(memory, arrived))
+
+        try:
+            check()
+        finally:
+            runner.run(database.__aexit__(None, None, None))
+    assert max(shared) > 1

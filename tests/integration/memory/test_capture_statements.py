@@ -23,8 +23,8 @@ def tool_output(number: int) -> CaptureRequest:
     return CaptureRequest(source="test", source_kind=SourceKind.TOOL_OUTPUT, content=content, context=KNOWN)
 
 
-def observation(number: int) -> CaptureRequest:
-    content = {"subject": "Ada", "predicate": "remarked", "object": number}
+def observation(number: int, **more: Any) -> CaptureRequest:
+    content = {"subject": "Ada", "predicate": "remarked", "object": number, **more}
     return CaptureRequest(source="test", source_kind=SourceKind.OBSERVATION, content=content, context=KNOWN)
 
 
@@ -69,3 +69,15 @@ async def test_the_statements_of_a_batch_do_not_grow_with_it(memory: Memory) -> 
     await statements(memory, event(0), event(1))
     few = await statements(memory, *(event(number) for number in range(10, 20)))
     assert await statements(memory, *(event(number) for number in range(100, 300))) == few
+
+
+async def test_neither_do_those_of_a_batch_of_facts_of_one_slot(memory: Memory) -> None:
+    await statements(memory, observation(0), observation(1))
+    few = await statements(memory, *(observation(number) for number in range(10, 20)))
+    assert await statements(memory, *(observation(number) for number in range(100, 300))) == few
+
+
+async def test_facts_of_one_slot_that_contradict_each_other_are_written_one_after_the_other(memory: Memory) -> None:
+    values = [observation(number, revision_policy="replace") for number in range(5)]
+    captured = await memory.capture.capture(memory.trust, [observation(9), *values], batch=True)
+    assert [one.primary.state.label for one in captured] == ["superseded"] * 5 + ["active"]

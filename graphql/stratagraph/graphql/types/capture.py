@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, cast
 
 import strawberry
 
@@ -115,29 +115,31 @@ class CaptureMemoriesInput:
 
 @strawberry.type(description="The capture was stored.")
 class CaptureMemorySuccess:
-    primary_record: MemoryRecord = strawberry.field(
-        description="The record that the capture became, or the existing record that it was added to."
-    )
-    created_records: list[MemoryRecord] = strawberry.field(
-        description="Every record that the capture created, its entities and its episode included."
-    )
-    edges: list[Relation] = strawberry.field(description="The relations that the capture created.")
-    receipt: CaptureReceipt = strawberry.field(description="Proof that the capture was stored.")
-    replayed: bool = strawberry.field(
-        description="Whether this is the result of an earlier request with the same idempotency key."
-    )
+    captured: strawberry.Private[Captured]
 
-    @classmethod
-    def of(cls, captured: Captured) -> Self:
-        return cls(
-            primary_record=MemoryRecord.of(captured.primary),
-            created_records=[MemoryRecord.of(record) for record in captured.created],
-            edges=[Relation.of(edge) for edge in captured.edges],
-            receipt=CaptureReceipt.of(
-                captured.candidate, captured.sequence, mentions=captured.mentions, changes=captured.changes
-            ),
-            replayed=captured.replayed,
+    # Made only where they are asked for: in a batch, they are most of an answer.
+    @strawberry.field(description="The record that the capture became, or the existing record that it was added to.")
+    def primary_record(self) -> MemoryRecord:
+        return MemoryRecord.of(self.captured.primary)
+
+    @strawberry.field(description="Every record that the capture created, its entities and its episode included.")
+    def created_records(self) -> list[MemoryRecord]:
+        return [MemoryRecord.of(record) for record in self.captured.created]
+
+    @strawberry.field(description="The relations that the capture created.")
+    def edges(self) -> list[Relation]:
+        return [Relation.of(edge) for edge in self.captured.edges]
+
+    @strawberry.field(description="Proof that the capture was stored.")
+    def receipt(self) -> CaptureReceipt:
+        captured = self.captured
+        return CaptureReceipt.of(
+            captured.candidate, captured.sequence, mentions=captured.mentions, changes=captured.changes
         )
+
+    @strawberry.field(description="Whether this is the result of an earlier request with the same idempotency key.")
+    def replayed(self) -> bool:
+        return self.captured.replayed
 
 
 @strawberry.type(description="Every capture of the batch was stored.")

@@ -15,6 +15,7 @@ import orjson
 
 from stratagraph.memory.capture.disputes import supersede_facts, win_dispute
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.slots import LockedSlots
 from stratagraph.memory.capture.write_set import MAX_SOURCES, WriteSet, sources_of
 from stratagraph.memory.changes import Effect
 from stratagraph.store.audit.events import AuditEvent, write_audit
@@ -24,14 +25,13 @@ from stratagraph.store.model.salience import reinforced
 from stratagraph.store.model.valid_time import Cut, Ruling, rule
 from stratagraph.store.postgres.database import elevated
 from stratagraph.store.records.editing import Edit, update_records
-from stratagraph.store.records.fact_keys import Slot, fact_keys, slot_of
+from stratagraph.store.records.fact_keys import Slot
 from stratagraph.store.records.facts import (
     Compared,
     Fact,
     FactQuery,
     compare_facts,
     lock_current_facts,
-    lock_slots,
     make_single_valued,
     note_evidence,
     overlapping_facts,
@@ -47,13 +47,13 @@ MAX_PARTIES = 50  # records in one dispute: each that joins is compared with and
 
 @dataclass(slots=True)
 class StoredFacts:
-    """The locked slots of a group, and the stored facts that its drafts repeat or contradict, by the drafts' positions.
+    """The locked slots of a request, and the stored facts that the drafts of a group repeat or contradict.
 
-    `disputed` are the parties, in the slot of a draft, of the disputes that the draft may end.
+    All by the drafts' positions. `disputed` are the parties, in the slot of a draft, of the disputes that it may end.
     """
 
-    slots: dict[int, Slot] = field(default_factory=dict)
-    single_valued: dict[Slot, bool] = field(default_factory=dict)
+    slots: dict[int, Slot]
+    single_valued: dict[Slot, bool]
     compared: dict[int, Compared] = field(default_factory=dict)
     disputed: dict[int, dict[UUID, Fact]] = field(default_factory=dict)
     opponents: set[UUID] = field(default_factory=set)  # other records in dispute with the contradicted facts
@@ -72,24 +72,13 @@ class StoredFacts:
         return [fact.updated_at for fact in facts]
 
 
-async def lock_facts(
-    writes: WriteSet, *, also: Mapping[Slot, str | None] | None = None, leaving: Collection[UUID] = ()
-) -> StoredFacts:
-    """Lock the slots of the write set's facts, and the stored facts that these repeat or contradict; return them.
+async def lock_facts(writes: WriteSet, locked: LockedSlots, *, leaving: Collection[UUID] = ()) -> StoredFacts:
+    """Lock the stored facts that those of the write set repeat or contradict, in their locked slots; return them.
 
-    `also` maps further slots to lock to their predicates. Facts in `leaving` are disregarded. Raises LimitExceeded
-    where a fact contradicts too many.
+    Facts in `leaving` are disregarded. Raises LimitExceeded where a fact contradicts too many.
     """
-    stored = StoredFacts()
-    tenant = writes.caller.tenant
-    predicates: dict[Slot, str | None] = dict(also or {})
+    stored = StoredFacts(slots=locked.of_draft, single_valued=locked.single_valued)
     facts = [draft for draft in writes.drafts if draft.type is MemoryType.SEMANTIC]
-    for draft in facts:
-        draft.fact = fact_keys(tenant, draft.payload, draft.entities)
-        slot = slot_of(writes.scopes[draft.scope], draft.sensitivity, draft.fact)
-        stored.slots[draft.position] = slot
-        predicates[slot] = None if draft.entities.subject_is_ambiguous else draft.payload["predicate"]
-    stored.single_valued = await lock_slots(writes.connection, tenant, predicates)
     queries = [_query(draft, stored) for draft in facts]
     compared = await _compare(writes, queries, facts)
     for draft, one in zip(facts, compared, strict=True):

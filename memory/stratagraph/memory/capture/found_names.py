@@ -102,7 +102,10 @@ def _runs(text: str) -> Iterator[str]:
     run: list[str] = []
     end = 0
     for match in _WORD.finditer(text):
-        word = match.group().removesuffix("'s").removesuffix("’s")
+        word = match.group()
+        if not run and not word[0].isupper():
+            continue  # most words: they neither begin a run nor end one
+        word = word.removesuffix("'s").removesuffix("’s")
         is_joined = bool(run) and text[end : match.start()].isspace()
         if word[0].isupper():
             if not is_joined:

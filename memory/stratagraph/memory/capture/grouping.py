@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.naming import Names
+from stratagraph.memory.capture.slots import LockedSlots
 from stratagraph.store.model.canonical import folded_text
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import LimitExceeded
+from stratagraph.store.records.fact_keys import Slot
 
 MAX_CONTENDING = 50  # facts of one slot in a request that may contradict each other
 
@@ -43,30 +45,33 @@ def _slot(draft: Draft) -> tuple[object, ...]:
     return ("slot", draft.scope, draft.sensitivity, subject, draft.payload["predicate"])
 
 
-def independent_groups(drafts: Sequence[Draft], names: Names) -> list[list[Draft]]:
+def independent_groups(drafts: Sequence[Draft], names: Names, slots: LockedSlots) -> list[list[Draft]]:
     """Divide the drafts into consecutive groups in which no draft depends on what another one writes.
 
-    The names of all drafts must be resolved, since facts belong to the slot of the entity that is their subject.
+    `names` are the resolved names and `slots` the locked slots of all drafts.
     An entity that was created or taught is taught again in a later group, so that its history has both versions.
-    A second fact of a slot must see the first, a second working state updates the first, a second version of a
+    An equal fact, and a second one of a slot where facts contradict each other, must see the first; so many different
+    facts of another slot can be written at once. A second working state updates the first, a second version of a
     plan or a skill supersedes the first, and captures after an outcome belong to the thread's next episode.
     """
     groups: list[list[Draft]] = [[]]
     written: set[tuple[object, ...]] = set()
+    contended = slots.contended(drafts)
     for draft in drafts:
+        own = _keys_written(draft, slots, contended)
         named = {("entity", entity) for entity in names.entities_written(draft)}
-        if written.intersection([*_keys_read(draft), *named]):
+        if written.intersection([*own, *_keys_read(draft), *named]):
             groups.append([])
             written = set()
         groups[-1].append(draft)
-        written.update(_keys_written(draft), named)
+        written.update(own, named)
     return groups
 
 
 def _keys_read(draft: Draft) -> list[tuple[object, ...]]:
-    """Return the keys that no earlier draft of the group may have written."""
+    """Return the keys that no earlier draft of the group may have written, besides those that the draft writes."""
     partition = (draft.scope, draft.sensitivity)
-    keys = _keys_written(draft)
+    keys: list[tuple[object, ...]] = []
     if draft.thread is not None:
         keys.append(("closed", *partition, draft.thread))
     if draft.outcome_of is not None:
@@ -74,13 +79,17 @@ def _keys_read(draft: Draft) -> list[tuple[object, ...]]:
     return keys
 
 
-def _keys_written(draft: Draft) -> list[tuple[object, ...]]:
-    """Return the slot, the working record, the plan or skill and the closed thread or episode that the draft writes."""
+def _keys_written(draft: Draft, slots: LockedSlots, contended: Collection[Slot]) -> list[tuple[object, ...]]:
+    """Return what the draft writes: a slot or fact, a working record, a plan or skill, a closed thread or episode."""
     partition = (draft.scope, draft.sensitivity)
     payload = draft.payload
     keys: list[tuple[object, ...]] = []
-    if draft.type is MemoryType.SEMANTIC:
-        keys.append(_slot(draft))
+    slot = slots.of_draft.get(draft.position)
+    if slot in contended:
+        keys.append(("slot", slot))
+    elif slot is not None:
+        assert draft.fact is not None  # locking the slot has set it
+        keys.append(("fact", slot, draft.fact.fact))
     if draft.type is MemoryType.WORKING:
         keys.append(("working", *partition, payload["thread_id"]))
     if draft.type in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH):

@@ -98,6 +98,8 @@ def keep_content(draft: Draft, hidden: Hidden | None, *, level: Sensitivity | No
 
 
 def _without_secrets(named: Named) -> Named:
+    if not any(map(holds_mask, (*named.aliases, *(value for _, value in named.identifiers)))):
+        return named
     return replace(
         named,
         aliases=tuple(alias for alias in named.aliases if not holds_mask(alias)),

@@ -23,6 +23,8 @@ from stratagraph.memory.capture.new_records import draft_terms
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import MAX_BATCH, CaptureRequest, ImportedItem, checked
 from stratagraph.memory.capture.secrets import hide_secrets, keep_content, sealing_level
+from stratagraph.memory.capture.sharing import SharedTransactions
+from stratagraph.memory.capture.slots import lock_slots_of_facts
 from stratagraph.memory.capture.writer import Written, read_final_state, write_group
 from stratagraph.memory.retrying import retried
 from stratagraph.store.feed.changes import append_changes
@@ -66,11 +68,14 @@ class Capture:
         self._clock = clock
         self._policy = policy
         self._sequences = Sequences()
+        self._shared = SharedTransactions(self._commit_shared)
 
     async def capture(
         self, trust: Trust, requests: Sequence[CaptureRequest], *, batch: bool = False, restore_erased: bool = False
     ) -> list[Captured]:
         """Store all of `requests` in one transaction, or none of them; return the answers in the same order.
+
+        A single short request may share its transaction with others of the same credential (see `sharing`).
 
         A request whose idempotency key was used for the same request writes nothing and gets the answer of the first.
         A capture from a source that was erased is refused; with `restore_erased`, which needs admin access, it is
@@ -93,7 +98,14 @@ class Capture:
         drafts = await self._interpreted(caller, requests, batch=batch, now=self._clock.now())
         await self._claim_predicates(caller, drafts, batch=batch)
         keys = await self._keys(caller, drafts)
-        return await self._persist(caller, drafts, keys, batch=batch, restore_erased=restore_erased)
+        first = requests[0]
+        if batch or restore_erased or len(requests) > 1 or not first.is_short or first.imported is not None:
+            return await self._persist(caller, drafts, keys, batch=batch, restore_erased=restore_erased)
+
+        async def alone() -> Captured:
+            return (await self._persist(caller, drafts, keys, batch=False, restore_erased=False))[0]
+
+        return [await self._shared.capture(caller, drafts[0], keys[0], alone)]
 
     async def store_failed(
         self, trust: Trust, requests: Mapping[UUID, CaptureRequest], *, captured_at: datetime
@@ -229,6 +241,14 @@ class Capture:
         except Exception as error:
             raise await self._kept(caller, drafts, error) from error
 
+    async def _commit_shared(self, caller: Caller, drafts: list[Draft], keys: list[RequestKey]) -> list[Captured]:
+        """Write the drafts of several requests in one transaction; all of them or none."""
+
+        async def attempt() -> list[Captured]:
+            return await self._commit(caller, _copies(drafts), keys)
+
+        return await retried(attempt)
+
     async def _kept(self, caller: Caller, drafts: list[Draft], error: Exception) -> StoreUnavailable:
         return await keep_failed(self._database, self._directory, caller, drafts, error, at=self._clock.now())
 
@@ -271,9 +291,12 @@ class Capture:
                 await refuse_erased(connection, caller.tenant, fresh, keys, scopes, restore=restore_erased)
                 names = await resolve_names(connection, caller.tenant, fresh, scopes)
                 require_few_contending(fresh)
+                slots = await lock_slots_of_facts(connection, caller.tenant, fresh, scopes)
                 groups = []
-                for group in independent_groups(fresh, names):
-                    done = await write_group(connection, self._directory, caller, group, names, now=self._clock.now())
+                for group in independent_groups(fresh, names, slots):
+                    done = await write_group(
+                        connection, self._directory, caller, group, names, slots, now=self._clock.now()
+                    )
                     groups.append(done)
                     changes += done.changes
                 written = await read_final_state(connection, self._directory, caller, groups, now=self._clock.now())

@@ -68,18 +68,16 @@ class WriteSet:
         draft.id = id_
 
     def _repoint(self, old: UUID, new: UUID) -> None:
-        repointed = [
-            (
-                owner,
-                replace(
-                    relation,
-                    source=new if relation.source == old else relation.source,
-                    target=new if relation.target == old else relation.target,
-                ),
-            )
-            for owner, relation in self.relations
-        ]
-        self.relations = [(owner, relation) for owner, relation in repointed if relation.source != relation.target]
+        repointed = []
+        for owner, relation in self.relations:
+            moved = relation
+            if relation.source == old:
+                moved = replace(moved, source=new)
+            if relation.target == old:
+                moved = replace(moved, target=new)
+            if moved.source != moved.target:
+                repointed.append((owner, moved))
+        self.relations = repointed
 
     def relate(self, draft: Draft, source: UUID, target: UUID, predicate: str, weight: float) -> None:
         """Add a relation of the draft; one from a record to itself is dropped."""

@@ -18,6 +18,7 @@ from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.naming import Names
 from stratagraph.memory.capture.new_records import ids_with_record_sources, insert_write_set, new_record
 from stratagraph.memory.capture.references import link_references
+from stratagraph.memory.capture.slots import LockedSlots
 from stratagraph.memory.capture.teaching import finish_names, lock_taught
 from stratagraph.memory.capture.threads import close_with_outcomes, join_threads, lock_threads
 from stratagraph.memory.capture.versions import lock_versions
@@ -65,7 +66,7 @@ class GroupWritten:
 
     @property
     def updated(self) -> set[UUID]:
-        """The records that the group changed after they had been written, by itself or before."""
+        """The records that the group changed after they had been written, by itself or before; collected anew."""
         return {change.id for change in self.changes if change.kind is Kind.RECORD and change.version > 1}
 
 
@@ -75,12 +76,13 @@ async def write_group(
     caller: Caller,
     drafts: Sequence[Draft],
     names: Names,
+    slots: LockedSlots,
     *,
     now: datetime,
 ) -> GroupWritten:
     """Write drafts that do not depend on each other (see `grouping`), and return what each wrote.
 
-    `names` are the resolved names of the whole request.
+    `names` are the resolved names, and `slots` the locked slots, of the whole request.
 
     Raises InvalidInput, Forbidden, RecordNotFound, ConditionsOverlap, or WriteCollision for a lost race; an error's
     path begins with `#<position>` of the draft it concerns.
@@ -90,7 +92,7 @@ async def write_group(
     names.apply(writes)
     await link_references(writes)
     taught = await lock_taught(writes)
-    facts = await capture_facts.lock_facts(writes)
+    facts = await capture_facts.lock_facts(writes, slots)
     working = await lock_working_records(writes)
     versions = await lock_versions(writes)
     threads = await lock_threads(writes)
@@ -126,11 +128,12 @@ async def read_final_state(
     outdated: set[UUID] = set()
     current: set[UUID] = set()
     for group in groups:
-        current -= group.updated
+        updated = group.updated
+        current -= updated
         current |= group.read
         for one in group.written.values():
             shown = {one.primary.id, *(record.id for record in one.created)}
-            current |= shown - group.updated
+            current |= shown - updated
             outdated |= shown | {id_ for id_, _ in one.effects}
     outdated -= current
     written = {position: one for group in groups for position, one in group.written.items()}

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.facts import StoredFacts, lock_facts, settle_fact
+from stratagraph.memory.capture.slots import lock_slots_of_facts
 from stratagraph.memory.capture.write_set import WriteSet
 from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.model.records import MemoryRecord
@@ -21,7 +22,10 @@ async def lock_slot(
     Facts in `leaving` are disregarded.
     """
     slots = await slots_of(work.connection, work.caller.tenant, [record.id for record in old])
-    held = await lock_facts(writes, also=dict.fromkeys(slots.values()), leaving=leaving)
+    locked = await lock_slots_of_facts(
+        writes.connection, writes.caller.tenant, writes.drafts, writes.scopes, also=dict.fromkeys(slots.values())
+    )
+    held = await lock_facts(writes, locked, leaving=leaving)
     work.after(*held.changed_at)
     return held
 

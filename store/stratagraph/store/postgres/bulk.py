@@ -6,6 +6,7 @@ A batch of any size takes one round trip and one plan. A single row takes the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -93,7 +94,15 @@ def uuid_array(ids: Iterable[UUID]) -> str:
 def _quoted(value: Any) -> str:
     if isinstance(value, int | float):  # an enum
         return str(value)
-    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, list | tuple | dict):
+        raise TypeError(f"{type(value).__name__} in an array: give JSON or an array in it as text")
+    return _text(str(value))
+
+
+def _text(value: str) -> str:
+    if '"' in value or "\\" in value:
+        value = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{value}"'
 
 
 _ELEMENTS: Mapping[type, Callable[[Any], str]] = {
@@ -102,5 +111,7 @@ _ELEMENTS: Mapping[type, Callable[[Any], str]] = {
     int: str,
     float: str,
     bytes: lambda value: rf'"\\x{value.hex()}"',
-    UUID: str,
+    str: _text,
+    UUID: lambda value: "%032x" % value.int,  # noqa: UP031 - a third faster than an f-string
+    datetime: lambda value: f'"{value.isoformat()}"',
 }

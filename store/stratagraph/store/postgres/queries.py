@@ -22,6 +22,7 @@ from typing import Any
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from stratagraph.store.postgres.bulk import array_literal
 from stratagraph.store.postgres.driver import PARAMETER, Sending, Statement, send, send_for_tuples, send_together, write
 
 Row = Mapping[Any, Any]  # a row, by column
@@ -74,15 +75,28 @@ async def fetch_tuples(connection: AsyncConnection, sending: Sending) -> list[tu
 async def defer(connection: AsyncConnection, statement: str, table: str, /, **parameters: Any) -> None:
     """Run a named insert into `table`, or update of it, that returns nothing; deferred if the transaction defers."""
     sql, names = _deferrable(statement)
-    await write(connection, table, sql, [parameters[name] for name in names], returns=False)
+    await write(connection, table, sql, [_wire(parameters[name]) for name in names], returns=False)
 
 
 def sending(statement: str, parameters: Mapping[str, Any]) -> Sending:
-    """Return a named statement for the driver. Raises KeyError if there is no statement of this name."""
+    """Return a named statement for the driver. Raises KeyError if there is no statement of this name.
+
+    Flat lists become arrays in PostgreSQL's text form, so a statement casts them to its type: `CAST(:ids AS uuid[])`.
+    """
+    parameters = {name: _wire(value) for name, value in parameters.items()}
     if not _blocks()[statement].is_prepared:
         return Sending(Statement.of(_filled(statement)), parameters)
     booleans = tuple([(name, value) for name, value in parameters.items() if isinstance(value, bool)])
     return Sending(_with_booleans(statement, booleans), parameters, prepare=True)
+
+
+def _wire(value: Any) -> Any:
+    """Return a parameter as it is sent: an array as text, since the driver's own form takes several times as long.
+
+    Arrays of arrays, which must be rectangular, are left to the driver.
+    """
+    is_flat = type(value) is list and not (value and isinstance(value[0], list | tuple))
+    return array_literal(value) if is_flat else value
 
 
 @lru_cache(maxsize=1_024)

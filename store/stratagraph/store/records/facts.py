@@ -235,9 +235,9 @@ async def compare_facts(
     )
     facts = await lock_current_facts(connection, tenant, {row["id"] for row in rows})
     found: list[list[Fact]] = [[] for _ in queries]
-    for row in sorted(rows, key=lambda row: row["id"]):
-        if row["id"] in facts:
-            found[row["position"]].append(facts[row["id"]])
+    for id_, position in sorted({(row["id"], row["position"]) for row in rows}):
+        if id_ in facts:
+            found[position].append(facts[id_])
     return [_compared(query, candidates, limit) for query, candidates in zip(queries, found, strict=True)]
 
 

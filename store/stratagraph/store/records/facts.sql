@@ -8,6 +8,9 @@ ORDER BY predicate
 -- find_slot_facts --
 -- Find current facts that equal new facts, and those whose validity overlaps :intervals (null: only equal ones).
 -- Conditional facts are compared with conditional ones only. :single tells whether a slot is single-valued.
+-- Before the table was first analysed, all indexes that begin with the same columns look alike to the planner. So equal
+-- facts are sought in the order of their key, which only the right index gives, and a fact may be found twice, since
+-- removing the second would ask for the order of another index.
 -- Prepared: keys only, found by indexes.
 SELECT w.position, f.id
 FROM unnest(
@@ -17,27 +20,28 @@ FROM unnest(
 ) AS w(position, scope, sensitivity, slot, fact, validity, conditional, single)
 CROSS JOIN LATERAL (
   (SELECT r.id FROM record r
-   WHERE r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity AND r.fact_key = w.fact
-     AND r.type = 4 AND r.state = 1)
-  UNION
+   WHERE r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity
+     AND r.fact_key >= w.fact AND r.fact_key <= w.fact AND r.type = 4 AND r.state = 1
+   ORDER BY r.fact_key LIMIT 1)
+  UNION ALL
   (SELECT r.id FROM record r
    WHERE r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity AND r.slot_key = w.slot
      AND r.fact_key = w.fact AND r.type = 4 AND r.state = 2)
-  UNION
+  UNION ALL
   (SELECT r.id FROM record r
    WHERE w.single AND w.validity IS NOT NULL
      AND r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity AND r.slot_key = w.slot
      AND r.state = 1 AND r.single_valued AND r.validity && w.validity
      AND (r.condition_key <> :unconditional) = w.conditional
    LIMIT :limit)
-  UNION
+  UNION ALL
   (SELECT r.id FROM record r
    WHERE NOT w.single AND w.validity IS NOT NULL
      AND r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity AND r.slot_key = w.slot
      AND r.type = 4 AND r.state = 1 AND NOT r.single_valued AND r.validity && w.validity
      AND (r.condition_key <> :unconditional) = w.conditional
    LIMIT :limit)
-  UNION
+  UNION ALL
   (SELECT r.id FROM record r
    WHERE w.validity IS NOT NULL AND r.tenant = :tenant AND r.scope = w.scope AND r.sensitivity = w.sensitivity
      AND r.slot_key = w.slot AND r.type = 4 AND r.state = 2 AND r.validity && w.validity

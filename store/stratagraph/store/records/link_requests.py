@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.postgres import tables
-from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.postgres.bulk import array_literal, insert_rows, uuid_array
 from stratagraph.store.postgres.queries import fetch, run
 
 
@@ -47,30 +48,41 @@ async def postpone_link_request(
     await run(connection, "postpone_link_request", tenant=tenant.id, entity=entity, next_try_at=next_try_at)
 
 
-async def find_records_with_terms(
-    connection: AsyncConnection,
-    tenant: Tenant,
-    terms: Sequence[int],
-    *,
-    scope: int | None,
-    least_sensitivity: int,
-    besides: UUID,
-    most: int,
-) -> dict[tuple[int, int], list[UUID]]:
-    """Return current records, other than entities, that have all of the terms, keyed by (scope, sensitivity).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedTerms:
+    """The terms of a name that records are searched for, and which of these records may link to the entity `besides`.
 
-    Of each scope and sensitivity the newest `most` are returned, so that they do not depend on records that their
-    readers may not see. They are in `scope`, or in any scope for None, and have at least `least_sensitivity`. Records
-    that refer to `besides` are left out, except facts.
+    They are in `scope`, or in any scope for None, and have at least `least_sensitivity`.
     """
+
+    terms: Sequence[int]
+    scope: int | None
+    least_sensitivity: int
+    besides: UUID
+
+
+async def find_records_with_terms(
+    connection: AsyncConnection, tenant: Tenant, wanted: Sequence[WantedTerms], *, most: int
+) -> list[tuple[WantedTerms, dict[tuple[int, int], list[UUID]]]]:
+    """Return the current records, other than entities, that have all of the terms, for each of `wanted` that has any.
+
+    They are keyed by (scope, sensitivity). Of each the newest `most` are returned, so that they do not depend on
+    records that their readers may not see. Records that refer to `besides` are left out, except facts.
+    """
+    if not wanted:
+        return []
     rows = await fetch(
         connection,
         "find_records_with_terms",
         tenant=tenant.id,
-        terms=list(terms),
-        scope=scope,
-        least_sensitivity=least_sensitivity,
-        besides=besides,
+        numbers=list(range(len(wanted))),
+        terms=[array_literal(one.terms) for one in wanted],
+        scopes=[one.scope for one in wanted],
+        least_sensitivities=[one.least_sensitivity for one in wanted],
+        besides=uuid_array(one.besides for one in wanted),
         most=most,
     )
-    return {(row["scope"], row["sensitivity"]): row["ids"] for row in rows}
+    found: dict[int, dict[tuple[int, int], list[UUID]]] = {}
+    for row in rows:
+        found.setdefault(row["number"], {})[row["scope"], row["sensitivity"]] = row["ids"]
+    return [(wanted[number], records) for number, records in sorted(found.items())]

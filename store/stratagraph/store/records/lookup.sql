@@ -67,23 +67,32 @@ WHERE tenant = :tenant AND term_key = ANY(CAST(:keys AS bytea[])) AND kind = 1 A
   AND sensitivity = :sensitivity AND entity <> :entity
 
 -- find_records_with_terms --
--- Find current records, other than entities, that have all of the given terms, by scope and sensitivity, newest first.
--- Records that refer to :besides are left out, but not facts: they may name it as subject and as object.
-WITH found AS MATERIALIZED (
-  SELECT id, scope, sensitivity, type, state FROM record WHERE terms @> CAST(:terms AS integer[]) AND tenant = :tenant
-), numbered AS (
-  SELECT r.id, r.scope, r.sensitivity,
-    row_number() OVER (PARTITION BY r.scope, r.sensitivity ORDER BY r.id DESC) AS place
-  FROM found r
-  WHERE r.type <> 3 AND r.state <= 2 AND (CAST(:scope AS integer) IS NULL OR r.scope = CAST(:scope AS integer))
-    AND r.sensitivity >= :least_sensitivity
-    AND (r.type = 4 OR NOT EXISTS (
-      SELECT FROM relation e
-      WHERE e.tenant = :tenant AND e.source = r.id AND e.target = CAST(:besides AS uuid) AND e.ended_at IS NULL
-    ))
-)
-SELECT scope, sensitivity, array_agg(id ORDER BY id DESC) AS ids FROM numbered WHERE place <= :most
-GROUP BY scope, sensitivity ORDER BY scope, sensitivity
+-- Find current records, other than entities, that have all terms of a list, by scope and sensitivity, newest first, for
+-- each of several lists. Records that refer to its entity are left out, but not facts: they may name it twice.
+SELECT w.number, f.scope, f.sensitivity, f.ids
+FROM unnest(
+  CAST(:numbers AS integer[]), CAST(:terms AS text[]), CAST(:scopes AS integer[]),
+  CAST(:least_sensitivities AS smallint[]), CAST(:besides AS uuid[])
+) AS w(number, terms, scope, least_sensitivity, besides)
+CROSS JOIN LATERAL (
+  WITH found AS MATERIALIZED (
+    SELECT id, scope, sensitivity, type, state FROM record
+    WHERE terms @> CAST(w.terms AS integer[]) AND tenant = :tenant
+  ), numbered AS (
+    SELECT r.id, r.scope, r.sensitivity,
+      row_number() OVER (PARTITION BY r.scope, r.sensitivity ORDER BY r.id DESC) AS place
+    FROM found r
+    WHERE r.type <> 3 AND r.state <= 2 AND (w.scope IS NULL OR r.scope = w.scope)
+      AND r.sensitivity >= w.least_sensitivity
+      AND (r.type = 4 OR NOT EXISTS (
+        SELECT FROM relation e
+        WHERE e.tenant = :tenant AND e.source = r.id AND e.target = w.besides AND e.ended_at IS NULL
+      ))
+  )
+  SELECT n.scope, n.sensitivity, array_agg(n.id ORDER BY n.id DESC) AS ids FROM numbered n WHERE n.place <= :most
+  GROUP BY n.scope, n.sensitivity
+) f
+ORDER BY w.number, f.scope, f.sensitivity
 
 -- find_references --
 -- Find records that the caller may read in full by id, and by the keyed hash of a ref, newest first.
