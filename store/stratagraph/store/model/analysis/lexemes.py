@@ -115,8 +115,8 @@ def _of_piece(piece: str, language: str) -> tuple[tuple[str, ...], int]:
     """Return the lexemes of a piece of a record's text, and its length."""
     found: list[str] = []
     length = 0
-    for segment, is_dense in _segments(piece):
-        if is_dense:
+    for segment, is_run in segments(piece):
+        if is_run:
             found += _of_run(segment)
             length += max(1, len(segment) - 1)
             continue
@@ -158,8 +158,8 @@ def _of_run(run: str) -> list[str]:
 
 
 def _asked_of(piece: str, language: str, languages: list[str]) -> Iterator[Asked]:
-    for segment, is_dense in _segments(piece):
-        if is_dense:
+    for segment, is_run in segments(piece):
+        if is_run:
             # Records of an earlier release have a word of such a script as a whole, with the letters beside it.
             together = WORD.findall(piece)
             run = folded(together[0] if len(together) == 1 else segment)
@@ -185,7 +185,7 @@ def _asked_of(piece: str, language: str, languages: list[str]) -> Iterator[Asked
                     yield Asked(part, stems(part, languages))
 
 
-def _segments(piece: str) -> Iterator[tuple[str, bool]]:
+def segments(piece: str) -> Iterator[tuple[str, bool]]:
     """Yield the parts of a piece, and whether each is a run of a script without spaces."""
     if piece.isascii():
         segment = piece.strip(_TRIMMED)
@@ -193,10 +193,10 @@ def _segments(piece: str) -> Iterator[tuple[str, bool]]:
             yield segment, False
         return
     for place, part in enumerate(_RUN.split(piece)):
-        is_dense = place % 2 == 1
-        segment = part if is_dense else part.strip(_TRIMMED)
+        is_run = place % 2 == 1
+        segment = part if is_run else part.strip(_TRIMMED)
         if segment:
-            yield segment, is_dense
+            yield segment, is_run
 
 
 def _pieces(text: str) -> Iterator[str]:
