@@ -21,7 +21,7 @@ from stratagraph.store.model.enums import MemoryType
         ("„große Häuser“ und «été»", [" grosse hauser ", " ete "]),
         ('one " alone', []),
         ('"" "..." "x"', [" x "]),
-        ('"使用Redis缓存"', ["使用redis缓存"]),
+        ('"使用Redis缓存"', ["使用 redis 缓存"]),
     ],
 )
 def test_a_phrase_is_what_stands_in_double_quotes(question: str, phrases: list[str]) -> None:

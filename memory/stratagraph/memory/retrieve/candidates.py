@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -49,7 +49,8 @@ async def present_candidates(
         most_by_words=_words_wanted(request),
         most=request.root_limit,
     )
-    return _fused(found.words, found.named, found.recent, found.heads)
+    similar = [(one.entity, one.name, one.similarity) for one in found.similar]
+    return _fused(found.words, found.named, found.recent, found.heads, similar)
 
 
 async def past_candidates(
@@ -77,10 +78,12 @@ def _fused(
     named: list[tuple[UUID, str]],
     recent: list[UUID],
     heads: Mapping[UUID, Rankable],
+    similar: Sequence[tuple[UUID, str, float]] = (),
 ) -> Candidates:
     why = fuse(
         [(id_, score) for id_, score in words if id_ in heads],
         [(id_, name) for id_, name in named if id_ in heads],
         [id_ for id_ in recent if id_ in heads],
+        [one for one in similar if one[0] in heads],
     )
     return Candidates(why, heads)

@@ -16,6 +16,7 @@ from uuid import UUID
 from stratagraph.store.model.enums import MemoryType
 
 NAMED = 0.9  # score of an entity named in the descriptor; the best match by words has 1.0
+MISSPELT = 0.5  # share of NAMED that an entity has whose name is misspelt, times the similarity
 RECENT = 0.05  # score of the newest record; that of the others falls with their rank
 SALIENCE_FLOOR = 0.7  # share of the score that no loss of salience takes
 CONFIDENCE_FLOOR = 0.8
@@ -52,23 +53,29 @@ class Why:
 
     words: float = 0.0
     names: list[str] = field(default_factory=list)
+    similarity: float = 1.0  # of the names to the words of the question; below 1 for a name that is misspelt there
     recency: float = 0.0
     via: UUID | None = None
 
     @property
     def fused(self) -> float:
         """The score before salience and confidence: `words` and `recency`, and NAMED if a name matched."""
-        return self.words + (NAMED if self.names else 0.0) + self.recency
+        share = 1.0 if self.similarity == 1.0 else MISSPELT * self.similarity
+        return self.words + (NAMED * share if self.names else 0.0) + self.recency
 
 
 def fuse(
-    words: Sequence[tuple[UUID, float]], named: Iterable[tuple[UUID, str]], recent: Sequence[UUID]
+    words: Sequence[tuple[UUID, float]],
+    named: Iterable[tuple[UUID, str]],
+    recent: Sequence[UUID],
+    similar: Iterable[tuple[UUID, str, float]] = (),
 ) -> dict[UUID, Why]:
     """Combine the candidates found by words, by names and by recency; return what found each, by id.
 
     `words` are pairs of id and score, best first; the scores become relative to the best one. `named` are pairs of id
-    and matched name. `recent` are ids, newest first: recency raises records that were found by words or names, and
-    recent records are candidates by themselves only where nothing else was found.
+    and matched name, `similar` of id, name and similarity where the question misspells the name. `recent` are ids,
+    newest first: recency raises records that were found by words or names, and recent records are candidates by
+    themselves only where nothing else was found.
     """
     found: dict[UUID, Why] = {}
     best = words[0][1] if words else 1.0
@@ -76,6 +83,11 @@ def fuse(
         found[id_] = Why(words=score / best)
     for id_, name in named:
         found.setdefault(id_, Why()).names.append(name)
+    for id_, name, similarity in similar:
+        why = found.setdefault(id_, Why())
+        if not why.names:
+            why.names.append(name)
+            why.similarity = similarity
     fallback = not found
     for rank, id_ in enumerate(recent):
         if fallback or id_ in found:

@@ -11,10 +11,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.words import query_words
 from stratagraph.store.postgres.queries import fetch_together
 from stratagraph.store.records.entities import NameSearch
 from stratagraph.store.records.ranking import Head, fetching_heads, heads_of
 from stratagraph.store.search.recent_search import searching_recent
+from stratagraph.store.search.similar_names import (
+    SimilarName,
+    finding_similar_names,
+    similar_names,
+    unknown_words,
+)
 from stratagraph.store.search.word_search import WordSearch, scores_of
 
 
@@ -22,11 +29,13 @@ from stratagraph.store.search.word_search import WordSearch, scores_of
 class FoundCandidates:
     """Records found by words with their BM25 scores, best first, by the name given with each, and newest first.
 
-    `heads` has what ranks them, of those that the caller may read in full.
+    `similar` are entities whose name a word of the question misspells. `heads` has what ranks them, of those that the
+    caller may read in full.
     """
 
     words: list[tuple[UUID, float]]
     named: list[tuple[UUID, str]]
+    similar: list[SimilarName]
     recent: list[UUID]
     heads: dict[UUID, Head]
 
@@ -53,12 +62,18 @@ async def find_candidates(
         connection, words.counting(), by_name.statement, searching_recent(types=types, now=now, limit=most)
     )
     scores: list[tuple[UUID, float]] = []
+    similar: list[SimilarName] = []
     if words.has_words:
         statistics = await words.statistics(connection, counts)
-        (matches,) = await fetch_together(connection, words.searching(statistics, now=now))
-        scores = scores_of(matches)
+        asked = query_words(caller.tenant.index_key, text) if names else ()
+        matches, alike = await fetch_together(
+            connection,
+            words.searching(statistics, now=now),
+            finding_similar_names(unknown_words(asked, statistics.frequencies)),
+        )
+        scores, similar = scores_of(matches), similar_names(alike, limit=most)
     named = by_name.found(entities)
     recent = [row["id"] for row in newest]
-    ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent}
+    ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *(one.entity for one in similar), *recent}
     (heads,) = await fetch_together(connection, fetching_heads(caller, ids))
-    return FoundCandidates(words=scores, named=named, recent=recent, heads=heads_of(heads, now=now))
+    return FoundCandidates(words=scores, named=named, similar=similar, recent=recent, heads=heads_of(heads, now=now))

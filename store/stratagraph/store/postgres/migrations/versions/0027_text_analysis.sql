@@ -34,11 +34,15 @@ BEGIN
     SELECT r.id, asked.word, r.name, r.similarity
     FROM unnest(words) AS asked(word)
     CROSS JOIN LATERAL (
-      SELECT e.id, e.name, strict_word_similarity(asked.word, e.name) AS similarity
-      FROM record e
-      WHERE asked.word <<% e.name AND e.type = 3 AND e.tenant = caller_tenant() AND e.state <= 2
-        AND e.sensitivity <= caller_ceiling() AND (caller_has_all_scopes() OR e.scope = ANY (caller_scopes()))
-      ORDER BY similarity DESC, e.id LIMIT most
+      WITH alike AS MATERIALIZED (
+        SELECT e.id, e.tenant, e.scope, e.sensitivity, e.state, e.name FROM record e
+        WHERE asked.word <<% e.name AND e.type = 3
+      )
+      SELECT a.id, a.name, strict_word_similarity(asked.word, a.name) AS similarity
+      FROM alike a
+      WHERE a.tenant = caller_tenant() AND a.state <= 2 AND a.sensitivity <= caller_ceiling()
+        AND (caller_has_all_scopes() OR a.scope = ANY (caller_scopes()))
+      ORDER BY similarity DESC, a.id LIMIT most
     ) r;
 END $function$;
 
