@@ -146,8 +146,9 @@ async def test_selection_names_the_missing_condition_and_uses_it_when_given(memo
     assert chosen.name == "fix linker cache on linux"
 
 
-# Snapshot and entry; counts, names, newest; words; heads; one for each of two hops; records and relations.
-STATEMENTS, ROUND_TRIPS = 11, 7
+# Snapshot and entry; counts, names, newest; words and similar names; heads; one for each of two hops; records and
+# relations.
+STATEMENTS, ROUND_TRIPS = 12, 7
 
 
 @pytest.mark.parametrize(

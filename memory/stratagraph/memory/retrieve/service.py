@@ -5,12 +5,12 @@ from __future__ import annotations
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.retrieve.answer import Retrieved, connected, nodes_of
 from stratagraph.memory.retrieve.candidates import past_candidates, present_candidates
+from stratagraph.memory.retrieve.newest import newest_first
 from stratagraph.memory.retrieve.phrases import with_phrases
 from stratagraph.memory.retrieve.rank import ranked
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
 from stratagraph.memory.retrieve.selection import select
-from stratagraph.memory.retrieve.time_signal import lifted
 from stratagraph.memory.retrieve.time_words import time_words
 from stratagraph.memory.retrieve.walk import Walk, confirmed_walk
 from stratagraph.store.feed.sequence import Sequences
@@ -74,7 +74,8 @@ class Retrieve:
                 {id_: candidates.heads[id_] for id_ in why if least is None or candidates.heads[id_].salience >= least},
                 why,
             )
-            order = lifted(order, candidates.heads, time_words(request.task_descriptor, at or now))
+            if time_words(request.task_descriptor, at or now).newest:
+                order = newest_first(order, candidates.heads)
             scores = dict(order)
             wanted = min(request.root_limit, request.node_limit)
             roots = [id_ for id_, _ in order[:wanted]]

@@ -60,11 +60,9 @@ def similar_names(rows: Iterable[Mapping[str, Any]], *, limit: int) -> list[Simi
         word = folded(row["word"])
         allowed = 2 if len(word) >= LONG else 1
         errors = min((distance(word, folded(part), most=allowed) for part in WORD.findall(row["name"])), default=None)
-        if errors is None or errors > allowed:
+        if not errors or errors > allowed:  # word search finds a name that has the word itself
             continue
-        one = SimilarName(
-            entity=row["entity"], word=row["word"], name=row["name"], similarity=1 - max(errors, 0.5) / len(word)
-        )
+        one = SimilarName(entity=row["entity"], word=row["word"], name=row["name"], similarity=1 - errors / len(word))
         if one.entity not in found or one.similarity > found[one.entity].similarity:
             found[one.entity] = one
     return sorted(found.values(), key=lambda one: (-one.similarity, one.entity))[:limit]
