@@ -3,6 +3,9 @@
 A word's language is that of its script, or else of the text around it, which its function words tell. Records and
 questions need not agree on it: every word has its English stem too, whatever the language, and a question asks for that
 first. So a wrong guess costs the inflections of a word, never the word.
+
+py3langid was tried on short notes of an agent: as many right, but 9 of 342 English commit subjects wrong instead of
+none, 0.8 seconds to load, and numpy.
 """
 
 from __future__ import annotations
