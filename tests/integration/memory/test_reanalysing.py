@@ -17,6 +17,7 @@ from sqlalchemy import text
 
 from stratagraph.memory.reanalysing import JOB, reanalyse_batch
 from stratagraph.memory.reevaluating import everything_of
+from stratagraph.store.erasure.names import find_name_matches
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
@@ -183,3 +184,17 @@ async def test_a_record_that_cannot_be_opened_is_set_aside_and_the_others_are_an
         assert aside.all() == [ids[SECRET]]
         left = await connection.execute(text("SELECT count(*) FROM reanalysis"))
         assert left.scalar_one() == 1
+
+
+async def test_a_search_for_a_name_to_erase_is_incomplete_until_the_job_is_through(memory: Memory) -> None:
+    ids = await records_of_the_old_release(memory)
+    tenant = (await memory.directory.resolve(memory.trust)).tenant
+
+    async def search() -> tuple[bool, bool]:
+        async with memory.database.background(Role.ERASE) as connection:
+            found = await find_name_matches(connection, tenant, ["缓存"], limit=10)
+        return found.complete, ids["我们使用Redis缓存数据"] in [id_ for id_, _ in found.records]
+
+    assert await search() == (False, False)
+    await analyse(memory, batch=50)
+    assert await search() == (True, True)
