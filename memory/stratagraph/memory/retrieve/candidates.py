@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from stratagraph.memory.retrieve.coverage import Question, words_named
+from stratagraph.memory.retrieve.coverage import Question, emphasis, words_named
 from stratagraph.memory.retrieve.names import candidate_names
 from stratagraph.memory.retrieve.rank import Found, Rankable, Why, fuse
 from stratagraph.memory.retrieve.request import RetrieveRequest
@@ -19,9 +19,10 @@ from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.past import PastReader
 from stratagraph.store.records.ranking import thread_neighbours
-from stratagraph.store.search.candidates import EXPANDED, find_candidates
+from stratagraph.store.search.candidates import EXPANDED, LINKED, LINKING, find_candidates, linked_by, steps
 from stratagraph.store.search.recent_search import search_recent_at
 from stratagraph.store.search.word_search import WordSearch, search_words_at
+from stratagraph.store.traversal.past import PastGraphReader
 
 CANDIDATES = 200  # records found by words, before the other signals, salience and confidence reorder them
 
@@ -54,8 +55,12 @@ async def present_candidates(
         most=request.root_limit,
     )
     names = _Names(caller, found.words, found.named)
-    question = Question(found.weights, names.terms, names.words)
+    stressed = emphasis(task, [word.text for word in found.words])
+    question = Question(found.weights, names.terms, stressed, names.words)
     words = {id_: question.words_at(head.covered) | names.of.get(id_, 0) for id_, head in found.heads.items()}
+    names.add_linked(words, found.linked)
+    if request.memory_types:
+        words = {id_: bits for id_, bits in words.items() if found.heads[id_].type in types}
     neighbours = {id_: (head.before, head.after) for id_, head in found.heads.items() if head.before or head.after}
     return Candidates(_fused(question, found.scores, found.named, found.recent, words, neighbours), found.heads)
 
@@ -74,15 +79,28 @@ async def past_candidates(
     )
     recent = await search_recent_at(connection, types=types, at=at, limit=request.root_limit)
     near = [id_ for id_, _ in scores[:EXPANDED]]
-    neighbours = await thread_neighbours(connection, caller, near, types=types, now=at)
+    neighbours = await thread_neighbours(
+        connection, caller, near, steps=steps(len(near), most=request.root_limit), types=types, now=at
+    )
     around = {id_ for sides in neighbours.values() for side in sides for id_ in side}
-    heads = await reader.heads({*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent, *around})
+    linked = linked_by(
+        await PastGraphReader(connection).edges_of(
+            caller, [id_ for id_, _ in named[:LINKING]], at=at, fan_out=LINKED, history=False
+        )
+    )
+    around |= {id_ for _, id_ in linked}
+    found = await reader.heads({*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent, *around})
+    heads = {id_: record for id_, record in found.items() if not record.redacted}
     names = _Names(caller, search.words, named)
-    question = Question(weights, names.terms, names.words)
+    stressed = emphasis(task, [word.text for word in search.words])
+    question = Question(weights, names.terms, stressed, names.words)
     words = {}
     for id_, head in heads.items():
         terms = record_terms(caller.tenant.index_key, head.text or "", head.name or "").numbers
         words[id_] = question.words_of({*terms}) | names.of.get(id_, 0)
+    names.add_linked(words, linked)
+    if request.memory_types:
+        words = {id_: bits for id_, bits in words.items() if heads[id_].type in types}
     return Candidates(_fused(question, scores, named, recent, words, neighbours), heads)
 
 
@@ -96,6 +114,12 @@ class _Names:
         self.words = 0
         for bits in self.of.values():
             self.words |= bits
+
+    def add_linked(self, words: dict[UUID, int], linked: Iterable[tuple[UUID, UUID]]) -> None:
+        """Add to the words of records those of the names of the entities with which they have relations."""
+        for entity, id_ in linked:
+            if id_ in words:
+                words[id_] |= self.of.get(entity, 0)
 
 
 def _words_wanted(request: RetrieveRequest) -> int:

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+SPECIFIC = 3.0  # weight of a name or number beside that of another word of the same rarity
+_MONTH = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?"
+)
+_DATE = re.compile(
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?{_MONTH}(?: \d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,? \d{{4}})?\b|\b(?:19|20)\d\d(?:-\d\d){{0,2}}\b"
+)
+_PART = re.compile(r"[\w-]+")
 
 
 @dataclass(frozen=True)
 class Question:
     """The words of a question, each with its rarity and the alternative terms by which a record may have it.
 
-    Sets of words are bits: bit n stands for word n. `names` are the words of names of known entities.
+    Sets of words are bits: bit n stands for word n. `names` are the words of names of known entities. `emphasis` is by
+    how much each word counts for the strength.
     """
 
     weights: Sequence[float]
     terms: Sequence[Sequence[int]]
+    emphasis: Sequence[float]
     names: int = 0
 
     def words_of(self, terms: Collection[int]) -> int:
@@ -32,13 +45,23 @@ class Question:
         """Return the sum of the weights of some words."""
         return sum(weight for place, weight in enumerate(self.weights) if words >> place & 1)
 
-    def strength(self, words: int) -> float:
-        """Return the share of the question's weight that some words have, from 0 to 1; 0 for a question without."""
-        return self.weight(words) / self._total if self._total > 0 else 0.0
+    def strength(self, words: int, *, also: float = 0.0) -> float:
+        """Return the share of the question's weight that some words have, from 0 to 1; 0 for a question without.
+
+        `also` is a weight that counts besides theirs.
+        """
+        if self._total <= 0:
+            return 0.0
+        covered = sum(weight for place, weight in enumerate(self._emphasised) if words >> place & 1)
+        return min(1.0, (covered + also) / self._total)
 
     @cached_property
     def _total(self) -> float:
-        return sum(self.weights)
+        return sum(self._emphasised)
+
+    @cached_property
+    def _emphasised(self) -> list[float]:
+        return [weight * emphasis for weight, emphasis in zip(self.weights, self.emphasis, strict=True)]
 
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
@@ -51,6 +74,27 @@ class Question:
             (1 << place, sum({1 << places[term] for term in alternatives}))
             for place, alternatives in enumerate(self.terms)
         ]
+
+
+def emphasis(descriptor: str, words: Sequence[str]) -> list[float]:
+    """Return by how much each word of a question counts for the strength of an answer.
+
+    What has a form of a name (a capital or a digit within the question) is what a question is about, so it counts
+    SPECIFIC times. Dates count nothing: a record's own date answers them, not its words.
+
+    >>> emphasis("When did Ann rent depot 7 in May 2023?", ["When", "Ann", "rent", "depot", "7", "May", "2023"])
+    [1.0, 2.0, 1.0, 1.0, 2.0, 0.0, 0.0]
+    """
+    dates = {word for date in _DATE.findall(descriptor) for word in _PART.findall(date)}
+    first = descriptor.strip()
+    return [
+        0.0
+        if word in dates
+        else SPECIFIC
+        if any(c.isdigit() for c in word) or (word[:1].isupper() and not first.startswith(word))
+        else 1.0
+        for word in words
+    ]
 
 
 def words_named(terms: Sequence[Sequence[int]], names: Iterable[Collection[int]]) -> int:

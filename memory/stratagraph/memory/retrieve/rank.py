@@ -123,7 +123,10 @@ def fuse(found: Found) -> dict[UUID, Why]:
         if sum_ <= 0:
             continue
         words = found.words[id_]
-        why = Why(signals={Signal.WORDS: own.get(id_, 0.0) / best}, strength=question.strength(words))
+        why = Why(
+            signals={Signal.WORDS: own.get(id_, 0.0) / best},
+            strength=question.strength(words, also=near.get(id_, 0.0)),
+        )
         if id_ in near:
             why.signals[Signal.THREAD] = near[id_] / best
         if words & question.names:
@@ -140,9 +143,14 @@ def fuse(found: Found) -> dict[UUID, Why]:
 
 
 def score(record: Rankable, why: Why) -> float:
-    """Return the fused score, weighted by salience and confidence."""
+    """Return the fused score, weighted by salience and confidence; that of an entity also by its strength.
+
+    A name alone is a weak candidate: an entity whose name is a part of the question comes after the records that say
+    what the rest asks for, and an entity that the whole question is about stays first.
+    """
     return (
         why.fused
+        * (why.strength if record.type is MemoryType.ENTITY else 1.0)
         * (SALIENCE_FLOOR + (1 - SALIENCE_FLOOR) * record.salience)
         * (CONFIDENCE_FLOOR + (1 - CONFIDENCE_FLOOR) * record.confidence)
     )
