@@ -35,6 +35,13 @@ class Terms:
     numbers: list[int]
     impacts: list[float]
 
+    @classmethod
+    def of_sparsevec(cls, vector: str) -> Terms:
+        """Return the terms whose text form `as_sparsevec` gave."""
+        entries = vector.removeprefix("{").partition("}")[0]
+        pairs = [entry.split(":") for entry in entries.split(",")] if entries else []
+        return cls([int(number) for number, _ in pairs], [float(impact) for _, impact in pairs])
+
     def as_sparsevec(self) -> str:
         """Return the terms in the text form of pgvector's sparsevec."""
         return sparsevec(zip(self.numbers, self.impacts, strict=True))
@@ -66,6 +73,21 @@ def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
         impacts[number] = impacts.get(number, 0.0) + count * (K1 + 1) / (count + saturation)
     numbers = sorted(impacts)
     return Terms(numbers, [impacts[number] for number in numbers])
+
+
+def with_more_terms(held: Terms, more: Terms) -> tuple[Terms, list[int]]:
+    """Return the terms with those of `more` that they lack, up to MAX_TERMS, and the numbers that were added.
+
+    A number keeps the impact that it has. The strongest of `more` come first.
+    """
+    impacts = dict(zip(held.numbers, held.impacts, strict=True))
+    missing = {
+        number: impact for number, impact in zip(more.numbers, more.impacts, strict=True) if number not in impacts
+    }
+    added = sorted(missing, key=lambda number: (-missing[number], number))[: max(0, MAX_TERMS - len(impacts))]
+    impacts |= {number: missing[number] for number in added}
+    numbers = sorted(impacts)
+    return Terms(numbers, [impacts[number] for number in numbers]), sorted(added)
 
 
 @dataclass(frozen=True, slots=True)
