@@ -19,7 +19,15 @@ from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.past import PastReader
 from stratagraph.store.records.ranking import thread_neighbours
-from stratagraph.store.search.candidates import EXPANDED, LINKED, LINKING, find_candidates, linked_by, steps
+from stratagraph.store.search.candidates import (
+    EXPANDED,
+    LINKED,
+    LINKING,
+    find_candidates,
+    linked_by,
+    steps,
+    terms_of_names,
+)
 from stratagraph.store.search.recent_search import search_recent_at
 from stratagraph.store.search.word_search import WordSearch, search_words_at
 from stratagraph.store.traversal.past import PastGraphReader
@@ -83,12 +91,12 @@ async def past_candidates(
     """Return the candidates as of the past instant `at`; entities are found by the names they have now."""
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
     search = WordSearch(caller, task, types=types, limit=_words_wanted(request))
-    scores, weights = await search_words_at(connection, search, at=at)
     named = (
         await find_entities_by_name(connection, caller, candidate_names(task), limit=request.root_limit)
         if MemoryType.ENTITY in types
         else []
     )
+    scores, weights = await search_words_at(connection, search, at=at, names=terms_of_names(caller, named))
     recent = await search_recent_at(connection, types=types, at=at, limit=request.root_limit)
     near = [id_ for id_, _ in scores[:EXPANDED]]
     neighbours = await thread_neighbours(

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from stratagraph.store.model.words import NAME_SHARE
+
 SPECIFIC = 3.0  # weight of a name or number beside that of another word of the same rarity
 # Least strength of the best record of an answer: below it, nothing is known. Calibrated, see docs/retrieval-quality.md.
 STRONG_ENOUGH = 0.25
@@ -47,6 +49,15 @@ class Question:
     def weight(self, words: int) -> float:
         """Return the sum of the weights of some words."""
         return sum(weight for place, weight in enumerate(self.weights) if words >> place & 1)
+
+    def weight_apart(self, words: int) -> float:
+        """Return what names among some words add to a BM25 score that has only NAME_SHARE of their weight.
+
+        A name counts by its rarity alone: how often it occurs in a text, and in how short a text, says nothing. Where
+        the question has only names, BM25 has all of their weight.
+        """
+        everything = (1 << len(self.weights)) - 1
+        return (1 - NAME_SHARE) * self.weight(words & self.names) if everything & ~self.names else 0.0
 
     def strength(self, words: int, *, also: float = 0.0) -> float:
         """Return the share of the question's weight that some words have, from 0 to 1; 0 for a question without.

@@ -120,7 +120,9 @@ def fuse(found: Found) -> dict[UUID, Why]:
     """
     question = found.question
     own = {id_: question.weight(words) for id_, words in found.words.items() if words}
-    own |= {id_: score for id_, score in found.scores if id_ in found.words}
+    for id_, score in found.scores:
+        if id_ in found.words:
+            own[id_] = score + question.weight_apart(found.words[id_])
     near = lent(question, found.words, found.neighbours) if WEIGHTS[Signal.THREAD] else {}
     total = {id_: own.get(id_, 0.0) + near.get(id_, 0.0) for id_ in own.keys() | near.keys()}
     best = max(total.values(), default=0.0)

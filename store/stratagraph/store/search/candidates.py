@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.model.words import QueryWord
+from stratagraph.store.model.words import QueryWord, query_terms
 from stratagraph.store.postgres.queries import fetch_together
 from stratagraph.store.records.entities import NameSearch
 from stratagraph.store.records.ranking import Head, fetching_heads, heads_of
@@ -32,6 +32,11 @@ def steps(near: int, *, most: int) -> int:
     So a question with few words still gets about `most` candidates where their threads have them.
     """
     return min(MOST_STEPS, max(STEPS, ceil(most / (2 * max(1, near)))))
+
+
+def terms_of_names(caller: Caller, named: Sequence[tuple[UUID, str]]) -> set[int]:
+    """Return the terms of the names by which entities were found."""
+    return {term for _, name in named for term in query_terms(caller.tenant.index_key, name)}
 
 
 def linked_by(edges: Sequence[Edge]) -> list[tuple[UUID, UUID]]:
@@ -92,7 +97,9 @@ async def find_candidates(
     if words.has_words:
         statistics = await words.statistics(connection, counts)
         weights = words.weights(statistics)
-        matches, edges = await fetch_together(connection, words.searching(statistics, now=now), linking)
+        matches, edges = await fetch_together(
+            connection, words.searching(statistics, now=now, names=terms_of_names(caller, named)), linking
+        )
         scores = scores_of(matches)
     else:
         (edges,) = await fetch_together(connection, linking)
