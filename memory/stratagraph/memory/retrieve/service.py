@@ -5,6 +5,7 @@ from __future__ import annotations
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.retrieve.answer import Retrieved, connected, nodes_of
 from stratagraph.memory.retrieve.candidates import past_candidates, present_candidates
+from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH
 from stratagraph.memory.retrieve.newest import newest_first
 from stratagraph.memory.retrieve.phrases import with_phrases
 from stratagraph.memory.retrieve.rank import ranked
@@ -70,6 +71,9 @@ class Retrieve:
                 candidates = await past_candidates(connection, caller, request, reader, at=at)
             why = await with_phrases(reader, request.task_descriptor, candidates.why)
             least = request.min_salience
+            nothing_known = max((one.strength for one in why.values()), default=0.0) < STRONG_ENOUGH
+            if nothing_known:
+                why = {}
             order = ranked(
                 {id_: candidates.heads[id_] for id_ in why if least is None or candidates.heads[id_].salience >= least},
                 why,
@@ -117,6 +121,7 @@ class Retrieve:
             rendering=render((node.record for node in nodes), token_budget=request.token_budget)
             if request.token_budget is not None
             else None,
+            nothing_known=nothing_known,
             at=at,
         )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -20,6 +20,7 @@ from stratagraph.store.model.analysis.languages import is_function_word
 from stratagraph.store.model.analysis.lexemes import analysed, asked
 
 DIMENSIONS = 1_000_000_000  # of pgvector's sparsevec; term numbers are 1 to 10⁹
+NAME_SHARE = 0.1  # of the weight of a word, where it is a name that is scored apart
 MAX_TERMS = 2_000  # distinct terms per record; a sparsevec holds at most 16,000
 MAX_QUERY_TERMS = 64  # distinct terms per query; further words are ignored
 K1 = 1.2  # BM25: how soon repetitions of a term stop counting
@@ -140,6 +141,16 @@ def idf(documents: int, frequency: int) -> float:
     return math.log(1.0 + (max(documents, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
-def query_vector(numbers: Iterable[int], frequencies: Mapping[int, int], documents: int) -> str:
-    """Return a query as a sparsevec of idf weights. A term without a count gets the weight of a frequency of 1."""
-    return sparsevec(sorted((number, idf(documents, frequencies.get(number, 1))) for number in numbers))
+def query_vector(
+    numbers: Iterable[int], frequencies: Mapping[int, int], documents: int, *, names: Collection[int] = ()
+) -> str:
+    """Return a query as a sparsevec of idf weights. A term without a count gets the weight of a frequency of 1.
+
+    The terms `names` get NAME_SHARE of their weight.
+    """
+    return sparsevec(
+        sorted(
+            (number, idf(documents, frequencies.get(number, 1)) * (NAME_SHARE if number in names else 1.0))
+            for number in numbers
+        )
+    )
