@@ -5,10 +5,14 @@ from __future__ import annotations
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.retrieve.answer import Retrieved, connected, nodes_of
 from stratagraph.memory.retrieve.candidates import past_candidates, present_candidates
+from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH
+from stratagraph.memory.retrieve.newest import newest_first
+from stratagraph.memory.retrieve.phrases import with_phrases
 from stratagraph.memory.retrieve.rank import ranked
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
 from stratagraph.memory.retrieve.selection import select
+from stratagraph.memory.retrieve.time_words import time_words
 from stratagraph.memory.retrieve.walk import Walk, confirmed_walk
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.feed.settling import past_instant, settle
@@ -65,11 +69,17 @@ class Retrieve:
             else:
                 reader = PastReader(Past(connection, self._directory, caller), at)
                 candidates = await past_candidates(connection, caller, request, reader, at=at)
-            why, least = candidates.why, request.min_salience
+            why = await with_phrases(reader, request.task_descriptor, candidates.why)
+            least = request.min_salience
+            nothing_known = max((one.strength for one in why.values()), default=0.0) < STRONG_ENOUGH
+            if nothing_known:
+                why = {}
             order = ranked(
                 {id_: candidates.heads[id_] for id_ in why if least is None or candidates.heads[id_].salience >= least},
                 why,
             )
+            if time_words(request.task_descriptor, at or now).newest:
+                order = newest_first(order, candidates.heads)
             scores = dict(order)
             wanted = min(request.root_limit, request.node_limit)
             roots = [id_ for id_, _ in order[:wanted]]
@@ -111,6 +121,7 @@ class Retrieve:
             rendering=render((node.record for node in nodes), token_budget=request.token_budget)
             if request.token_budget is not None
             else None,
+            nothing_known=nothing_known,
             at=at,
         )
 

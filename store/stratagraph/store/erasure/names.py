@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import FIELDS, open_contents
-from stratagraph.store.model.words import query_terms
+from stratagraph.store.model.words import name_terms
 from stratagraph.store.postgres.queries import fetch
 
 
@@ -19,7 +19,8 @@ from stratagraph.store.postgres.queries import fetch
 class NameMatches:
     """The records found, each with its decrypted content.
 
-    `complete` is False if a name has more matches than the limit, or has no indexed word and so was not searched for.
+    `complete` is False if a name has more matches than the limit, or has no indexed word and so was not searched for,
+    or if the job `analyse-words` has not been through the records of an earlier release.
     """
 
     records: list[tuple[UUID, dict[str, Any]]]
@@ -34,9 +35,9 @@ async def find_name_matches(
     A match may have the words in another order or far apart, so the caller must compare the contents with the names.
     """
     found: dict[UUID, dict[str, Any]] = {}
-    complete = True
+    complete = not (await fetch(connection, "is_reanalysis_pending", tenant=tenant.id))[0]["is_pending"]
     for name in sorted(names):
-        terms = query_terms(tenant.index_key, name)
+        terms = name_terms(tenant.index_key, name)
         if not terms:
             complete = False
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -14,7 +14,7 @@ from stratagraph.store.model.enums import Curve, MemoryType
 from stratagraph.store.model.salience import salience_at
 from stratagraph.store.postgres.bulk import uuid_array
 from stratagraph.store.postgres.driver import Sending
-from stratagraph.store.postgres.queries import fetch_tuples, sending
+from stratagraph.store.postgres.queries import fetch, fetch_tuples, sending
 
 # A look-up of a number takes a tenth of the time of a call of the enum.
 _TYPES = {int(type_): type_ for type_ in MemoryType}
@@ -22,32 +22,77 @@ _CURVES = {int(curve): curve for curve in Curve}
 
 
 class Head(NamedTuple):
-    """The parts of a record by which it is ranked. `salience` is the value at the instant of reading, in [0, 1]."""
+    """The parts of a record by which it is ranked. `salience` is the value at the instant of reading, in [0, 1].
+
+    `covered` has bit n set where the record has term n of the question. `before` and `after` are its neighbours in the
+    thread, nearest first, if they were asked for.
+    """
 
     id: UUID
     type: MemoryType
     confidence: float
     salience: float
     occurred_at: datetime
+    covered: int
+    before: Sequence[UUID] = ()
+    after: Sequence[UUID] = ()
 
 
-def fetching_heads(caller: Caller, ids: Collection[UUID]) -> Sending:
-    """Return the statement that reads the heads of the records among `ids` that the caller may read in full."""
-    return sending("fetch_ranking", {**caller.parameters(), "ids": uuid_array(ids)})
+def fetching_heads(
+    caller: Caller,
+    ids: Collection[UUID],
+    terms: Sequence[int],
+    *,
+    near: Sequence[UUID] = (),
+    steps: int = 0,
+    types: Collection[MemoryType] = (),
+    now: datetime,
+) -> Sending:
+    """Return the statement that reads the heads of the records among `ids` that the caller may read in full.
+
+    `terms` are those of the question, at most 64. The `steps` neighbours in threads of each of the records `near`, in
+    each direction, are read too, if they are current at `now` and of `types`.
+    """
+    parameters = {"ids": uuid_array(ids), "terms": list(terms), **_near(near, steps, types, now)}
+    return sending("fetch_ranking", {**caller.parameters(), **parameters})
 
 
-async def read_heads(
-    connection: AsyncConnection, caller: Caller, ids: Collection[UUID], *, now: datetime
-) -> dict[UUID, Head]:
-    """Return the heads of the records among `ids` that the caller may read in full, by id, as of the instant `now`."""
-    return _heads(await fetch_tuples(connection, fetching_heads(caller, ids)), now=now)
+async def thread_neighbours(
+    connection: AsyncConnection,
+    caller: Caller,
+    near: Sequence[UUID],
+    *,
+    steps: int,
+    types: Collection[MemoryType],
+    now: datetime,
+) -> dict[UUID, tuple[Sequence[UUID], Sequence[UUID]]]:
+    """Return at most `steps` records before and after each of the records `near` in its thread, nearest first.
+
+    They are of `types`, current, and hold at `now`; the caller may read them in full.
+    """
+    rows = await fetch(connection, "fetch_thread_neighbours", **caller.parameters(), **_near(near, steps, types, now))
+    return {row["id"]: (row["before"], row["after"]) for row in rows}
+
+
+def _near(near: Sequence[UUID], steps: int, types: Collection[MemoryType], now: datetime) -> dict[str, Any]:
+    return {
+        "near": uuid_array(near),
+        "types": [int(memory_type) for memory_type in types],
+        "now": now,
+        "steps": steps,
+    }
+
+
+async def read_heads(connection: AsyncConnection, statement: Sending, *, now: datetime) -> dict[UUID, Head]:
+    """Return the heads that `fetching_heads` asks for, by id, as of the instant `now`."""
+    return _heads(await fetch_tuples(connection, statement), now=now)
 
 
 def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head]:
     """Return the heads of the rows of `fetching_heads`, keyed by id, with their salience at `now`."""
     heads = {}
-    for id_, type_, confidence, occurred_at, created_at, s, t0, pinned, curve, *decay in rows:
-        half_life_s, min_salience, max_age_s, params = decay
+    for id_, type_, confidence, occurred_at, created_at, s, t0, pinned, curve, *rest in rows:
+        half_life_s, min_salience, max_age_s, params, covered, before, after = rest
         salience = salience_at(
             now,
             s=s,
@@ -60,5 +105,5 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
             max_age_s=max_age_s,
             params=params,
         )
-        heads[id_] = Head(id_, _TYPES[type_], confidence, salience, occurred_at)
+        heads[id_] = Head(id_, _TYPES[type_], confidence, salience, occurred_at, covered, before or (), after or ())
     return heads
