@@ -21,7 +21,9 @@ from stratagraph.store.search.recent_search import searching_recent
 from stratagraph.store.search.word_search import WordSearch, scores_of
 from stratagraph.store.traversal.neighbourhood import Edge, edges_in, following
 
-EXPANDED = 32  # of the best records by words, those whose neighbours in threads become candidates
+EXPANDED = (
+    32  # of the best records by words, those whose neighbours in threads become candidates; more if more are wanted
+)
 LINKING, LINKED = 4, 16  # named entities whose relations make candidates, and relations followed in each direction
 STEPS, MOST_STEPS = 2, 50  # events before and after a record in its thread that are its neighbours
 
@@ -106,7 +108,7 @@ async def find_candidates(
     linked = linked_by(edges_in(edges))
     recent = [row["id"] for row in newest]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *(id_ for _, id_ in linked), *recent}
-    near = [id_ for id_, _ in scores[:EXPANDED]]
+    near = [id_ for id_, _ in scores[: max(EXPANDED, most)]]
     (heads,) = await fetch_together(
         connection,
         fetching_heads(caller, ids, words.terms, near=near, steps=steps(len(near), most=most), types=types, now=now),
