@@ -24,8 +24,8 @@ from stratagraph.store.search.candidates import (
     LINKED,
     LINKING,
     find_candidates,
-    linked_by,
     steps,
+    telling,
     terms_of_names,
 )
 from stratagraph.store.search.recent_search import search_recent_at
@@ -105,11 +105,10 @@ async def past_candidates(
         connection, caller, near, steps=steps(len(near), most=request.root_limit), types=types, now=at
     )
     around = {id_ for sides in neighbours.values() for side in sides for id_ in side}
-    linked = linked_by(
-        await PastGraphReader(connection).edges_of(
-            caller, [id_ for id_, _ in named[:LINKING]], at=at, fan_out=LINKED, history=False
-        )
+    edges = await PastGraphReader(connection).edges_of(
+        caller, [id_ for id_, _ in named[:LINKING]], at=at, fan_out=LINKED, history=False
     )
+    linked = telling((edge.near, edge.far) for edge in edges)
     around |= {id_ for _, id_ in linked}
     found = await reader.heads({*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent, *around})
     heads = {id_: record for id_, record in found.items() if not record.redacted}
