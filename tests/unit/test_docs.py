@@ -26,7 +26,7 @@ from stratagraph.memory.capture import request as capture_request
 from stratagraph.memory.engines.service import DEADLINE_S, SEQUENCE_WITHIN_S
 from stratagraph.memory.erase import batches as erase_batches
 from stratagraph.memory.imports.progress import IMPORT_RETENTION
-from stratagraph.memory.retrieve import rank, selection
+from stratagraph.memory.retrieve import coverage, rank, selection, threads
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.request import check as check_retrieval
 from stratagraph.memory.revise import request as revise_request
@@ -52,6 +52,7 @@ from stratagraph.store.postgres.database import Role
 from stratagraph.store.postgres.tables import metadata
 from stratagraph.store.records import failed_captures
 from stratagraph.store.records.episodes import SILENCE
+from stratagraph.store.search.candidates import EXPANDED, LINKED, LINKING
 from stratagraph.store.traversal.neighbourhood import FAN_OUT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -328,8 +329,15 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"transaction, and up to ([\d,]+) by the job", propagation.QUEUED_SOURCES),
         (r"at most (\d+) minutes ahead of the service", event_times.MAX_AHEAD / timedelta(minutes=1)),
         (r"a credential (\d+) that are not registered", MAX_FREE_PREDICATES),
-        (r"n is ([\d.]+) for a named entity", rank.WEIGHTS[rank.Signal.NAMES]),
-        (r"r is ([\d.]+) / \(1 \+ rank\)", rank.WEIGHTS[rank.Signal.RECENCY]),
+        (r"\(w \+ t \+ ([\d.]+) · n", rank.WEIGHTS[rank.Signal.NAMES]),
+        (r"· n \+ ([\d.]+) · d", rank.WEIGHTS[rank.Signal.TIME]),
+        (r"· d \+ ([\d.]+) · r\)", rank.WEIGHTS[rank.Signal.RECENCY]),
+        (r"times ([\d.]+) for the next event", threads.NEXT),
+        (r"one of the first (\d+) of these entities", LINKING),
+        (r"fewer than (\d+) in each direction", LINKED),
+        (r"the events beside the best (\d+) of", EXPANDED),
+        (r"names and numbers count (\d+) times", coverage.SPECIFIC),
+        (r"no candidate has a strength of ([\d.]+),", coverage.STRONG_ENOUGH),
         (r"\(([\d.]+) \+ 0\.3 · salience\)", rank.SALIENCE_FLOOR),
         (r"\(([\d.]+) \+ 0\.2 · confidence\)", rank.CONFIDENCE_FLOOR),
         (r"times the weight, times ([\d.]+), plus", rank.HOP),

@@ -42,7 +42,7 @@ async def test_the_words_of_a_task_find_records_with_the_same_stems(memory: Memo
 async def test_an_entity_named_in_the_task_is_a_root_and_its_neighbours_are_returned(memory: Memory) -> None:
     fact = await memory.observe("Alice", "works_at", "Acme")
     await memory.turn("unrelated chatter about lunch")
-    found = await ask(memory, "What do we know about Alice?", root_limit=1)
+    found = await ask(memory, "Who is Alice?", root_limit=1)
     assert names(found)[0] == "Alice"
     assert found.nodes[0].why.names == ["Alice"]
     assert fact.primary.id in {node.record.id for node in found.nodes}
@@ -54,7 +54,14 @@ async def test_an_entity_named_in_the_task_is_a_root_and_its_neighbours_are_retu
 async def test_an_alias_in_the_task_finds_its_entity(memory: Memory) -> None:
     mention = {"name": "Project Orion", "type": "Project", "aliases": ["the telescope"]}
     await memory.turn("it slipped", context={"mentions": [mention]})
-    assert names(await ask(memory, "how is the telescope doing"))[0] == "Project Orion"
+    assert names(await ask(memory, "the telescope"))[0] == "Project Orion"
+
+
+async def test_a_name_in_the_task_brings_what_is_said_about_the_entity_before_the_entity(memory: Memory) -> None:
+    mention = {"name": "Project Orion", "type": "Project", "aliases": ["the telescope"]}
+    await memory.turn("it slipped", context={"mentions": [mention]})
+    found = names(await ask(memory, "why was the telescope delayed"))
+    assert found[:2] == ["user: it slipped", "Project Orion"]
 
 
 async def test_superseded_and_expired_facts_are_not_returned(memory: Memory) -> None:
@@ -101,11 +108,35 @@ async def test_a_decayed_record_that_matches_better_still_ranks_first(memory: Me
     assert names(found)[0] == "user: the quarterly billing reconciliation incident report"
 
 
-async def test_a_task_without_a_match_returns_the_most_recent_records(memory: Memory) -> None:
+@pytest.mark.parametrize("task", ["zebra", "Where does Zara keep the zebra?", "what did we do"])
+async def test_a_task_about_something_unknown_gets_an_empty_answer_that_says_so(memory: Memory, task: str) -> None:
+    await memory.turn("the first message")
+    await memory.turn("where do we keep the last message")
+    found = await ask(memory, task)
+    assert (found.nodes, found.nothing_known) == ((), True)
+    known = await ask(memory, "which message was first")
+    assert known.nodes
+    assert not known.nothing_known
+
+
+async def test_a_task_that_asks_for_what_is_recent_gets_the_newest_records(memory: Memory) -> None:
     await memory.turn("the first message")
     await memory.turn("the last message")
-    found = await ask(memory, "zebra", max_hops=0)
+    found = await ask(memory, "what happened recently", max_hops=0)
     assert names(found) == ["user: the last message", "user: the first message"]
+    assert not found.nothing_known
+
+
+async def test_a_turn_is_found_by_the_words_of_the_turns_beside_it(memory: Memory) -> None:
+    """The answer to a question comes before turns of other threads that share as many words with the task."""
+    for number in range(6):
+        await memory.turn(f"chatter {number} about the garden", thread="other")
+    await memory.turn("where did the sourdough recipe go?", thread="kitchen")
+    answer = await memory.turn("I keep it in the blue binder", thread="kitchen")
+    found = await ask(memory, "sourdough recipe", max_hops=0)
+    assert [node.record.id for node in found.nodes][1] == answer.primary.id
+    assert found.nodes[1].why.part(Signal.THREAD) > 0
+    assert 0 < found.nodes[1].strength < found.nodes[0].strength == 1.0
 
 
 async def test_a_closed_episode_is_found_by_the_text_of_its_events(memory: Memory) -> None:
@@ -147,8 +178,8 @@ async def test_selection_names_the_missing_condition_and_uses_it_when_given(memo
     assert chosen.name == "fix linker cache on linux"
 
 
-# Snapshot and entry; counts, names, newest; words and similar names; heads; one for each of two hops; records and
-# relations.
+# Snapshot and entry; counts, names, newest; words, relations of named entities, similar names; heads; one for each of two
+# hops; records and relations.
 STATEMENTS, ROUND_TRIPS = 13, 7
 
 

@@ -24,8 +24,8 @@ from stratagraph.store.search.candidates import (
     LINKED,
     LINKING,
     find_candidates,
-    linked_by,
     steps,
+    telling,
     terms_of_names,
 )
 from stratagraph.store.search.recent_search import search_recent_at
@@ -101,28 +101,30 @@ async def past_candidates(
         if MemoryType.ENTITY in types
         else []
     )
+    known = await reader.heads({id_ for id_, _ in named})
+    named = [(id_, name) for id_, name in named if id_ in known and not known[id_].redacted]
     scores, weights = await search_words_at(connection, search, at=at, names=terms_of_names(caller, named))
     recent = await search_recent_at(connection, types=types, at=at, limit=request.root_limit)
-    near = [id_ for id_, _ in scores[:EXPANDED]]
+    near = [id_ for id_, _ in scores[: max(EXPANDED, request.root_limit)]]
     neighbours = await thread_neighbours(
         connection, caller, near, steps=steps(len(near), most=request.root_limit), types=types, now=at
     )
     around = {id_ for sides in neighbours.values() for side in sides for id_ in side}
-    linked = linked_by(
-        await PastGraphReader(connection).edges_of(
-            caller, [id_ for id_, _ in named[:LINKING]], at=at, fan_out=LINKED, history=False
-        )
+    edges = await PastGraphReader(connection).edges_of(
+        caller, [id_ for id_, _ in named[:LINKING]], at=at, fan_out=LINKED, history=False
     )
+    linked = telling((edge.near, edge.far) for edge in edges)
     around |= {id_ for _, id_ in linked}
     found = await reader.heads({*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent, *around})
     heads = {id_: record for id_, record in found.items() if not record.redacted}
     names = _Names(caller, search.words, named)
     times = time_words(task, at)
     question = names.question(task, weights, times)
-    words = {}
-    for id_, head in heads.items():
-        terms = record_terms(caller.tenant.index_key, head.text or "", head.name or "").numbers
-        words[id_] = question.words_of({*terms}) | names.of.get(id_, 0)
+    words = {id_: names.of.get(id_, 0) for id_ in heads}
+    for id_, _ in scores:  # a record that word search did not find may have had no terms then, as an open episode
+        if id_ in heads:
+            terms = record_terms(caller.tenant.index_key, heads[id_].text or "", heads[id_].name or "").numbers
+            words[id_] |= question.words_of({*terms})
     names.add_linked(words, linked)
     if request.memory_types:
         words = {id_: bits for id_, bits in words.items() if heads[id_].type in types}

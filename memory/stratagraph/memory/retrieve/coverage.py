@@ -50,7 +50,10 @@ class Question:
 
     def weight(self, words: int) -> float:
         """Return the sum of the weights of some words."""
-        return sum(weight for place, weight in enumerate(self.weights) if words >> place & 1)
+        known = self._known.get(words)
+        if known is None:
+            known = self._known[words] = sum(weight for place, weight in enumerate(self.weights) if words >> place & 1)
+        return known
 
     def weight_apart(self, words: int) -> float:
         """Return what names among some words add to a BM25 score that has only NAME_SHARE of their weight.
@@ -68,8 +71,20 @@ class Question:
         """
         if self._total <= 0:
             return 0.0
-        covered = sum(weight for place, weight in enumerate(self._emphasised) if words >> place & 1)
+        covered = self._stressed.get(words)
+        if covered is None:
+            covered = sum(weight for place, weight in enumerate(self._emphasised) if words >> place & 1)
+            self._stressed[words] = covered
         return min(1.0, (covered + also) / self._total)
+
+    # Sums by words: hundreds of candidates have few different sets of words.
+    @cached_property
+    def _known(self) -> dict[int, float]:
+        return {}
+
+    @cached_property
+    def _stressed(self) -> dict[int, float]:
+        return {}
 
     @cached_property
     def _total(self) -> float:

@@ -146,14 +146,19 @@ def fuse(found: Found) -> dict[UUID, Why]:
     for id_, name in found.named:
         if id_ in candidates:
             candidates[id_].names.append(name)
-            candidates[id_].signals.pop(Signal.NAMES, None)  # the bare entity, not what is said about it
+            if candidates[id_].strength < 1:  # the bare entity, not what is said about it
+                candidates[id_].signals.pop(Signal.NAMES, None)
+    _add_recent(candidates, found)
+    return candidates
+
+
+def _add_recent(candidates: dict[UUID, Why], found: Found) -> None:
     for rank, id_ in enumerate(found.recent):
         if found.wants_recent and id_ in found.words:
             why = candidates.setdefault(id_, Why())
             why.strength = max(why.strength, found.fit.get(id_, 0.0) if found.fit else 1.0)
         if id_ in candidates:
             candidates[id_].signals[Signal.RECENCY] = 1.0 / (1 + rank)
-    return candidates
 
 
 def score(record: Rankable, why: Why) -> float:

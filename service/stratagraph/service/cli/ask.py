@@ -49,7 +49,7 @@ def tree_of(question: str, found: Mapping[str, Any]) -> Tree:
     """Return the lines of an answer below its question."""
     tree = Tree(f"[bold]{escape(question)}[/]")
     if not found["roots"]:
-        tree.add("no record answers this question")
+        tree.add(f"nothing is known about {escape(question)}")
     for root in found["roots"]:
         branch = tree.add(Text.from_markup(root["line"]))
         for leaf in root["leaves"]:

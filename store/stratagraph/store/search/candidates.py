@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
@@ -14,7 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.words import QueryWord, query_terms
-from stratagraph.store.postgres.queries import fetch_together
+from stratagraph.store.postgres.bulk import uuid_array
+from stratagraph.store.postgres.queries import fetch_together, sending
 from stratagraph.store.records.entities import NameSearch
 from stratagraph.store.records.ranking import Head, fetching_heads, read_heads
 from stratagraph.store.search.recent_search import searching_recent
@@ -25,11 +26,11 @@ from stratagraph.store.search.similar_names import (
     unknown_words,
 )
 from stratagraph.store.search.word_search import WordSearch, scores_of
-from stratagraph.store.traversal.neighbourhood import Edge, edges_in, following
 
-EXPANDED = 32  # of the best records by words, those whose neighbours in threads become candidates
+# Of the best records by words, those whose neighbours in threads become candidates; more if more are wanted.
+EXPANDED = 32
 LINKING, LINKED = 4, 16  # named entities whose relations make candidates, and relations followed in each direction
-STEPS, MOST_STEPS = 2, 50  # events before and after a record in its thread that are its neighbours
+STEPS, MOST_STEPS = 2, 100  # events before and after a record in its thread that are its neighbours
 
 
 def steps(near: int, *, most: int) -> int:
@@ -37,7 +38,7 @@ def steps(near: int, *, most: int) -> int:
 
     So a question with few words still gets about `most` candidates where their threads have them.
     """
-    return min(MOST_STEPS, max(STEPS, ceil(most / (2 * max(1, near)))))
+    return min(MOST_STEPS, max(STEPS, ceil(most / max(1, near))))
 
 
 def terms_of_names(caller: Caller, named: Sequence[tuple[UUID, str]]) -> set[int]:
@@ -45,14 +46,14 @@ def terms_of_names(caller: Caller, named: Sequence[tuple[UUID, str]]) -> set[int
     return {term for _, name in named for term in query_terms(caller.tenant.index_key, name)}
 
 
-def linked_by(edges: Sequence[Edge]) -> list[tuple[UUID, UUID]]:
-    """Return pairs of a named entity and a record that has a relation with it.
+def telling(links: Iterable[tuple[UUID, UUID]]) -> list[tuple[UUID, UUID]]:
+    """Return the links, pairs of an entity and a record, of the entities that have fewer than LINKED.
 
-    Entities with LINKED relations or more are left out: that a record has one of so many relations says little, and
-    which of them were followed would be chance.
+    That a record has one of so many relations says little, and which of them were followed would be chance.
     """
-    relations = Counter(edge.near for edge in edges)
-    return [(edge.near, edge.far) for edge in edges if relations[edge.near] < LINKED]
+    pairs = list(links)
+    relations = Counter(entity for entity, _ in pairs)
+    return [(entity, id_) for entity, id_ in pairs if relations[entity] < LINKED]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +103,19 @@ async def find_candidates(
     similar: list[SimilarName] = []
     weights: list[float] = []
     named = by_name.found(entities)
-    linking = following(caller, [id_ for id_, _ in named[:LINKING]], at=now, fan_out=LINKED)
+    linking = sending(
+        "find_linked",
+        {
+            **caller.parameters(),
+            "entities": uuid_array([id_ for id_, _ in named[:LINKING]]),
+            "at": now,
+            "most": LINKED,
+        },
+    )
     if words.has_words:
         statistics = await words.statistics(connection, counts)
         weights = words.weights(statistics)
-        matches, edges, alike = await fetch_together(
+        matches, links, alike = await fetch_together(
             connection,
             words.searching(statistics, now=now, names=terms_of_names(caller, named)),
             linking,
@@ -114,12 +123,12 @@ async def find_candidates(
         )
         scores, similar = scores_of(matches), similar_names(alike, limit=most)
     else:
-        (edges,) = await fetch_together(connection, linking)
-    linked = linked_by(edges_in(edges))
+        (links,) = await fetch_together(connection, linking)
+    linked = telling((row["entity"], row["far"]) for row in links)
     recent = [row["id"] for row in newest]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *(id_ for _, id_ in linked), *recent}
     ids |= {one.entity for one in similar}
-    near = [id_ for id_, _ in scores[:EXPANDED]]
+    near = [id_ for id_, _ in scores[: max(EXPANDED, most)]]
     heads = await read_heads(
         connection,
         fetching_heads(caller, ids, words.terms, near=near, steps=steps(len(near), most=most), types=types, now=now),

@@ -110,6 +110,27 @@ SELECT tenant FROM found WHERE tenant IS NOT NULL
 SELECT pg_advisory_xact_lock(7003), set_config('enable_hashjoin', 'off', true),
   set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true)
 
+-- find_linked --
+-- Find at most :most records with a relation from and to each of some entities, that the caller may read in full.
+-- Prepared: each entity is a look-up in the same indexes.
+SELECT near.id AS entity, e.far
+FROM unnest(CAST(:entities AS uuid[])) AS near(id)
+CROSS JOIN LATERAL (
+  (SELECT e.target AS far FROM relation_in_sight e
+   WHERE e.tenant = :tenant AND e.source = near.id AND e.ended_at IS NULL
+     AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
+     AND {target_may_be_seen} AND NOT e.target_past AND {target_may_hold}
+     AND e.target_is_current AND coalesce(e.target_validity @> CAST(:at AS timestamptz), true)
+   ORDER BY e.weight DESC, e.id LIMIT :most)
+  UNION ALL
+  (SELECT e.source FROM relation_in_sight e
+   WHERE e.tenant = :tenant AND e.target = near.id AND e.ended_at IS NULL
+     AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
+     AND {source_may_be_seen} AND NOT e.source_past AND {source_may_hold}
+     AND e.source_is_current AND coalesce(e.source_validity @> CAST(:at AS timestamptz), true)
+   ORDER BY e.weight DESC, e.id LIMIT :most)
+) e
+
 -- log_deleted --
 -- Fragment: log the terms of the records `deleted`, with 0 for the record itself.
 INSERT INTO word_change (tenant, scope, sensitivity, step, terms)
