@@ -178,8 +178,8 @@ async def test_selection_names_the_missing_condition_and_uses_it_when_given(memo
     assert chosen.name == "fix linker cache on linux"
 
 
-# Snapshot and entry; counts, names, newest; words, relations of named entities, similar names; heads; one for each of two
-# hops; records and relations.
+# Snapshot and entry; counts, names, newest; words, relations of named entities, similar names; heads; one for each of
+# two hops; records and relations.
 STATEMENTS, ROUND_TRIPS = 13, 7
 
 
