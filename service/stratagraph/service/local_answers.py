@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.text import Text
 
+from stratagraph.memory.feedback.request import OutcomeReport
 from stratagraph.memory.qualifiers import qualifiers
 from stratagraph.memory.retrieve.answer import Node, Retrieved
 from stratagraph.memory.retrieve.request import RetrieveRequest
@@ -19,7 +20,7 @@ from stratagraph.service.cli.show import as_json, line, validity_json
 from stratagraph.service.cli.tenants import reader_of
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.clock import rfc3339
-from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.enums import MemoryType, Outcome
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, RecordNotFound
 from stratagraph.store.model.ids import parse_id
@@ -45,6 +46,27 @@ async def ask(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
     )
     found = await runtime.retrieve.retrieve(await reader_of(runtime, given["tenant"]), request)
     return {"document": document_of(found), **lines_of(found)}
+
+
+async def outcome(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
+    """Report what came of a retrieval; return what that changed."""
+    report = OutcomeReport(
+        retrieval=parse_id(given["retrieval"], path=["RETRIEVAL_ID"]),
+        outcome=Outcome.parse(given["outcome"], path=["OUTCOME"]),
+        used=tuple(parse_id(id_, path=["--used"]) for id_ in given["used"]),
+        latency_ms=given["latency_ms"],
+    )
+    done = await runtime.feedback.report(await reader_of(runtime, given["tenant"]), report)
+    return {
+        "document": {
+            "retrieval_id": done.retrieval,
+            "outcome": done.outcome.label,
+            "reinforced": done.reinforced,
+            "penalized": done.penalized,
+            "skipped": done.skipped,
+            "replayed": done.replayed,
+        }
+    }
 
 
 async def history(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
@@ -108,6 +130,7 @@ async def forget_preview(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
 
 ANSWERS: Mapping[str, Callable[[Runtime, Mapping[str, Any]], Awaitable[Answer]]] = {
     "ask": ask,
+    "outcome": outcome,
     "history": history,
     "forget-preview": forget_preview,
 }
@@ -132,7 +155,11 @@ def lines_of(found: Retrieved) -> Answer:
         notes.append(f"limited by {', '.join(found.reached)}")
     if found.fallback:
         notes.append(f"answered in SQL: {found.fallback}")
-    return {"roots": roots, "notes": Text("; ".join(notes), style="dim").markup if notes else None}
+    return {
+        "roots": roots,
+        "retrieval": str(found.id),
+        "notes": Text("; ".join(notes), style="dim").markup if notes else None,
+    }
 
 
 def _line(node: Node, *, score: bool) -> Text:

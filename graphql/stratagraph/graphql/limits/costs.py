@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from stratagraph.graphql.json_input import MAX_VALUES
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_PATHS
 from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
+from stratagraph.memory.feedback.request import MAX_USED
 from stratagraph.memory.lookup import MAX_PAGE, MAX_RELATIONS
 from stratagraph.memory.revise.service import MAX_WAITING
 
@@ -123,6 +124,11 @@ def _erase(arguments: Arguments) -> Work:
     return Work(500 if target.given("scope") or target.given("tenant") else 100)
 
 
+def _report_outcome(arguments: Arguments) -> Work:
+    used = arguments.within("input").length("usedRecordIds", MAX_USED)
+    return Work(40 + used / 4)
+
+
 def _fixed(points: float, **lists: int) -> Callable[[Arguments], Work]:
     return lambda _: Work(points, lists)
 
@@ -165,6 +171,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "reinforce": _REVISION,
     "penalize": _REVISION,
     "pin": _REVISION,
+    "reportOutcome": _report_outcome,
     "erase": _erase,
     "__schema": _fixed(20),
     "__type": _fixed(2),

@@ -11,7 +11,15 @@ from strawberry.types.enum import has_enum_definition
 
 from stratagraph.memory.plans.drawing import StepKind as PlanStepKind
 from stratagraph.memory.plans.drawing import StepStatus as PlanStepStatus
-from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.store.model.enums import (
+    Curve,
+    DeletionPolicy,
+    MemoryType,
+    Outcome,
+    RecordState,
+    Sensitivity,
+    SourceKind,
+)
 
 E = TypeVar("E", bound=Enum)
 
@@ -89,6 +97,15 @@ _register(
         Sensitivity.MEDIUM: "Above LOW.",
         Sensitivity.HIGH: "Above MEDIUM.",
         Sensitivity.HYPER: "The highest level; no credential reads beyond it.",
+    },
+)
+_register(
+    Outcome,
+    "How a task ended.",
+    {
+        Outcome.SUCCESS: "It was done.",
+        Outcome.FAILURE: "It was not done.",
+        Outcome.PARTIAL: "A part of it was done.",
     },
 )
 _register(
@@ -218,6 +235,7 @@ __all__ = [
     "Engine",
     "ErrorCode",
     "MemoryType",
+    "Outcome",
     "PlanLinkKind",
     "PlanStepKind",
     "PlanStepStatus",

@@ -43,6 +43,7 @@ def ask(
         print_json(found["document"])
     else:
         people.print(tree_of(question, found))
+        people.print(f"[dim]retrieval {found['retrieval']}[/]")
 
 
 def tree_of(question: str, found: Mapping[str, Any]) -> Tree:
