@@ -22,13 +22,15 @@ from stratagraph.store.search.word_search import WordSearch, scores_of
 class FoundCandidates:
     """Records found by words with their BM25 scores, best first, by the name given with each, and newest first.
 
-    `heads` has what ranks them, of those that the caller may read in full.
+    `heads` has what ranks them, of those that the caller may read in full. `weights` are the rarities of the question's
+    terms, in the order of the bits of `covered` in the heads.
     """
 
     words: list[tuple[UUID, float]]
     named: list[tuple[UUID, str]]
     recent: list[UUID]
     heads: dict[UUID, Head]
+    weights: list[float]
 
 
 async def find_candidates(
@@ -53,12 +55,14 @@ async def find_candidates(
         connection, words.counting(), by_name.statement, searching_recent(types=types, now=now, limit=most)
     )
     scores: list[tuple[UUID, float]] = []
+    weights: list[float] = []
     if words.has_words:
         statistics = await words.statistics(connection, counts)
+        weights = words.weights(statistics)
         (matches,) = await fetch_together(connection, words.searching(statistics, now=now))
         scores = scores_of(matches)
     named = by_name.found(entities)
     recent = [row["id"] for row in newest]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent}
-    (heads,) = await fetch_together(connection, fetching_heads(caller, ids))
-    return FoundCandidates(words=scores, named=named, recent=recent, heads=heads_of(heads, now=now))
+    (heads,) = await fetch_together(connection, fetching_heads(caller, ids, words.terms))
+    return FoundCandidates(words=scores, named=named, recent=recent, heads=heads_of(heads, now=now), weights=weights)
