@@ -23,6 +23,7 @@ from stratagraph.store.model.words import (
     lexemes,
     query_terms,
     query_vector,
+    query_words,
     record_terms,
     sparsevec,
     term_number,
@@ -149,6 +150,15 @@ def test_a_query_has_at_most_64_terms_in_order_of_appearance() -> None:
     assert len(numbers) == 64
     assert numbers[0] == term_number(KEY, lexemes(words[0])[0])
     assert len(set(numbers)) == 64
+
+
+@EXAMPLES
+@given(texts)
+def test_a_record_has_each_word_of_a_query_for_its_own_text(text: str) -> None:
+    held = set(record_terms(KEY, text).numbers)
+    words = query_words(KEY, text)
+    assert all(held & set(word.numbers) for word in words)
+    assert {number for word in words for number in word.numbers} == set(query_terms(KEY, text))
 
 
 def test_a_vector_has_the_text_form_of_pgvector() -> None:

@@ -140,9 +140,29 @@ def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
     return Terms(numbers, [impacts[number] for number in numbers])
 
 
+@dataclass(frozen=True, slots=True)
+class QueryWord:
+    """One word or identifier of a question, and the terms by which a record may have it.
+
+    `numbers` are alternatives, such as the stems of several languages: a record with any of them has the word.
+    """
+
+    text: str
+    numbers: tuple[int, ...]
+
+
+def query_words(index_key: bytes, text: str) -> list[QueryWord]:
+    """Return the distinct words of a query, in order of appearance; together they have at most MAX_QUERY_TERMS terms.
+
+    An identifier is a word of its own, followed by its parts.
+    """
+    found = {lexeme: QueryWord(lexeme, (term_number(index_key, lexeme),)) for lexeme in lexemes(text)}
+    return list(found.values())[:MAX_QUERY_TERMS]
+
+
 def query_terms(index_key: bytes, text: str) -> list[int]:
     """Return the distinct term numbers of a query, in order of appearance, at most MAX_QUERY_TERMS."""
-    return list(dict.fromkeys(term_number(index_key, lexeme) for lexeme in lexemes(text)))[:MAX_QUERY_TERMS]
+    return list(dict.fromkeys(number for word in query_words(index_key, text) for number in word.numbers))
 
 
 def idf(documents: int, frequency: int) -> float:
