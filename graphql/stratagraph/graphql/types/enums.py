@@ -11,6 +11,7 @@ from strawberry.types.enum import has_enum_definition
 
 from stratagraph.memory.plans.drawing import StepKind as PlanStepKind
 from stratagraph.memory.plans.drawing import StepStatus as PlanStepStatus
+from stratagraph.memory.retrieve.why_not import Absence
 from stratagraph.store.model.enums import (
     Curve,
     DeletionPolicy,
@@ -203,6 +204,25 @@ _register(
     name="PlanStepStatus",
 )
 _register(
+    Absence,
+    "A reason for which a record is not in an answer.",
+    {
+        Absence.UNKNOWN_THEN: "It did not exist at the instant asked for.",
+        Absence.SCOPE: "The request leaves its scope out.",
+        Absence.SENSITIVITY: "It is above the request's ceiling.",
+        Absence.STATE: "It is superseded or retracted.",
+        Absence.VALIDITY: "It is a fact that no longer holds, or not yet.",
+        Absence.TYPE: "The request leaves its type out of the roots.",
+        Absence.SALIENCE: "Its salience is below the request's least.",
+        Absence.NO_MATCH: "Neither its words nor its names match the task.",
+        Absence.NOT_RANKED: "It has words of the task, and too many records match them better.",
+        Absence.RANK: "It is ranked below the last root.",
+        Absence.NOT_REACHED: "No relation that was followed leads to it.",
+        Absence.LIMIT: "A limit on nodes, edges or hops cut the expansion.",
+    },
+    name="AbsenceReason",
+)
+_register(
     PlanLinkKind,
     "Kind of dependency between two steps of a plan.",
     {
@@ -230,6 +250,7 @@ _register(
 
 
 __all__ = [
+    "Absence",
     "Curve",
     "DeletionPolicy",
     "Engine",

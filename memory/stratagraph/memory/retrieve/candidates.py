@@ -53,7 +53,8 @@ async def present_candidates(
     )
     candidates = _fused(found.words, found.named, found.recent, found.heads)
     for id_, why in candidates.why.items():
-        why.strength = strength(found.weights, found.heads[id_].covered)
+        why.covered = found.heads[id_].covered
+        why.strength = strength(found.weights, why.covered)
     return candidates
 
 
@@ -74,7 +75,8 @@ async def past_candidates(
     candidates = _fused(words, named, recent, heads)
     for id_, why in candidates.why.items():
         present = record_terms(caller.tenant.index_key, heads[id_].text or "", heads[id_].name or "").numbers
-        why.strength = strength(weights, covered_terms(search.terms, present))
+        why.covered = covered_terms(search.terms, present)
+        why.strength = strength(weights, why.covered)
     return candidates
 
 
