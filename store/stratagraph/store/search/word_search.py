@@ -25,7 +25,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity
-from stratagraph.store.model.words import idf, query_terms, query_vector
+from stratagraph.store.model.words import idf, name_terms, query_terms, query_vector
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
 
@@ -176,7 +176,8 @@ async def search_all_words(
 
     Every word has the same weight. Only records that the caller may read in full are searched.
     """
-    terms = query_terms(caller.tenant.index_key, text)
+    key = caller.tenant.index_key
+    terms = name_terms(key, text) or query_terms(key, text)
     rows = await fetch(
         connection,
         "search_words",
