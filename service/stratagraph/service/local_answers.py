@@ -191,7 +191,7 @@ def lines_of(found: Retrieved, *, why: bool = False) -> Answer:
 def _because(node: Node, found: Retrieved) -> str:
     """Return what found a record, as a phrase."""
     parts = []
-    if words := found.question.words(node.why.covered):
+    if words := found.asked.spelled(node.why.covered):
         parts.append(f"words {', '.join(words)}")
     if node.why.names:
         parts.append(f"names {', '.join(node.why.names)}")
@@ -245,7 +245,7 @@ def document_of(found: Retrieved, *, why: bool = False) -> dict[str, object]:
 
 def _why(node: Node, found: Retrieved) -> dict[str, object]:
     return {
-        "matched_words": found.question.words(node.why.covered),
+        "matched_words": found.asked.spelled(node.why.covered),
         "names": node.why.names,
         "signals": {signal.value: share for signal, share in _shares(node)},
         "via": node.why.via,

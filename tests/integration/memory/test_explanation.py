@@ -58,7 +58,7 @@ async def test_an_explanation_takes_no_further_statements(memory: Memory) -> Non
     await memory.turn("parrots like seeds")
     found = await memory.retrieve.retrieve(memory.trust, ASK)
     await memory.database.__aexit__(None, None, None)  # nothing can be read any more
-    assert [word.casefold() for word in found.question.words(found.nodes[0].why.covered)] == [
+    assert [word.casefold() for word in found.asked.spelled(found.nodes[0].why.covered)] == [
         "parrots",
         "like",
         "seeds",

@@ -19,7 +19,7 @@ from stratagraph.graphql.types.relations import Relation
 from stratagraph.memory.retrieve import rank as ranking
 from stratagraph.memory.retrieve import selection as chosen
 from stratagraph.memory.retrieve.answer import Node, Retrieved
-from stratagraph.memory.retrieve.question import Question
+from stratagraph.memory.retrieve.asked_words import AskedWords
 from stratagraph.memory.retrieve.rank import WEIGHTS, Signal
 from stratagraph.memory.retrieve.request import MAX_DESCRIPTOR, RetrieveRequest
 from stratagraph.memory.retrieve.selection import THRESHOLD, UNKNOWN_RATE
@@ -107,11 +107,11 @@ class Why:
         " root."
     )
     found: strawberry.Private[ranking.Why]
-    question: strawberry.Private[Question]
+    asked: strawberry.Private[AskedWords]
 
     @strawberry.field(description="Words of the task that the record has; empty for a record found by a relation only.")
     def matched_words(self) -> list[str]:
-        return self.question.words(self.found.covered)
+        return self.asked.spelled(self.found.covered)
 
     @strawberry.field(description="What each signal contributed to the score, the greatest share first.")
     def signals(self) -> list[SignalShare]:
@@ -133,7 +133,7 @@ class GraphNode:
     why: Why | None = strawberry.field(description="Why the record is part of the answer; null when redacted.")
 
     @classmethod
-    def of(cls, node: Node, question: Question, as_of: AsOf | None, context: Context) -> Self:
+    def of(cls, node: Node, asked: AskedWords, as_of: AsOf | None, context: Context) -> Self:
         via = node.why.via
         return cls(
             record=MemoryRecord.of(node.record, as_of, context),
@@ -149,7 +149,7 @@ class GraphNode:
                 recency=node.why.part(Signal.RECENCY),
                 via_id=strawberry.ID(str(via)) if via is not None else None,
                 found=node.why,
-                question=question,
+                asked=asked,
             ),
         )
 
@@ -246,7 +246,7 @@ class RetrieveGraphSuccess:
         as_of = AsOf(found.at, PastLoaders(context)) if found.at is not None else None
         return cls(
             roots=[strawberry.ID(str(id_)) for id_ in found.roots],
-            nodes=[GraphNode.of(node, found.question, as_of, context) for node in found.nodes],
+            nodes=[GraphNode.of(node, found.asked, as_of, context) for node in found.nodes],
             edges=[Relation.of(edge) for edge in found.edges],
             selection=Selection.of(found.selection) if found.selection is not None else None,
             limits=Limits(

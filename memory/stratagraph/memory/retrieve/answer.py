@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from stratagraph.memory.retrieve.question import Question
+from stratagraph.memory.retrieve.asked_words import AskedWords
 from stratagraph.memory.retrieve.rank import HOP, Why
 from stratagraph.memory.retrieve.selection import Selection
 from stratagraph.store.model.records import MemoryRecord, Relation
@@ -48,7 +48,7 @@ class Retrieved:
     nodes: tuple[Node, ...]
     edges: tuple[Relation, ...]
     selection: Selection | None
-    question: Question
+    asked: AskedWords
     candidates: int
     reached: tuple[str, ...]
     hubs: tuple[UUID, ...]

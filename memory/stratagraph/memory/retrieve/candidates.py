@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from stratagraph.memory.retrieve.coverage import Question, words_named
 from stratagraph.memory.retrieve.names import candidate_names
-from stratagraph.memory.retrieve.rank import Rankable, Why, fuse
+from stratagraph.memory.retrieve.rank import Found, Rankable, Why, fuse
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.retrieve.strength import covered_terms, strength
+from stratagraph.memory.retrieve.threads import Neighbours
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.model.words import record_terms
+from stratagraph.store.model.words import QueryWord, query_terms, record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.past import PastReader
-from stratagraph.store.search.candidates import find_candidates
+from stratagraph.store.records.ranking import thread_neighbours
+from stratagraph.store.search.candidates import EXPANDED, find_candidates
 from stratagraph.store.search.recent_search import search_recent_at
 from stratagraph.store.search.word_search import WordSearch, search_words_at
 
-CANDIDATES = 200  # records found by words, before salience and confidence reorder them
+CANDIDATES = 200  # records found by words, before the other signals, salience and confidence reorder them
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class Candidates:
     """What made each record a candidate, and what ranks it, by id.
 
     A record that did not exist at the instant asked for, or may not be read in full, is left out before scores are
-    fused: it must not set the scale for the others, nor keep recent records from answering.
+    fused: it must not set the scale for the others.
     """
 
     why: Mapping[UUID, Why]
@@ -51,11 +53,11 @@ async def present_candidates(
         most_by_words=_words_wanted(request),
         most=request.root_limit,
     )
-    candidates = _fused(found.words, found.named, found.recent, found.heads)
-    for id_, why in candidates.why.items():
-        why.covered = found.heads[id_].covered
-        why.strength = strength(found.weights, why.covered)
-    return candidates
+    names = _Names(caller, found.words, found.named)
+    question = Question(found.weights, names.terms, names.words)
+    words = {id_: question.words_at(head.covered) | names.of.get(id_, 0) for id_, head in found.heads.items()}
+    neighbours = {id_: (head.before, head.after) for id_, head in found.heads.items() if head.before or head.after}
+    return Candidates(_fused(question, found.scores, found.named, found.recent, words, neighbours), found.heads)
 
 
 async def past_candidates(
@@ -64,20 +66,36 @@ async def past_candidates(
     """Return the candidates as of the past instant `at`; entities are found by the names they have now."""
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
     search = WordSearch(caller, task, types=types, limit=_words_wanted(request))
-    words, weights = await search_words_at(connection, search, at=at)
+    scores, weights = await search_words_at(connection, search, at=at)
     named = (
         await find_entities_by_name(connection, caller, candidate_names(task), limit=request.root_limit)
         if MemoryType.ENTITY in types
         else []
     )
     recent = await search_recent_at(connection, types=types, at=at, limit=request.root_limit)
-    heads = await reader.heads({*(id_ for id_, _ in words), *(id_ for id_, _ in named), *recent})
-    candidates = _fused(words, named, recent, heads)
-    for id_, why in candidates.why.items():
-        present = record_terms(caller.tenant.index_key, heads[id_].text or "", heads[id_].name or "").numbers
-        why.covered = covered_terms(search.terms, present)
-        why.strength = strength(weights, why.covered)
-    return candidates
+    near = [id_ for id_, _ in scores[:EXPANDED]]
+    neighbours = await thread_neighbours(connection, caller, near, types=types, now=at)
+    around = {id_ for sides in neighbours.values() for side in sides for id_ in side}
+    heads = await reader.heads({*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent, *around})
+    names = _Names(caller, search.words, named)
+    question = Question(weights, names.terms, names.words)
+    words = {}
+    for id_, head in heads.items():
+        terms = record_terms(caller.tenant.index_key, head.text or "", head.name or "").numbers
+        words[id_] = question.words_of({*terms}) | names.of.get(id_, 0)
+    return Candidates(_fused(question, scores, named, recent, words, neighbours), heads)
+
+
+class _Names:
+    """The words of a question that belong to names of known entities: of all of them, and of each entity."""
+
+    def __init__(self, caller: Caller, words: Sequence[QueryWord], named: Sequence[tuple[UUID, str]]) -> None:
+        self.terms = [word.numbers for word in words]
+        key = caller.tenant.index_key
+        self.of = {id_: words_named(self.terms, [query_terms(key, name)]) for id_, name in named}
+        self.words = 0
+        for bits in self.of.values():
+            self.words |= bits
 
 
 def _words_wanted(request: RetrieveRequest) -> int:
@@ -85,14 +103,11 @@ def _words_wanted(request: RetrieveRequest) -> int:
 
 
 def _fused(
-    words: list[tuple[UUID, float]],
-    named: list[tuple[UUID, str]],
-    recent: list[UUID],
-    heads: Mapping[UUID, Rankable],
-) -> Candidates:
-    why = fuse(
-        [(id_, score) for id_, score in words if id_ in heads],
-        [(id_, name) for id_, name in named if id_ in heads],
-        [id_ for id_ in recent if id_ in heads],
-    )
-    return Candidates(why, heads)
+    question: Question,
+    scores: Sequence[tuple[UUID, float]],
+    named: Sequence[tuple[UUID, str]],
+    recent: Sequence[UUID],
+    words: Mapping[UUID, int],
+    neighbours: Neighbours,
+) -> dict[UUID, Why]:
+    return fuse(Found(question=question, scores=scores, named=named, recent=recent, words=words, neighbours=neighbours))

@@ -7,13 +7,12 @@ from uuid import UUID
 
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.retrieve.answer import Retrieved, connected, nodes_of
+from stratagraph.memory.retrieve.asked_words import AskedWords
 from stratagraph.memory.retrieve.candidates import past_candidates, present_candidates
-from stratagraph.memory.retrieve.question import Question
 from stratagraph.memory.retrieve.rank import ranked
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
 from stratagraph.memory.retrieve.selection import select
-from stratagraph.memory.retrieve.strength import covered_terms
 from stratagraph.memory.retrieve.walk import Walk, confirmed_walk
 from stratagraph.memory.retrieve.why_not import Search, WhyNot, explain_absence
 from stratagraph.store.feed.sequence import Sequences
@@ -24,7 +23,7 @@ from stratagraph.store.model.enums import Access
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.trust import Trust
-from stratagraph.store.model.words import query_terms, record_terms
+from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.past import Past, PastReader
 from stratagraph.store.records.reading import Reader
@@ -85,10 +84,8 @@ class Retrieve:
                 then = (await PastReader(Past(connection, self._directory, caller), at).records([id_])).get(id_)
                 existed, record = then is not None, then or record
         search = await self._search(trust, replace(request, token_budget=None))
-        covered = covered_terms(
-            query_terms(caller.tenant.index_key, request.task_descriptor),
-            record_terms(caller.tenant.index_key, record.text or "", record.name or "").numbers,
-        )
+        terms = record_terms(caller.tenant.index_key, record.text or "", record.name or "")
+        covered = search.answer.asked.covered_by(set(terms.numbers))
         return explain_absence(record, search, request, covered=covered, existed=existed)
 
     async def _search(self, trust: Trust, request: RetrieveRequest) -> Search:
@@ -147,7 +144,7 @@ class Retrieve:
             nodes=tuple(nodes),
             edges=tuple(edges),
             selection=select((records[root] for root in roots), request.context, at or now),
-            question=Question(caller.tenant.index_key, request.task_descriptor),
+            asked=AskedWords(caller.tenant.index_key, request.task_descriptor),
             candidates=len(order),
             reached=tuple(sorted(reached)),
             hubs=tuple(hub for hub in found.neighbourhood.hubs if hub in hops),

@@ -83,13 +83,13 @@ def explain_absence(
     """Return where `record` is in the answer of `search`, or why not.
 
     `record` is as it was at the instant asked for, or as it is now where it did not exist then. `covered` are the bits
-    of its terms in the question, for a record that was not ranked.
+    of the question's words that it has, for a record that was not ranked.
     """
     answer = search.answer
     node = next((one for one in answer.nodes if one.record.id == record.id), None)
     place = next((place for place, (id_, _) in enumerate(search.order, 1) if id_ == record.id), None)
     why = search.why.get(record.id)
-    words = answer.question.words(why.covered if why is not None else covered)
+    words = answer.asked.spelled(why.covered if why is not None else covered)
     reasons = () if node is not None else tuple(_reasons(record, search, request, place, words, existed=existed))
     return WhyNot(
         record=record,
@@ -173,7 +173,7 @@ def _unmatched(answer: Retrieved, words: Sequence[str]) -> Reason:
             f"It has {', '.join(words)} of the question, but too many records match the words better; ask with rarer"
             " words, or in a narrower scope.",
         )
-    asked = ", ".join(answer.question.all_words) or "no word that can be searched"
+    asked = ", ".join(word.text for word in answer.asked.words) or "no word that can be searched"
     return Reason(Absence.NO_MATCH, f"Neither its words nor its name match the question, which has {asked}.")
 
 

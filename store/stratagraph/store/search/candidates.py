@@ -11,25 +11,29 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.words import QueryWord
 from stratagraph.store.postgres.queries import fetch_together
 from stratagraph.store.records.entities import NameSearch
 from stratagraph.store.records.ranking import Head, fetching_heads, heads_of
 from stratagraph.store.search.recent_search import searching_recent
 from stratagraph.store.search.word_search import WordSearch, scores_of
 
+EXPANDED = 32  # of the best records by words, those whose neighbours in threads become candidates
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundCandidates:
-    """Records found by words with their BM25 scores, best first, by the name given with each, and newest first.
+    """Records found by words with their BM25 `scores`, best first, by the name given with each, and newest first.
 
-    `heads` has what ranks them, of those that the caller may read in full. `weights` are the rarities of the question's
-    terms, in the order of the bits of `covered` in the heads.
+    `heads` has what ranks them and their neighbours in threads, of those that the caller may read in full. `words` of
+    the question have `weights`.
     """
 
-    words: list[tuple[UUID, float]]
+    scores: list[tuple[UUID, float]]
     named: list[tuple[UUID, str]]
     recent: list[UUID]
     heads: dict[UUID, Head]
+    words: Sequence[QueryWord]
     weights: list[float]
 
 
@@ -64,5 +68,15 @@ async def find_candidates(
     named = by_name.found(entities)
     recent = [row["id"] for row in newest]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent}
-    (heads,) = await fetch_together(connection, fetching_heads(caller, ids, words.terms))
-    return FoundCandidates(words=scores, named=named, recent=recent, heads=heads_of(heads, now=now), weights=weights)
+    near = [id_ for id_, _ in scores[:EXPANDED]]
+    (heads,) = await fetch_together(
+        connection, fetching_heads(caller, ids, words.terms, near=near, types=types, now=now)
+    )
+    return FoundCandidates(
+        scores=scores,
+        named=named,
+        recent=recent,
+        heads=heads_of(heads, now=now),
+        words=words.words,
+        weights=weights,
+    )

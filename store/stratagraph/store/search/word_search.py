@@ -25,7 +25,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity
-from stratagraph.store.model.words import idf, name_terms, query_terms, query_vector
+from stratagraph.store.model.words import idf, name_terms, query_terms, query_vector, query_words
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
 
@@ -70,7 +70,8 @@ class WordSearch:
 
     def __init__(self, caller: Caller, text: str, *, types: Collection[MemoryType], limit: int) -> None:
         self._caller = caller
-        self.terms = query_terms(caller.tenant.index_key, text)
+        self.words = query_words(caller.tenant.index_key, text)
+        self.terms = list(dict.fromkeys(number for word in self.words for number in word.numbers))
         self._types = [int(memory_type) for memory_type in types]
         self._limit = limit
         self._counted = [EVERY_RECORD, *self.terms]
@@ -108,9 +109,9 @@ class WordSearch:
         )
 
     def weights(self, statistics: WordStatistics) -> list[float]:
-        """Return the rarity of each of the terms, in their order."""
-        documents = max(statistics.documents, 1)
-        return [idf(documents, statistics.frequencies.get(term, 1)) for term in self.terms]
+        """Return the rarity of each of the words, in their order; that of its commonest form."""
+        documents, frequencies = max(statistics.documents, 1), statistics.frequencies
+        return [idf(documents, max(frequencies.get(term, 1) for term in word.numbers)) for word in self.words]
 
     def searching(self, statistics: WordStatistics, *, now: datetime, history: bool = False) -> Sending:
         """Return the statement that finds the best records, best first, for `scores_of`."""
