@@ -131,6 +131,16 @@ async def test_each_reason_is_told(memory: Memory) -> None:
     assert absences(await why_not(memory, seeds, min_salience=0.9)) == [Absence.SALIENCE]
 
 
+async def test_a_record_that_is_too_weak_for_an_answer_says_so(memory: Memory) -> None:
+    weak = (await memory.turn("the harbour has seven cranes")).primary.id
+    asked = "which harbour pilot paints watercolours of zebra finches before breakfast?"
+    found = await why_not(memory, weak, task_descriptor=asked)
+    answer = await memory.retrieve.retrieve(memory.trust, replace(ASK, task_descriptor=asked))
+    assert answer.nothing_known
+    assert absences(found) == [Absence.STRENGTH]
+    assert found.words == ("harbour",)
+
+
 async def test_only_who_may_read_the_record_in_full_learns_anything(memory: Memory) -> None:
     secret = (await memory.observe("parrots", "like", "seeds", sensitivity=Sensitivity.MEDIUM)).primary.id
     scoped = (await memory.observe("parrots", "like", "seeds", scope="project:a")).primary.id

@@ -216,6 +216,7 @@ _register(
         Absence.SALIENCE: "Its salience is below the request's least.",
         Absence.NO_MATCH: "Neither its words nor its names match the task.",
         Absence.NOT_RANKED: "It has words of the task, and too many records match them better.",
+        Absence.STRENGTH: "It covers some of the task, and no record covers enough of it for an answer.",
         Absence.RANK: "It is ranked below the last root.",
         Absence.NOT_REACHED: "No relation that was followed leads to it.",
         Absence.LIMIT: "A limit on nodes, edges or hops cut the expansion.",

@@ -92,7 +92,9 @@ class WhyNotSuccess:
         description="Score that it was ranked by, at least 0, without a unit; null where it was not ranked."
     )
     candidates: int = strawberry.field(description="Number of records that matched and were ranked, from 0.")
-    matched_words: list[str] = strawberry.field(description="Words of the task that the record has.")
+    matched_words: list[str] = strawberry.field(
+        description="Words of the task that the record has, or that name an entity that it is linked to."
+    )
 
     @classmethod
     def of(cls, found: why_not.WhyNot, as_of: AsOf | None, context: Context) -> Self:

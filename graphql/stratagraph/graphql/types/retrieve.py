@@ -109,7 +109,10 @@ class Why:
     found: strawberry.Private[ranking.Why]
     asked: strawberry.Private[AskedWords]
 
-    @strawberry.field(description="Words of the task that the record has; empty for a record found by a relation only.")
+    @strawberry.field(
+        description="Words of the task that the record has, or that name an entity that it is linked to; empty for a"
+        " record that only a relation led to."
+    )
     def matched_words(self) -> list[str]:
         return self.asked.spelled(self.found.covered)
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from stratagraph.memory.retrieve.coverage import Question, words_named
+from stratagraph.memory.retrieve.coverage import Question, asks_only_when, emphasis, words_named
 from stratagraph.memory.retrieve.names import candidate_names
 from stratagraph.memory.retrieve.rank import Found, Rankable, Why, fuse
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.memory.retrieve.threads import Neighbours
+from stratagraph.memory.retrieve.time_words import TimeWords, time_words
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.words import QueryWord, query_terms, record_terms
@@ -19,9 +19,18 @@ from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.past import PastReader
 from stratagraph.store.records.ranking import thread_neighbours
-from stratagraph.store.search.candidates import EXPANDED, find_candidates
+from stratagraph.store.search.candidates import (
+    EXPANDED,
+    LINKED,
+    LINKING,
+    find_candidates,
+    linked_by,
+    steps,
+    terms_of_names,
+)
 from stratagraph.store.search.recent_search import search_recent_at
 from stratagraph.store.search.word_search import WordSearch, search_words_at
+from stratagraph.store.traversal.past import PastGraphReader
 
 CANDIDATES = 200  # records found by words, before the other signals, salience and confidence reorder them
 
@@ -54,10 +63,26 @@ async def present_candidates(
         most=request.root_limit,
     )
     names = _Names(caller, found.words, found.named)
-    question = Question(found.weights, names.terms, names.words)
+    times = time_words(task, now)
+    question = names.question(task, found.weights, times)
     words = {id_: question.words_at(head.covered) | names.of.get(id_, 0) for id_, head in found.heads.items()}
+    names.add_linked(words, found.linked)
+    if request.memory_types:
+        words = {id_: bits for id_, bits in words.items() if found.heads[id_].type in types}
     neighbours = {id_: (head.before, head.after) for id_, head in found.heads.items() if head.before or head.after}
-    return Candidates(_fused(question, found.scores, found.named, found.recent, words, neighbours), found.heads)
+    why = fuse(
+        Found(
+            question=question,
+            scores=found.scores,
+            named=found.named,
+            recent=found.recent,
+            words=words,
+            neighbours=neighbours,
+            fit=_fits(found.heads, times),
+            wants_recent=_wants_recent(found.words, times),
+        )
+    )
+    return Candidates(why, found.heads)
 
 
 async def past_candidates(
@@ -66,24 +91,49 @@ async def past_candidates(
     """Return the candidates as of the past instant `at`; entities are found by the names they have now."""
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
     search = WordSearch(caller, task, types=types, limit=_words_wanted(request))
-    scores, weights = await search_words_at(connection, search, at=at)
     named = (
         await find_entities_by_name(connection, caller, candidate_names(task), limit=request.root_limit)
         if MemoryType.ENTITY in types
         else []
     )
+    scores, weights = await search_words_at(connection, search, at=at, names=terms_of_names(caller, named))
     recent = await search_recent_at(connection, types=types, at=at, limit=request.root_limit)
     near = [id_ for id_, _ in scores[:EXPANDED]]
-    neighbours = await thread_neighbours(connection, caller, near, types=types, now=at)
+    neighbours = await thread_neighbours(
+        connection, caller, near, steps=steps(len(near), most=request.root_limit), types=types, now=at
+    )
     around = {id_ for sides in neighbours.values() for side in sides for id_ in side}
-    heads = await reader.heads({*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent, *around})
+    linked = linked_by(
+        await PastGraphReader(connection).edges_of(
+            caller, [id_ for id_, _ in named[:LINKING]], at=at, fan_out=LINKED, history=False
+        )
+    )
+    around |= {id_ for _, id_ in linked}
+    found = await reader.heads({*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent, *around})
+    heads = {id_: record for id_, record in found.items() if not record.redacted}
     names = _Names(caller, search.words, named)
-    question = Question(weights, names.terms, names.words)
+    times = time_words(task, at)
+    question = names.question(task, weights, times)
     words = {}
     for id_, head in heads.items():
         terms = record_terms(caller.tenant.index_key, head.text or "", head.name or "").numbers
         words[id_] = question.words_of({*terms}) | names.of.get(id_, 0)
-    return Candidates(_fused(question, scores, named, recent, words, neighbours), heads)
+    names.add_linked(words, linked)
+    if request.memory_types:
+        words = {id_: bits for id_, bits in words.items() if heads[id_].type in types}
+    why = fuse(
+        Found(
+            question=question,
+            scores=scores,
+            named=named,
+            recent=recent,
+            words=words,
+            neighbours=neighbours,
+            fit=_fits(heads, times),
+            wants_recent=_wants_recent(search.words, times),
+        )
+    )
+    return Candidates(why, heads)
 
 
 class _Names:
@@ -91,23 +141,34 @@ class _Names:
 
     def __init__(self, caller: Caller, words: Sequence[QueryWord], named: Sequence[tuple[UUID, str]]) -> None:
         self.terms = [word.numbers for word in words]
+        self._texts = [word.text for word in words]
         key = caller.tenant.index_key
         self.of = {id_: words_named(self.terms, [query_terms(key, name)]) for id_, name in named}
         self.words = 0
         for bits in self.of.values():
             self.words |= bits
 
+    def question(self, descriptor: str, weights: Sequence[float], times: TimeWords) -> Question:
+        """Return the question, given the rarities of its words and the times that it names."""
+        dated = [time.words for time in times.times]
+        return Question(weights, self.terms, emphasis(descriptor, self._texts, dated=dated), self.words)
+
+    def add_linked(self, words: dict[UUID, int], linked: Iterable[tuple[UUID, UUID]]) -> None:
+        """Add to the words of records those of the names of the entities with which they have relations."""
+        for entity, id_ in linked:
+            if id_ in words:
+                words[id_] |= self.of.get(entity, 0)
+
 
 def _words_wanted(request: RetrieveRequest) -> int:
     return max(CANDIDATES, 2 * request.root_limit)
 
 
-def _fused(
-    question: Question,
-    scores: Sequence[tuple[UUID, float]],
-    named: Sequence[tuple[UUID, str]],
-    recent: Sequence[UUID],
-    words: Mapping[UUID, int],
-    neighbours: Neighbours,
-) -> dict[UUID, Why]:
-    return fuse(Found(question=question, scores=scores, named=named, recent=recent, words=words, neighbours=neighbours))
+def _fits(heads: Mapping[UUID, Rankable], times: TimeWords) -> dict[UUID, float]:
+    return {id_: times.fit(head.occurred_at) for id_, head in heads.items()} if times.times else {}
+
+
+def _wants_recent(words: Sequence[QueryWord], times: TimeWords) -> bool:
+    if not times.times and not times.newest:
+        return False
+    return asks_only_when([word.text for word in words], dated=[time.words for time in times.times])

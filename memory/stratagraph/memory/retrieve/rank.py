@@ -27,6 +27,7 @@ class Signal(StrEnum):
     WORDS = "words"  # BM25
     THREAD = "thread"  # words that neighbours in the thread have, and the record lacks
     NAMES = "names"  # words and thread again, where the record has a name of the question
+    TIME = "time"  # words and thread again, as far as the record's date fits the times that the question names
     RECENCY = "recency"  # 1 for the newest record; that of the others falls with their rank
 
 
@@ -34,6 +35,7 @@ WEIGHTS: Mapping[Signal, float] = {
     Signal.WORDS: 1.0,
     Signal.THREAD: 1.0,
     Signal.NAMES: 0.5,
+    Signal.TIME: 0.5,
     Signal.RECENCY: 0.05,
 }
 SALIENCE_FLOOR = 0.7  # share of the score that no loss of salience takes
@@ -103,7 +105,9 @@ class Found:
 
     `scores` are the BM25 scores of the records found by words, `named` are pairs of an entity's id and the name that
     matched, `recent` are ids, newest first. `words` are the words of the question that each record has, as bits, of
-    these records and of their `neighbours` in threads.
+    these records and of their `neighbours` in threads. `fit` is how well the date of each fits the times that the
+    question names, from 0 to 1. With `wants_recent`, the question asks for what is recent, or for a time, and for
+    nothing else.
     """
 
     question: Question
@@ -112,17 +116,21 @@ class Found:
     recent: Sequence[UUID]
     words: Mapping[UUID, int]
     neighbours: Neighbours
+    fit: Mapping[UUID, float] = field(default_factory=dict)
+    wants_recent: bool = False
 
 
 def fuse(found: Found) -> dict[UUID, Why]:
     """Combine the signals; return what made each record a candidate, by id.
 
-    A candidate has a word of the question, or a neighbour in its thread that has one. Recency raises candidates, and
-    never makes one.
+    A candidate has a word of the question, or a neighbour in its thread that has one. A recent record is one by
+    itself only where the question asks for nothing else.
     """
     question = found.question
     own = {id_: question.weight(words) for id_, words in found.words.items() if words}
-    own |= {id_: score for id_, score in found.scores if id_ in found.words}
+    for id_, score in found.scores:
+        if id_ in found.words:
+            own[id_] = score + question.weight_apart(found.words[id_])
     near = lent(question, found.words, found.neighbours) if WEIGHTS[Signal.THREAD] else {}
     total = {id_: own.get(id_, 0.0) + near.get(id_, 0.0) for id_ in own.keys() | near.keys()}
     best = max(total.values(), default=0.0)
@@ -131,26 +139,40 @@ def fuse(found: Found) -> dict[UUID, Why]:
         if sum_ <= 0:
             continue
         words = found.words[id_]
-        why = Why(signals={Signal.WORDS: own.get(id_, 0.0) / best}, strength=question.strength(words), covered=words)
+        why = Why(
+            signals={Signal.WORDS: own.get(id_, 0.0) / best},
+            strength=question.strength(words, also=near.get(id_, 0.0)),
+            covered=words,
+        )
         if id_ in near:
             why.signals[Signal.THREAD] = near[id_] / best
         if words & question.names:
             why.signals[Signal.NAMES] = sum_ / best
+        if found.fit.get(id_):
+            why.signals[Signal.TIME] = found.fit[id_] * sum_ / best
         candidates[id_] = why
     for id_, name in found.named:
         if id_ in candidates:
             candidates[id_].names.append(name)
             candidates[id_].signals.pop(Signal.NAMES, None)  # the bare entity, not what is said about it
     for rank, id_ in enumerate(found.recent):
+        if found.wants_recent and id_ in found.words:
+            why = candidates.setdefault(id_, Why())
+            why.strength = max(why.strength, found.fit.get(id_, 0.0) if found.fit else 1.0)
         if id_ in candidates:
             candidates[id_].signals[Signal.RECENCY] = 1.0 / (1 + rank)
     return candidates
 
 
 def score(record: Rankable, why: Why) -> float:
-    """Return the fused score, weighted by salience and confidence."""
+    """Return the fused score, weighted by salience and confidence; that of an entity also by its strength.
+
+    A name alone is a weak candidate: an entity whose name is a part of the question comes after the records that say
+    what the rest asks for, and an entity that the whole question is about stays first.
+    """
     return (
         why.fused
+        * (why.strength if record.type is MemoryType.ENTITY else 1.0)
         * (SALIENCE_FLOOR + (1 - SALIENCE_FLOOR) * record.salience)
         * (CONFIDENCE_FLOOR + (1 - CONFIDENCE_FLOOR) * record.confidence)
     )

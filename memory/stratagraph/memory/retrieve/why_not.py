@@ -9,6 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from stratagraph.memory.retrieve.answer import Node, Retrieved
+from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH
 from stratagraph.memory.retrieve.rank import Why
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.keys.callers import Caller
@@ -30,6 +31,7 @@ class Absence(StrEnum):
     SALIENCE = "salience"  # its salience is below the request's least
     NO_MATCH = "no_match"  # it has none of the question's words, and no name in it is the record's
     NOT_RANKED = "not_ranked"  # it has some of the words, and too many records match them better
+    STRENGTH = "strength"  # it covers some of the question, and no record covers enough
     RANK = "rank"  # it was ranked below the last root
     NOT_REACHED = "not_reached"  # no relation that was followed leads to it
     LIMIT = "limit"  # a limit on nodes, edges or hops cut the expansion
@@ -47,8 +49,8 @@ class Reason:
 class Search:
     """An answer, and what it was chosen from.
 
-    `why` has every record that a signal found, `order` those that were ranked with their scores, best first, and
-    `wanted` is the number of roots to take of them. `at` is the instant of the search.
+    `why` has every record that a signal found, also where none is strong enough, `order` those that were ranked with
+    their scores, best first, and `wanted` is the number of roots to take of them. `at` is the instant of the search.
     """
 
     caller: Caller
@@ -132,6 +134,9 @@ def _reasons(
             f"It is ranked {place} of {len(search.order)} that matched, and {search.wanted} roots were wanted; raise"
             " rootLimit and nodeLimit, or ask more precisely.",
         )
+    elif record.id in search.why and search.answer.nothing_known:
+        yield _too_weak(search, record.id)
+        return
     elif type_is_wanted:
         yield _unmatched(search.answer, words)
     yield _unreached(search.answer, request)
@@ -175,6 +180,15 @@ def _unmatched(answer: Retrieved, words: Sequence[str]) -> Reason:
         )
     asked = ", ".join(word.text for word in answer.asked.words) or "no word that can be searched"
     return Reason(Absence.NO_MATCH, f"Neither its words nor its name match the question, which has {asked}.")
+
+
+def _too_weak(search: Search, id_: UUID) -> Reason:
+    strongest = max(why.strength for why in search.why.values())
+    return Reason(
+        Absence.STRENGTH,
+        f"It covers {search.why[id_].strength:.0%} of the question, and the record that covers most {strongest:.0%}; as"
+        f" no record covers {STRONG_ENOUGH:.0%}, nothing is known.",
+    )
 
 
 def _unreached(answer: Retrieved, request: RetrieveRequest) -> Reason:

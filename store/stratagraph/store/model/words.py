@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -20,6 +20,7 @@ from stratagraph.store.model.analysis.languages import is_function_word
 from stratagraph.store.model.analysis.lexemes import analysed, asked
 
 DIMENSIONS = 1_000_000_000  # of pgvector's sparsevec; term numbers are 1 to 10⁹
+NAME_SHARE = 0.1  # of the weight of a word, where it is a name that is scored apart
 MAX_TERMS = 2_000  # distinct terms per record; a sparsevec holds at most 16,000
 MAX_QUERY_TERMS = 64  # distinct terms per query; further words are ignored
 K1 = 1.2  # BM25: how soon repetitions of a term stop counting
@@ -34,6 +35,13 @@ class Terms:
 
     numbers: list[int]
     impacts: list[float]
+
+    @classmethod
+    def of_sparsevec(cls, vector: str) -> Terms:
+        """Return the terms whose text form `as_sparsevec` gave."""
+        entries = vector.removeprefix("{").partition("}")[0]
+        pairs = [entry.split(":") for entry in entries.split(",")] if entries else []
+        return cls([int(number) for number, _ in pairs], [float(impact) for _, impact in pairs])
 
     def as_sparsevec(self) -> str:
         """Return the terms in the text form of pgvector's sparsevec."""
@@ -66,6 +74,21 @@ def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
         impacts[number] = impacts.get(number, 0.0) + count * (K1 + 1) / (count + saturation)
     numbers = sorted(impacts)
     return Terms(numbers, [impacts[number] for number in numbers])
+
+
+def with_more_terms(held: Terms, more: Terms) -> tuple[Terms, list[int]]:
+    """Return the terms with those of `more` that they lack, up to MAX_TERMS, and the numbers that were added.
+
+    A number keeps the impact that it has. The strongest of `more` come first.
+    """
+    impacts = dict(zip(held.numbers, held.impacts, strict=True))
+    missing = {
+        number: impact for number, impact in zip(more.numbers, more.impacts, strict=True) if number not in impacts
+    }
+    added = sorted(missing, key=lambda number: (-missing[number], number))[: max(0, MAX_TERMS - len(impacts))]
+    impacts |= {number: missing[number] for number in added}
+    numbers = sorted(impacts)
+    return Terms(numbers, [impacts[number] for number in numbers]), sorted(added)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +141,16 @@ def idf(documents: int, frequency: int) -> float:
     return math.log(1.0 + (max(documents, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
-def query_vector(numbers: Iterable[int], frequencies: Mapping[int, int], documents: int) -> str:
-    """Return a query as a sparsevec of idf weights. A term without a count gets the weight of a frequency of 1."""
-    return sparsevec(sorted((number, idf(documents, frequencies.get(number, 1))) for number in numbers))
+def query_vector(
+    numbers: Iterable[int], frequencies: Mapping[int, int], documents: int, *, names: Collection[int] = ()
+) -> str:
+    """Return a query as a sparsevec of idf weights. A term without a count gets the weight of a frequency of 1.
+
+    The terms `names` get NAME_SHARE of their weight.
+    """
+    return sparsevec(
+        sorted(
+            (number, idf(documents, frequencies.get(number, 1)) * (NAME_SHARE if number in names else 1.0))
+            for number in numbers
+        )
+    )

@@ -34,44 +34,48 @@ class Head(NamedTuple):
     after: Sequence[UUID] = ()
 
 
-NEIGHBOUR_STEPS = 2  # events before and after a record in its thread that are its neighbours
-
-
 def fetching_heads(
     caller: Caller,
     ids: Collection[UUID],
     terms: Sequence[int],
     *,
     near: Sequence[UUID] = (),
+    steps: int = 0,
     types: Collection[MemoryType] = (),
     now: datetime,
 ) -> Sending:
     """Return the statement that reads the heads of the records among `ids` that the caller may read in full.
 
-    `terms` are those of the question, at most 64. The neighbours in threads of the records `near` are read too, if they
-    are current at `now` and of `types`.
+    `terms` are those of the question, at most 64. The `steps` neighbours in threads of each of the records `near`, in
+    each direction, are read too, if they are current at `now` and of `types`.
     """
-    parameters = {"ids": uuid_array(ids), "terms": list(terms), **_near(near, types, now)}
+    parameters = {"ids": uuid_array(ids), "terms": list(terms), **_near(near, steps, types, now)}
     return sending("fetch_ranking", {**caller.parameters(), **parameters})
 
 
 async def thread_neighbours(
-    connection: AsyncConnection, caller: Caller, near: Sequence[UUID], *, types: Collection[MemoryType], now: datetime
+    connection: AsyncConnection,
+    caller: Caller,
+    near: Sequence[UUID],
+    *,
+    steps: int,
+    types: Collection[MemoryType],
+    now: datetime,
 ) -> dict[UUID, tuple[Sequence[UUID], Sequence[UUID]]]:
-    """Return the records before and after each of the records `near` in its thread, nearest first.
+    """Return at most `steps` records before and after each of the records `near` in its thread, nearest first.
 
     They are of `types`, current, and hold at `now`; the caller may read them in full.
     """
-    rows = await fetch(connection, "fetch_thread_neighbours", **caller.parameters(), **_near(near, types, now))
+    rows = await fetch(connection, "fetch_thread_neighbours", **caller.parameters(), **_near(near, steps, types, now))
     return {row["id"]: (row["before"], row["after"]) for row in rows}
 
 
-def _near(near: Sequence[UUID], types: Collection[MemoryType], now: datetime) -> dict[str, Any]:
+def _near(near: Sequence[UUID], steps: int, types: Collection[MemoryType], now: datetime) -> dict[str, Any]:
     return {
         "near": uuid_array(near),
         "types": [int(memory_type) for memory_type in types],
         "now": now,
-        "steps": NEIGHBOUR_STEPS,
+        "steps": steps,
     }
 
 

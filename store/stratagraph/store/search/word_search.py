@@ -113,11 +113,17 @@ class WordSearch:
         documents, frequencies = max(statistics.documents, 1), statistics.frequencies
         return [idf(documents, max(frequencies.get(term, 1) for term in word.numbers)) for word in self.words]
 
-    def searching(self, statistics: WordStatistics, *, now: datetime, history: bool = False) -> Sending:
-        """Return the statement that finds the best records, best first, for `scores_of`."""
-        return sending("search_words", {**self.parameters(statistics), "now": now, "history": history})
+    def searching(
+        self, statistics: WordStatistics, *, now: datetime, history: bool = False, names: Collection[int] = ()
+    ) -> Sending:
+        """Return the statement that finds the best records, best first, for `scores_of`.
 
-    def parameters(self, statistics: WordStatistics) -> dict[str, Any]:
+        The terms `names` find records as the others do, but have only NAME_SHARE of their weight in the scores, unless
+        the question has no others.
+        """
+        return sending("search_words", {**self.parameters(statistics, names), "now": now, "history": history})
+
+    def parameters(self, statistics: WordStatistics, names: Collection[int] = ()) -> dict[str, Any]:
         """Return the parameters of a search, now or in the past, except its instant."""
         candidates = _candidates(self._caller, self.terms, statistics)
         return {
@@ -125,7 +131,12 @@ class WordSearch:
             "all_of": _padded(candidates.all_of),
             "everything": candidates.everything,
             "cap": candidates.cap,
-            "vector": query_vector(self.terms, statistics.frequencies, max(statistics.documents, 1)),
+            "vector": query_vector(
+                self.terms,
+                statistics.frequencies,
+                max(statistics.documents, 1),
+                names=set(names) if set(self.terms) - set(names) else (),
+            ),
             "types": self._types,
             "limit": self._limit,
         }
@@ -196,7 +207,7 @@ async def search_all_words(
 
 
 async def search_words_at(
-    connection: AsyncConnection, search: WordSearch, *, at: datetime
+    connection: AsyncConnection, search: WordSearch, *, at: datetime, names: Collection[int] = ()
 ) -> tuple[list[tuple[UUID, float]], list[float]]:
     """Return the ids and BM25 scores of the best records that were current at `at`, best first, and the terms' weights.
 
@@ -207,7 +218,7 @@ async def search_words_at(
         return [], []
     (counts,) = await fetch_together(connection, search.counting())
     statistics = await search.statistics(connection, counts)
-    rows = await fetch(connection, "search_words_at", **search.parameters(statistics), at=at)
+    rows = await fetch(connection, "search_words_at", **search.parameters(statistics, names), at=at)
     return scores_of(rows), search.weights(statistics)
 
 

@@ -160,10 +160,12 @@ def _of_run(run: str) -> list[str]:
 def _asked_of(piece: str, language: str, languages: list[str]) -> Iterator[Asked]:
     for segment, is_dense in _segments(piece):
         if is_dense:
-            run = (folded(segment),) if 1 < len(segment) <= MAX_WORD else ()
+            # Records of an earlier release have a word of such a script as a whole, with the letters beside it.
+            together = WORD.findall(piece)
+            run = folded(together[0] if len(together) == 1 else segment)
             for start in range(max(1, len(segment) - 1)):
                 pair = segment[start : start + 2]
-                yield Asked(pair, tuple(dict.fromkeys([pair, *run])))
+                yield Asked(pair, (pair, run) if run != pair and len(run) <= MAX_WORD else (pair,))
             continue
         numbered, rest = releases(segment)
         words = WORD.findall(rest)

@@ -15,7 +15,7 @@ from stratagraph.store.postgres.tables.content import (
     erased_source,
     tombstone,
 )
-from stratagraph.store.postgres.tables.entities import entity_term, link_request, rekeying
+from stratagraph.store.postgres.tables.entities import entity_term, link_request, reanalysis, rekeying
 from stratagraph.store.postgres.tables.episodes import episode, episode_event
 from stratagraph.store.postgres.tables.erasure import erasure
 from stratagraph.store.postgres.tables.facts import fact, fact_predicate, fact_slot, fact_trim
@@ -81,6 +81,7 @@ __all__ = [
     "predicate",
     "rate_bucket",
     "rate_lease",
+    "reanalysis",
     "record",
     "record_history",
     "reevaluation",

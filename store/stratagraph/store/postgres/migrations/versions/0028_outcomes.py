@@ -5,12 +5,12 @@ from alembic import op
 from stratagraph.store.postgres.migrations.scripts import run_script
 from stratagraph.store.postgres.roles import make_roles, search_path
 
-revision = "0027"
-down_revision = "0026"
+revision = "0028"
+down_revision = "0027"
 
 
 def upgrade() -> None:
     connection = op.get_bind()
     _, names = make_roles(connection, ("erase", "jobs", "read", "write"))
     schema, _ = search_path(connection)
-    run_script("0027_outcomes.sql", schema=schema, **names)
+    run_script("0028_outcomes.sql", schema=schema, **names)
