@@ -333,3 +333,15 @@ async def test_an_erased_record_leaves_the_reports(memory: Memory) -> None:
         (row,) = rows.all()
     assert {used, other}.isdisjoint({*row.nodes, *row.credited, *row.penalized})
     assert (await report(memory, asked, used)).skipped == (used,)
+
+
+async def test_the_number_of_statements_does_not_depend_on_the_records(memory: Memory) -> None:
+    counts = []
+    for number in (2, 4, 12):  # the first one reads what a process reads once
+        ids = await facts(memory, *(f"seed {number} {place}" for place in range(number)))
+        asked = await ask(memory, memory_types=(MemoryType.SEMANTIC,), root_limit=50, node_limit=50)
+        await memory.retrieve.log.flush()
+        before = memory.database.statements
+        await report(memory, asked, *ids[: number // 2])
+        counts.append(memory.database.statements - before)
+    assert counts[1] == counts[2] <= 12
