@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from stratagraph.memory.retrieve.coverage import Question, asks_only_when, emphasis, words_named
+from stratagraph.memory.retrieve.coverage import Question, asks_only_when, emphasis, words_named, words_written_as_names
 from stratagraph.memory.retrieve.names import candidate_names
 from stratagraph.memory.retrieve.rank import Found, Rankable, Why, fuse
 from stratagraph.memory.retrieve.request import RetrieveRequest
@@ -151,7 +151,14 @@ class _Names:
     def question(self, descriptor: str, weights: Sequence[float], times: TimeWords) -> Question:
         """Return the question, given the rarities of its words and the times that it names."""
         dated = [time.words for time in times.times]
-        return Question(weights, self.terms, emphasis(descriptor, self._texts, dated=dated), self.words)
+        stressed = emphasis(descriptor, self._texts, dated=dated)
+        return Question(
+            weights=weights,
+            terms=self.terms,
+            emphasis=stressed,
+            apart=self.words,
+            names=self.words | words_written_as_names(self._texts, stressed),
+        )
 
     def add_linked(self, words: dict[UUID, int], linked: Iterable[tuple[UUID, UUID]]) -> None:
         """Add to the words of records those of the names of the entities with which they have relations."""

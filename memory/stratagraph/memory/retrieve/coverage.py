@@ -27,14 +27,16 @@ _GENERAL = frozenset(
 class Question:
     """The words of a question, each with its rarity and the alternative terms by which a record may have it.
 
-    Sets of words are bits: bit n stands for word n. `names` are the words of names of known entities. `emphasis` is by
-    how much each word counts for the strength.
+    Sets of words are bits: bit n stands for word n. `names` are the words of names, and `apart` those of them that name
+    a known entity, which BM25 scores with NAME_SHARE of their weight. `emphasis` is by how much each word counts for
+    the strength.
     """
 
     weights: Sequence[float]
     terms: Sequence[Sequence[int]]
     emphasis: Sequence[float]
-    names: int = 0
+    apart: int
+    names: int
 
     def words_of(self, terms: Collection[int]) -> int:
         """Return the words that a text with these terms has."""
@@ -57,7 +59,7 @@ class Question:
         the question has only names, BM25 has all of their weight.
         """
         everything = (1 << len(self.weights)) - 1
-        return (1 - NAME_SHARE) * self.weight(words & self.names) if everything & ~self.names else 0.0
+        return (1 - NAME_SHARE) * self.weight(words & self.apart) if everything & ~self.apart else 0.0
 
     def strength(self, words: int, *, also: float = 0.0) -> float:
         """Return the share of the question's weight that some words have, from 0 to 1; 0 for a question without.
@@ -107,6 +109,15 @@ def emphasis(descriptor: str, words: Sequence[str], *, dated: Iterable[str] = ()
 
 def _is_specific(word: str, descriptor: str) -> bool:
     return any(map(str.isdigit, word)) or (word[:1].isupper() and not descriptor.startswith(word))
+
+
+def words_written_as_names(words: Sequence[str], emphasis: Sequence[float]) -> int:
+    """Return the words with the form of a name, given what `emphasis` returned for them."""
+    return sum(
+        1 << place
+        for place, (word, factor) in enumerate(zip(words, emphasis, strict=True))
+        if factor > 1 and word[:1].isupper()
+    )
 
 
 def asks_only_when(words: Sequence[str], *, dated: Iterable[str]) -> bool:
