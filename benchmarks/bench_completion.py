@@ -23,6 +23,7 @@ from stratagraph.graphql.schema import Schema, build_schema
 from stratagraph.graphql.services import Services
 from stratagraph.graphql.types.retrieve import RetrieveGraphSuccess
 from stratagraph.memory.retrieve.answer import Node, Retrieved
+from stratagraph.memory.retrieve.asked_words import AskedWords
 from stratagraph.memory.retrieve.rank import Why
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
@@ -88,6 +89,8 @@ def answer() -> Retrieved:
             for number in range(EDGES)
         ),
         selection=None,
+        asked=AskedWords(bytes(32), "a question"),
+        candidates=1,
         reached=(),
         hubs=(),
         engine="sql",

@@ -17,6 +17,7 @@ def services_of(memory: Memory, engines: Engines | None = None) -> Services:
         capture=memory.capture,
         failed_captures=memory.failed_captures,
         retrieve=memory.retrieve,
+        feedback=memory.feedback,
         lookup=memory.lookup,
         revision=memory.revision,
         erasure=memory.erasure,

@@ -31,6 +31,7 @@ from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.service import Erasure
+from stratagraph.memory.feedback.service import Feedback
 from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.service import Retrieve
@@ -176,6 +177,7 @@ class Memory:
     capture: Capture
     failed_captures: FailedCaptures
     retrieve: Retrieve
+    feedback: Feedback
     lookup: Lookup
     revision: Revision
     erasure: Erasure
@@ -205,13 +207,15 @@ def memory_of(database: Database, directory: Directory) -> Memory:
     clock = ManualClock()
     engines = Engines()
     capture = Capture(database, directory, clock, Policy())
+    retrieve = Retrieve(database, directory, clock, engines)
     return Memory(
         database=database,
         directory=directory,
         clock=clock,
         capture=capture,
         failed_captures=FailedCaptures(database, directory, clock, capture),
-        retrieve=Retrieve(database, directory, clock, engines),
+        retrieve=retrieve,
+        feedback=Feedback(database, directory, clock, retrieve.log),
         lookup=Lookup(database, directory, clock),
         revision=Revision(database, directory, clock),
         erasure=Erasure(database, directory, clock, Artifacts(database, directory, clock, Blobs(MemoryStore()))),

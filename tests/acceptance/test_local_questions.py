@@ -39,7 +39,13 @@ async def test_a_command_beside_a_service_imports_little_and_answers_as_one_with
         async with httpx.AsyncClient() as http:
             answer = (await http.post(f"{service.url}/graphql", json={"query": CAPTURE})).json()
         record = answer["data"]["captureMemory"]["primaryRecord"]["id"]
-        commands = [["ask", "parrot"], ["history", record], ["forget-preview", "--days", "3000"]]
+        commands = [
+            ["ask", "parrot"],
+            ["ask", "parrot", "--why"],
+            ["ask", "parrot", "--why-not", record],
+            ["history", record],
+            ["forget-preview", "--days", "3000"],
+        ]
         commands += [["explore", "impact", record]]
         commands += [[*one, "--json"] for one in commands]
         others = [["audit", "show", record], ["captures", "list"], ["jobs", "list"], ["jobs", "set-aside"]]
@@ -65,6 +71,18 @@ async def test_a_command_beside_a_service_imports_little_and_answers_as_one_with
             status, out, err = await run_command(*arguments, env=env)
             assert (status, out) == (1, "")
             assert expected in " ".join(err.split())
+        status, out, err = await run_command("ask", "parrot", "--json", "--why", env=env)
+        asked = json.loads(out)
+        assert asked["nodes"][0]["why"]["matched_words"] == ["parrot"]
+        report = ["outcome", asked["retrieval_id"], "partial", "--used", record, "--json"]  # changes no record
+        for replayed in (False, True):
+            status, out, err = await run_command(*report, env=env)
+            assert status == 0, err
+            assert (json.loads(out)["skipped"], json.loads(out)["replayed"]) == ([], replayed)
+        status, out, err = await run_command("outcome", asked["retrieval_id"], "failure", env=env)
+        assert (status, "reported once" in " ".join(err.split())) == (1, True)
+        status, out, err = await run_command("ask", "the owl", "--why-not", record, "--hops", "0", env=env)
+        assert "owl" in out
         path = data / NAME
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert question(data, "no such question", {}) == {}

@@ -22,6 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 CANARY = "canarybird"
 CAPTURE = """mutation canarybird($input: CaptureMemoryInput!) { captureMemory(input: $input) { __typename
   ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { code } } }"""
+ASK = """query canarybird($input: RetrieveGraphInput!) { retrieveGraph(input: $input) { ... on RetrieveGraphSuccess {
+  retrievalId nodes { record { id } } } } }"""
+REPORT = """mutation canarybird($input: ReportOutcomeInput!) { reportOutcome(input: $input) { __typename
+  ... on ReportOutcomeSuccess { reinforcedIds replayed } ... on MemoryError { code path } } }"""
 PARTS = {"database", "mirror"}
 PLAIN = {"accept": "text/plain"}
 
@@ -50,9 +54,18 @@ async def test_the_metrics_are_complete_and_their_labels_are_names_of_the_code(
         return len(runs) == len(JOBS) and min(runs.values()) > 0
 
     await until(all_jobs_ran)
-    before = await samples(client.http, client.url)
     content = {"role": "user", "text": CANARY}
     item = {"source": CANARY, "sourceKind": "AGENT_TURN", "content": content, "scope": CANARY, "tags": [CANARY]}
+    await client.data(CAPTURE, input=item)
+    asked = (await client.data(ASK, input={"taskDescriptor": CANARY}))["retrieveGraph"]
+    used = [node["record"]["id"] for node in asked["nodes"]]
+    report = {"retrievalId": asked["retrievalId"], "outcome": "SUCCESS", "usedRecordIds": used}
+    for replayed in (False, True):
+        done = (await client.data(REPORT, input=report))["reportOutcome"]
+        assert (done["reinforcedIds"], done["replayed"]) == (used, replayed)
+    other = (await client.data(REPORT, input=report | {"outcome": "FAILURE"}))["reportOutcome"]
+    assert (other["__typename"], other["path"]) == ("IdempotencyMismatch", ["retrievalId"])
+    before = await samples(client.http, client.url)
     await client.data(CAPTURE, input=item)
     refused = await client.data(CAPTURE, input=item | {"content": {"role": "user"}})
     assert refused["captureMemory"]["code"] == "INVALID_INPUT"
@@ -83,6 +96,11 @@ async def test_the_metrics_are_complete_and_their_labels_are_names_of_the_code(
     assert labels(after["stratagraph_errors_total"], "code") <= {
         one.code for one in vars(errors).values() if isinstance(one, type) and issubclass(one, StratagraphError)
     }
+    assert after["stratagraph_reported_outcomes_total"][(("outcome", "success"),)] == 1
+    assert labels(after["stratagraph_reported_outcomes_total"], "outcome") == {"success", "failure", "partial"}
+    for records in ("returned", "used"):
+        assert after["stratagraph_reported_records_total"][(("records", records),)] == len(used)
+    assert after["stratagraph_retrieval_usefulness"][()] == 1
     assert after["stratagraph_up"][(("part", "database"),)] == 1
     assert labels(after["stratagraph_up"], "part") <= PARTS
     code, listed, _ = await run_command("jobs", "list", "--json", env=service.environment)

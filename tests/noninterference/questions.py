@@ -83,6 +83,11 @@ def questions(sight: Sight, ids: Sequence[UUID], others: Sequence[UUID], now: da
     pairs = list(zip(some, asked[1::2], strict=False))
     return {
         "retrieveGraph": _retrievals(sight, past),
+        "whyNot": [
+            {"id": id_, "input": {"taskDescriptor": f"{NAMES[0]} {WORDS[0]}", "rootLimit": roots, "maxHops": 1}}
+            for id_ in probed
+            for roots in (1, 10)
+        ],
         "auditLog": [{"id": id_, "first": first} for id_ in probed for first in (1, 100)],
         "record": [{"id": id_} for id_ in probed]
         + [{"id": id_, "asOf": at} for id_ in [*some, *probed[-1:]] for at in past],

@@ -140,6 +140,7 @@ FIELDS = {
     "retry": "retryCapture",
     "drop": "dropCapture",
     "predicate": "setPredicate",
+    "report": "reportOutcome",
     "erase_entity": "erase",
     "erase_scope": "erase",
     "erase_tenant": "erase",
@@ -205,11 +206,13 @@ def _revisions(rng: random.Random, kind: str | None = None) -> Step:
 
 def _other(rng: random.Random, kind: str | None = None) -> Step:
     kind = kind or rng.choice(
-        ["batch", "retry", "drop", "predicate", "import", "erase_entity", "erase_scope", "erase_tenant"]
+        ["batch", "retry", "drop", "predicate", "report", "import", "erase_entity", "erase_scope", "erase_tenant"]
     )
     step = {"kind": kind, "on": rng.randint(0, 40), "words": rng.choices((*NAMES, *WORDS), k=2)}
     if kind == "batch":
         step["items"] = [{"place": rng.randint(0, 40), **_captures(rng)} for _ in range(rng.randint(1, 3))]
     if kind == "predicate":
         step |= {"predicate": rng.choice(["lives_in", "knows"]), "single": rng.random() < 0.5}
+    if kind == "report":
+        step |= {"outcome": rng.choice(["SUCCESS", "SUCCESS", "FAILURE", "PARTIAL"]), "used": rng.randint(0, 3)}
     return step

@@ -186,9 +186,12 @@ class Store:
     def _stays_hidden(self, kind: str) -> bool:
         """Return whether a hidden step of this kind concerns hidden records only.
 
-        Retries and predicates concern what the caller sees; an import has no sensitivity, only a scope of its own.
+        Retries, predicates and reports concern what the caller sees; an import has no sensitivity, only a scope of its
+        own.
         """
-        return kind not in ("retry", "drop", "predicate") and (kind != "import" or self.sight.scopes is not None)
+        return kind not in ("retry", "drop", "predicate", "report") and (
+            kind != "import" or self.sight.scopes is not None
+        )
 
     async def _take(self, number: int, step: Step, *, named: bool) -> Any:
         who, kind = step["who"], step["kind"]
@@ -230,6 +233,14 @@ class Store:
                 return {"id": str(self._aimed(step["on"]) if step["aims"] and step["who"] == "caller" else id_)}
             case "predicate":
                 return {"input": {"name": step["predicate"], "singleValued": step["single"]}}
+            case "report":
+                asked = {"taskDescriptor": " ".join(step["words"]), "nodeLimit": 5}
+                found = await self.bench.ask(trust, "Query", "retrieveGraph", {"input": asked})
+                used = [node["record"]["id"] for node in found["nodes"]][: step["used"]]
+                if step["aims"] and step["who"] == "caller":
+                    used.append(str(self._aimed(step["on"])))
+                report = {"retrievalId": found["retrievalId"], "outcome": step["outcome"], "usedRecordIds": used}
+                return {"input": {**report, "latencyMs": 5.0}}
             case "erase_entity":
                 pool = self.hidden if step["who"] == "hidden" else self.seen
                 return {"input": {"entityId": str(_pick(pool, step["on"], "ENTITY")), "rationale": "asked for"}}

@@ -25,8 +25,10 @@ from stratagraph.memory.capture import found_names, interpret, literals, policy
 from stratagraph.memory.capture import request as capture_request
 from stratagraph.memory.engines.service import DEADLINE_S, SEQUENCE_WITHIN_S
 from stratagraph.memory.erase import batches as erase_batches
+from stratagraph.memory.feedback import salience as outcome_salience
+from stratagraph.memory.feedback import service as feedback
 from stratagraph.memory.imports.progress import IMPORT_RETENTION
-from stratagraph.memory.retrieve import coverage, rank, selection, threads
+from stratagraph.memory.retrieve import coverage, rank, rendering, selection, threads
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.request import check as check_retrieval
 from stratagraph.memory.revise import request as revise_request
@@ -53,6 +55,7 @@ from stratagraph.store.postgres.tables import metadata
 from stratagraph.store.records import failed_captures
 from stratagraph.store.records.episodes import SILENCE
 from stratagraph.store.search.candidates import EXPANDED, LINKED, LINKING
+from stratagraph.store.search.retrievals import RETENTION
 from stratagraph.store.traversal.neighbourhood import FAN_OUT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -200,6 +203,7 @@ def test_the_pages_have_the_sections_that_code_refers_to() -> None:
             "Facts",
             "Revision",
             "Retrieval",
+            "Feedback",
             "History",
         ),
         *("Forgetting and erasing", "Artifacts", "The mirror", "Background jobs", "Not built yet"),
@@ -342,6 +346,13 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"\(([\d.]+) \+ 0\.2 · confidence\)", rank.CONFIDENCE_FLOOR),
         (r"times the weight, times ([\d.]+), plus", rank.HOP),
         (r"at most (\d+) relations per record and direction", FAN_OUT),
+        (r"returned, not used \| falls by ([\d.]+)", outcome_salience.UNUSED),
+        (r"\| falls by ([\d.]+) \| unchanged \|\n\| returned", outcome_salience.FAILED),
+        (r"No report lowers salience below ([\d.]+)", outcome_salience.FLOOR),
+        (r"a report waits up to (\d+) seconds", feedback.WAIT_S),
+        (r"the log keeps the retrieval, (\d+) days", RETENTION.days),
+        (r"at first at most 1/(\d+) of the budget", rendering.SHARE),
+        (r"A record has at most (\d+) characters", rendering.LINE),
         (r"success rate \(([\d.]+) without data\)", selection.UNKNOWN_RATE),
         (r"Below ([\d.]+) `needsMore`", selection.THRESHOLD),
         (r"recency \(half-life (\d+) days", selection.RECENCY_HALF_LIFE_S / SECONDS["day"]),

@@ -30,6 +30,7 @@ from stratagraph.graphql.types.failed_captures import (
     RetryCaptureResult,
     RetryCaptureSuccess,
 )
+from stratagraph.graphql.types.outcomes import ReportOutcomeInput, ReportOutcomeResult, ReportOutcomeSuccess
 from stratagraph.graphql.types.revision import RevisionResult, RevisionSuccess
 from stratagraph.graphql.types.revision_inputs import (
     ContestInput,
@@ -168,6 +169,19 @@ class Mutation:
     @strawberry.mutation(description="Hold the salience of a record at its present value, or let it decay again.")
     async def pin(self, info: Info, input: Annotated[PinInput, _REVISION]) -> RevisionResult:  # noqa: A002
         return await _revise(info, input)
+
+    @strawberry.mutation(
+        description="Report what came of a retrieval: records that were used gain salience by a success and lose it by"
+        " a failure, those that a success did not need lose a little, and the statistics of procedures, plans and"
+        " lessons are updated. The same report again changes nothing."
+    )
+    async def report_outcome(
+        self,
+        info: Info,
+        input: Annotated[ReportOutcomeInput, strawberry.argument(description="The retrieval and its outcome.")],  # noqa: A002
+    ) -> ReportOutcomeResult:
+        context = info.context
+        return ReportOutcomeSuccess.of(await context.services.feedback.report(context.trust, input.as_report()))
 
     @strawberry.mutation(
         description="Erase records irrevocably, with their history, their audit rationales and everything derived from"

@@ -13,6 +13,7 @@ from stratagraph.graphql.graph_queries import GraphQueries
 from stratagraph.graphql.limits.costs import EVENT
 from stratagraph.graphql.past import AsOf, PastLoaders
 from stratagraph.graphql.types.audit import AuditLog
+from stratagraph.graphql.types.explanation import WhyNotResult, WhyNotSuccess
 from stratagraph.graphql.types.fact_predicates import FactPredicate
 from stratagraph.graphql.types.failed_captures import FailedCaptureConnection
 from stratagraph.graphql.types.forgetting import ForgetPreview
@@ -48,6 +49,21 @@ class RecordQueries:
         context = info.context
         found = await context.services.retrieve.retrieve(context.trust, input.as_request())
         return RetrieveGraphSuccess.of(found, context.narrowed(input.scopes, input.max_sensitivity))
+
+    @strawberry.field(
+        description="Return why a record is not in the answer to a request of `retrieveGraph`, or its place there, by"
+        " the same search. NotFound where the caller may not read the record in full."
+    )
+    async def why_not(
+        self,
+        info: Info,
+        id: RecordId,  # noqa: A002 - the contract's name
+        input: Annotated[RetrieveGraphInput, strawberry.argument(description="The request.")],  # noqa: A002
+    ) -> WhyNotResult:
+        context = info.context
+        found = await context.services.retrieve.why_not(context.trust, record_uuid(id), input.as_request())
+        as_of = AsOf(input.as_of, PastLoaders(context)) if input.as_of is not None else None
+        return WhyNotSuccess.of(found, as_of, context)
 
     @strawberry.field(
         description="Return one record, or null where it is not visible to the caller. With `asOf`, return the record"

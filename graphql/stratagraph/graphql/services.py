@@ -10,6 +10,7 @@ from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.explore.service import Explore
+from stratagraph.memory.feedback.service import Feedback
 from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.predicates import Predicates
@@ -50,6 +51,7 @@ class Services:
     capture: Capture
     failed_captures: FailedCaptures
     retrieve: Retrieve
+    feedback: Feedback
     lookup: Lookup
     revision: Revision
     erasure: Erasure

@@ -12,8 +12,10 @@ from typing import Any
 
 from rich.text import Text
 
+from stratagraph.memory.feedback.request import OutcomeReport
 from stratagraph.memory.qualifiers import qualifiers
 from stratagraph.memory.retrieve.answer import Node, Retrieved
+from stratagraph.memory.retrieve.rank import Signal
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.service import explore_answers
 from stratagraph.service.cli import audit, captures, jobs, keys, predicates, sync
@@ -21,7 +23,7 @@ from stratagraph.service.cli.show import as_json, line, validity_json
 from stratagraph.service.cli.tenants import reader_of
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.clock import rfc3339
-from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.enums import MemoryType, Outcome
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput, RecordNotFound
 from stratagraph.store.model.ids import parse_id
@@ -36,7 +38,30 @@ Answer = dict[str, Any]
 
 async def ask(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
     """Return the records that answer a question, as a document and as a tree of lines."""
-    request = RetrieveRequest(
+    found = await runtime.retrieve.retrieve(await reader_of(runtime, given["tenant"]), _request(given))
+    return {"document": document_of(found, why=given["why"]), **lines_of(found, why=given["why"])}
+
+
+async def why_not(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
+    """Return where a record is in the answer to a question, or why it is not there."""
+    id_ = parse_id(given["why_not"], path=["--why-not"])
+    found = await runtime.retrieve.why_not(await reader_of(runtime, given["tenant"]), id_, _request(given))
+    return {
+        "document": {
+            "record_id": found.record.id,
+            "returned": found.node is not None,
+            "reasons": [{"reason": one.absence.value, "message": one.message} for one in found.reasons],
+            "rank": found.rank,
+            "score": found.score,
+            "candidates": found.candidates,
+            "matched_words": found.words,
+        },
+        "line": line(found.record).markup,
+    }
+
+
+def _request(given: Mapping[str, Any]) -> RetrieveRequest:
+    return RetrieveRequest(
         task_descriptor=given["question"],
         memory_types=tuple(MemoryType.parse(name, path=["--type"]) for name in given["types"]),
         root_limit=given["limit"],
@@ -45,8 +70,27 @@ async def ask(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
         max_hops=given["hops"],
         as_of=_instant(given["as_of"], "--as-of") if given["as_of"] is not None else None,
     )
-    found = await runtime.retrieve.retrieve(await reader_of(runtime, given["tenant"]), request)
-    return {"document": document_of(found), **lines_of(found)}
+
+
+async def outcome(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
+    """Report what came of a retrieval; return what that changed."""
+    report = OutcomeReport(
+        retrieval=parse_id(given["retrieval"], path=["RETRIEVAL_ID"]),
+        outcome=Outcome.parse(given["outcome"], path=["OUTCOME"]),
+        used=tuple(parse_id(id_, path=["--used"]) for id_ in given["used"]),
+        latency_ms=given["latency_ms"],
+    )
+    done = await runtime.feedback.report(await reader_of(runtime, given["tenant"]), report)
+    return {
+        "document": {
+            "retrieval_id": done.retrieval,
+            "outcome": done.outcome.label,
+            "reinforced": done.reinforced,
+            "penalized": done.penalized,
+            "skipped": done.skipped,
+            "replayed": done.replayed,
+        }
+    }
 
 
 async def history(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
@@ -110,6 +154,8 @@ async def forget_preview(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
 
 ANSWERS: Mapping[str, Callable[[Runtime, Mapping[str, Any]], Awaitable[Answer]]] = {
     "ask": ask,
+    "why-not": why_not,
+    "outcome": outcome,
     "history": history,
     "forget-preview": forget_preview,
     "path": explore_answers.path,
@@ -127,13 +173,16 @@ ANSWERS: Mapping[str, Callable[[Runtime, Mapping[str, Any]], Awaitable[Answer]]]
 }
 
 
-def lines_of(found: Retrieved) -> Answer:
-    """Return what `ask` prints: each root with lines of its neighbours, and notes on the whole."""
+def lines_of(found: Retrieved, *, why: bool = False) -> Answer:
+    """Return what `ask` prints: each root with lines of its neighbours, and notes on the whole.
+
+    With `why`, the first line below a root says what found it.
+    """
     nodes = {node.record.id: node for node in found.nodes}
     roots = []
     for root in found.roots:
         around = [edge for edge in found.edges if root in (edge.source, edge.target)]
-        leaves = []
+        leaves = [Text(_because(nodes[root], found), style="dim").markup] if why else []
         for edge in around[:NEIGHBOURS]:
             far = nodes[edge.target if edge.source == root else edge.source]
             word = edge.predicate if edge.source == root else inverse(edge.predicate)
@@ -146,7 +195,26 @@ def lines_of(found: Retrieved) -> Answer:
         notes.append(f"limited by {', '.join(found.reached)}")
     if found.fallback:
         notes.append(f"answered in SQL: {found.fallback}")
-    return {"roots": roots, "notes": Text("; ".join(notes), style="dim").markup if notes else None}
+    return {
+        "roots": roots,
+        "retrieval": str(found.id),
+        "notes": Text("; ".join(notes), style="dim").markup if notes else None,
+    }
+
+
+def _because(node: Node, found: Retrieved) -> str:
+    """Return what found a record, as a phrase."""
+    parts = []
+    if words := found.asked.spelled(node.why.covered):
+        parts.append(f"words {', '.join(words)}")
+    if node.why.names:
+        parts.append(f"names {', '.join(node.why.names)}")
+    shares = ", ".join(f"{signal.value} {share:.0%}" for signal, share in _shares(node))
+    return "; ".join([*parts, f"of the score: {shares}", f"covers {node.strength:.0%} of the question"])
+
+
+def _shares(node: Node) -> list[tuple[Signal, float]]:
+    return sorted(node.why.shares.items(), key=lambda item: -item[1])
 
 
 def _line(node: Node, *, score: bool) -> Text:
@@ -160,8 +228,8 @@ def _line(node: Node, *, score: bool) -> Text:
     return text
 
 
-def document_of(found: Retrieved) -> dict[str, object]:
-    """Return what `ask --json` prints."""
+def document_of(found: Retrieved, *, why: bool = False) -> dict[str, object]:
+    """Return what `ask --json` prints; with `why`, what found each record."""
     return {
         "retrieval_id": found.id,
         "roots": found.roots,
@@ -175,6 +243,8 @@ def document_of(found: Retrieved) -> dict[str, object]:
                 **validity_json(node.record),
                 "hop": node.hop,
                 "score": node.score,
+                "strength": node.strength,
+                **({"why": _why(node, found)} if why and not node.record.redacted else {}),
                 "salience": node.record.salience,
                 "confidence": node.record.confidence,
                 "occurred_at": rfc3339(node.record.occurred_at),
@@ -184,6 +254,15 @@ def document_of(found: Retrieved) -> dict[str, object]:
         "edges": [_edge(edge) for edge in found.edges],
         "limits_reached": found.reached,
         "engine": found.engine,
+    }
+
+
+def _why(node: Node, found: Retrieved) -> dict[str, object]:
+    return {
+        "matched_words": found.asked.spelled(node.why.covered),
+        "names": node.why.names,
+        "signals": {signal.value: share for signal, share in _shares(node)},
+        "via": node.why.via,
     }
 
 

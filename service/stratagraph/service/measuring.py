@@ -18,6 +18,7 @@ from stratagraph.store.mirror.status import MirrorStatus, read_mirror_status
 from stratagraph.store.model.errors import StatementFailed, StratagraphError
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.partitions import count_default_rows
+from stratagraph.store.search.outcomes import RetrievalUse, sum_use
 
 FRESH_S = 1.0  # a measurement is used for so long
 PATIENCE_S = 2.0  # for which a question waits for a new measurement, before it gets the last one with its age
@@ -90,6 +91,7 @@ class Measurements:
     jobs: Gauge[list[JobState]]
     lags: Gauge[dict[str, Lag]]
     queues: Gauge[Mapping[str, int]]
+    use: Gauge[RetrievalUse]
     mirror: Gauge[MirrorStatus] | None
     neo4j: Gauge[None] | None
     is_mirrored: Callable[[], bool] = lambda: True
@@ -103,6 +105,7 @@ class Measurements:
             jobs=Gauge(jobs.states),
             lags=Gauge(lambda: measure_lags(database)),
             queues=Gauge(lambda: count_queues(database)),
+            use=Gauge(lambda: sum_use(database)),
             mirror=Gauge(lambda: read_mirror_status(database, CONSUMER)) if mirror is not None else None,
             neo4j=Gauge(mirror.ping) if mirror is not None else None,
             is_mirrored=lambda: mirror is None or mirror.is_found,

@@ -33,6 +33,7 @@ from stratagraph.store.jobs.leases import JobState
 from stratagraph.store.mirror.status import MirrorStatus
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.fair_slots import FairSlots
+from stratagraph.store.search.outcomes import RetrievalUse
 
 _BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -111,11 +112,12 @@ class Metrics(Telemetry):
         """Measure the service, and return all metrics. What cannot be measured at present is left out."""
         gauges, state = self._measurements, self._service
         # At the same time, so that parts that do not answer delay the answer only once.
-        state.database, state.jobs, state.lags, state.queues, others = await asyncio.gather(
+        state.database, state.jobs, state.lags, state.queues, state.use, others = await asyncio.gather(
             gauges.database.current(),
             gauges.jobs.current(),
             gauges.lags.current(),
             gauges.queues.current(),
+            gauges.use.current(),
             _fetch_metrics(self._member),
         )
         if gauges.is_mirrored() and gauges.mirror is not None and gauges.neo4j is not None:
@@ -209,6 +211,7 @@ class _ServiceState:
         self.jobs: Measured[list[JobState]] | None = None
         self.lags: Measured[dict[str, Lag]] | None = None
         self.queues: Measured[Mapping[str, int]] | None = None
+        self.use: Measured[RetrievalUse] | None = None
         self.mirror: Measured[MirrorStatus] | None = None
         self.neo4j: Measured[None] | None = None
 
@@ -221,6 +224,8 @@ class _ServiceState:
             for queue, count in self.queues.value.items():
                 depth.add_metric([queue], count)
             yield depth
+        if self.use is not None and self.use.value is not None:
+            yield from _use(self.use.value)
         if self.mirror is not None and self.mirror.value is not None:
             yield from _mirror(self.mirror.value)
 
@@ -285,6 +290,25 @@ def _lags(lags: Mapping[str, Lag]) -> Iterator[Metric]:
         seconds.add_metric([consumer], lag.seconds)
         refused.add_metric([consumer], lag.dead_letters)
     yield from (changes, seconds, refused)
+
+
+def _use(use: RetrievalUse) -> Iterator[Metric]:
+    outcomes = CounterMetricFamily(
+        "stratagraph_reported_outcomes", "Retrievals whose outcome was reported, by outcome.", labels=["outcome"]
+    )
+    for name, count in (("success", use.successes), ("failure", use.failures), ("partial", use.partials)):
+        outcomes.add_metric([name], count)
+    yield outcomes
+    records = CounterMetricFamily(
+        "stratagraph_reported_records", "Records of these retrievals: returned, and used.", labels=["records"]
+    )
+    records.add_metric(["returned"], use.returned)
+    records.add_metric(["used"], use.used)
+    yield records
+    if use.usefulness is not None:
+        yield GaugeMetricFamily(
+            "stratagraph_retrieval_usefulness", "Share of the returned records that were used.", value=use.usefulness
+        )
 
 
 def _mirror(status: MirrorStatus) -> Iterator[Metric]:

@@ -22,6 +22,7 @@ from stratagraph.memory.engines.mirror import Neo4jEngine
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.explore.service import Explore
+from stratagraph.memory.feedback.service import Feedback
 from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.predicates import Predicates
@@ -64,6 +65,7 @@ class Runtime:
     capture: Capture
     failed_captures: FailedCaptures
     retrieve: Retrieve
+    feedback: Feedback
     lookup: Lookup
     revision: Revision
     erasure: Erasure
@@ -90,6 +92,7 @@ class Runtime:
             capture=self.capture,
             failed_captures=self.failed_captures,
             retrieve=self.retrieve,
+            feedback=self.feedback,
             lookup=self.lookup,
             revision=self.revision,
             erasure=self.erasure,
@@ -205,6 +208,7 @@ async def open_runtime(
             capture=capture,
             failed_captures=failed_captures,
             retrieve=retrieve,
+            feedback=Feedback(database, directory, clock, retrieve.log),
             lookup=Lookup(database, directory, clock),
             revision=Revision(database, directory, clock),
             erasure=Erasure(database, directory, clock, artifacts),

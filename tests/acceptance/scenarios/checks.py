@@ -48,6 +48,16 @@ def ask(memory: Memory, question: Question, url: str, engine: str) -> tuple[list
     return [f"{question.label}: {one}" for one in wrong], row
 
 
+def rendered(memory: Memory, question: Question, tokens: int) -> bool | None:
+    """Return whether a rendering of so many tokens has the needed record; None for a question without one."""
+    if not question.want:
+        return None
+    given = {"taskDescriptor": question.ask, **question.limits, "tokenBudget": tokens}
+    answer = memory.request(ASK, input=filled(given, memory.week.secrets, memory.id_of))["retrieveGraph"]
+    first = question.want[0]
+    return any(memory.id_of(label) in answer["rendering"] for label in ([first] if isinstance(first, str) else first))
+
+
 def answering_engine(memory: Memory, url: str) -> str:
     """Return the engine that answers questions at this address now."""
     data = memory.request(ASK, input={"taskDescriptor": memory.week.questions[0].ask}, url=url)

@@ -15,7 +15,15 @@ from typing import Any
 
 import httpx
 import pytest
-from acceptance.scenarios.checks import answering_engine, ask, check_identity, check_records, digest, secrets_shown
+from acceptance.scenarios.checks import (
+    answering_engine,
+    ask,
+    check_identity,
+    check_records,
+    digest,
+    rendered,
+    secrets_shown,
+)
 from acceptance.scenarios.memory_over_http import Memory
 from acceptance.scenarios.week import WEEKS, Week, load
 from fix_memory import fresh_database, until
@@ -26,6 +34,8 @@ MODES = {"one-by-one": None, "batches-of-seed-7": 7}
 KEYS = {"agent": "medium", "owner": "hyper"}  # name of the credential: its ceiling
 # An agent plays a week within seconds.
 UNHURRIED = {"rate": "1000000", "burst": "1000000", "request_rate": "10000", "request_burst": "10000"}
+PROMPT_TOKENS = 500  # of a short rendering
+LEAST_RENDERED = 0.95  # share of the answerable questions whose needed record must be in it
 JOB_RUNS = 2  # of each job: the second run does what another job's first run made necessary
 
 # One process plays the weeks, once; with a shared Neo4j, the process of all tests that need it (conftest.py).
@@ -207,6 +217,19 @@ def test_batches_leave_the_same_records_as_single_captures(stores: Stores, week:
             if one_by_one.get(label) != batched.get(label)
         ]
     )
+
+
+def test_a_short_rendering_has_the_needed_record(stores: Stores) -> None:
+    """As an agent asks: for text that fits into a prompt, of all types of records."""
+    memories = stores.of("one-by-one").memories.values()
+    found = {
+        f"{memory.week.name}: {question.ask}": is_there
+        for memory in memories
+        for question in memory.week.questions
+        if (is_there := rendered(memory, question, PROMPT_TOKENS)) is not None
+    }
+    missing = [question for question, is_there in found.items() if not is_there]
+    assert len(missing) <= (1 - LEAST_RENDERED) * len(found), missing
 
 
 @pytest.mark.parametrize("engine", ["SQL", pytest.param("NEO4J", marks=pytest.mark.neo4j)])

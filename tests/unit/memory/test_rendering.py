@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from strategies import records
 
 from stratagraph.memory.qualifiers import CONDITIONS_LENGTH, qualifiers, validity_qualifiers
-from stratagraph.memory.retrieve.rendering import CHARACTERS_PER_TOKEN, render
+from stratagraph.memory.retrieve.rendering import SHARE, render
+from stratagraph.memory.retrieve.tokens import MARK, cut_to, tokens_in
 from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.model.records import MemoryRecord
 
@@ -68,7 +69,7 @@ def test_every_line_cites_its_record_within_the_budget(found: list[MemoryRecord]
     """Texts and conditions may hold line breaks, and conditions may be long."""
     lines = render(found, token_budget=budget).split("\n")
     shown = [record for record in found if record.text is not None][: len(lines)] if lines != [""] else []
-    assert sum(len(line) + 1 for line in lines) - 1 <= budget * CHARACTERS_PER_TOKEN
+    assert tokens_in("\n".join(lines)) <= budget
     for record, line in zip(shown, lines, strict=False):
         assert line.startswith(f"- ({record.type.label}, ")
         assert line.endswith(f"[{record.id}]")
@@ -83,3 +84,62 @@ def test_a_redacted_fact_has_no_qualifiers_and_long_conditions_are_cut(record: M
     for phrase in qualifiers(record):
         assert len(phrase) <= CONDITIONS_LENGTH + len("when ")
         assert "\n" not in phrase
+
+
+@examples(40)
+@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=400) | st.text("ab `[]-(\n", max_size=400), max_size=12))
+def test_no_text_ends_its_line_or_a_fence_around_the_whole(texts: list[str]) -> None:
+    found = [record_of(MemoryType.EPISODIC, id=UUID(int=place), text=text) for place, text in enumerate(texts, 1)]
+    rendering = render(found, token_budget=10_000)
+    lines = rendering.splitlines()
+    assert len(lines) == len(found)
+    for record, line in zip(found, lines, strict=True):
+        assert line.startswith("- (episodic, ")
+        assert line.endswith(f"[{record.id}]")
+    assert "```" not in rendering
+
+
+@examples(40)
+@given(st.text(max_size=300), st.integers(0, 200))
+def test_a_text_is_cut_to_its_tokens_and_says_so(text: str, most: int) -> None:
+    cut = cut_to(text, most)
+    assert tokens_in(cut) <= most
+    assert cut in (text, "") or cut.endswith(MARK)
+    assert text.startswith(cut.removesuffix(MARK).rstrip())
+    assert (cut == text) >= (tokens_in(text) <= most)
+    assert tokens_in(text + "x") >= tokens_in(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", 0),
+        ("Alice works at Acme", 6),
+        ("0190aef3-6c1f-7c11-8d5e-2f9a3b4c5d6e", 26),
+        ("缓存在Redis里失效了", 18),
+        ("a == b", 4),
+        ("  ", 0),
+    ],
+)
+def test_the_estimate_of_tokens(text: str, tokens: int) -> None:
+    assert tokens_in(text) == tokens
+
+
+def test_a_long_record_does_not_fill_the_budget_and_gets_what_is_left() -> None:
+    long, short = "parrot " * 80, "a short one"
+    found = [
+        record_of(MemoryType.EPISODIC, id=UUID(int=place), text=text)
+        for place, text in enumerate([long, long, short, short], 1)
+    ]
+    lines = render(found, token_budget=450).splitlines()
+    assert [line[-2] for line in lines] == ["1", "2", "3", "4"]
+    assert lines[0].count("parrot") > lines[1].count("parrot") > 5
+    assert MARK in lines[1]
+    assert tokens_in("\n".join(lines)) <= 450
+    crowded = render(found[:2] * SHARE, token_budget=450).splitlines()
+    assert all(tokens_in(line) <= 450 // SHARE for line in crowded[1:])
+    assert len(render(found[:1], token_budget=300)) > 400  # alone it has all of it
+
+
+def test_a_budget_too_small_for_a_line_gives_no_text() -> None:
+    assert render([fact()], token_budget=20) == ""

@@ -13,7 +13,9 @@ from stratagraph.graphql.json_input import MAX_VALUES
 from stratagraph.memory.cursors import MAX_PAGE
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_PATHS
 from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
+from stratagraph.memory.feedback.request import MAX_USED
 from stratagraph.memory.lookup import MAX_RELATIONS
+from stratagraph.memory.retrieve.rank import Signal
 from stratagraph.memory.revise.service import MAX_WAITING
 
 OPERATION = 1.0  # of every operation, for its document and its credential
@@ -82,8 +84,20 @@ def _retrieve(arguments: Arguments) -> Work:
         points *= 2
     if asked.given("tokenBudget"):
         points += nodes / 20
-    lists = {"roots": roots, "nodes": nodes, "edges": edges, "ranked": roots, "hubs": LIST}
+    lists = {
+        "roots": roots,
+        "nodes": nodes,
+        "edges": edges,
+        "ranked": roots,
+        "hubs": LIST,
+        "cuts": 4,
+        "signals": len(Signal),
+    }
     return Work(points, lists)
+
+
+def _why_not(arguments: Arguments) -> Work:
+    return Work(10 + _retrieve(arguments).points)
 
 
 def _page(list_name: str, default: int, *, base: float = 4, each: float = 0.5) -> Callable[[Arguments], Work]:
@@ -124,6 +138,11 @@ def _erase(arguments: Arguments) -> Work:
     return Work(500 if target.given("scope") or target.given("tenant") else 100)
 
 
+def _report_outcome(arguments: Arguments) -> Work:
+    used = arguments.within("input").length("usedRecordIds", MAX_USED)
+    return Work(40 + used / 4)
+
+
 def _fixed(points: float, **lists: int) -> Callable[[Arguments], Work]:
     return lambda _: Work(points, lists)
 
@@ -133,6 +152,7 @@ _REVISION = _fixed(25)
 # By the name of a field of Query or Mutation.
 WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "retrieveGraph": _retrieve,
+    "whyNot": _why_not,
     "record": _fixed(5),
     "history": _page("nodes", 50),
     "auditLog": _page("nodes", 50),
@@ -166,6 +186,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "reinforce": _REVISION,
     "penalize": _REVISION,
     "pin": _REVISION,
+    "reportOutcome": _report_outcome,
     "erase": _erase,
     "__schema": _fixed(20),
     "__type": _fixed(2),

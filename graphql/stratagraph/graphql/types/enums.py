@@ -11,7 +11,16 @@ from strawberry.types.enum import has_enum_definition
 
 from stratagraph.memory.plans.drawing import StepKind as PlanStepKind
 from stratagraph.memory.plans.drawing import StepStatus as PlanStepStatus
-from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity, SourceKind
+from stratagraph.memory.retrieve.why_not import Absence
+from stratagraph.store.model.enums import (
+    Curve,
+    DeletionPolicy,
+    MemoryType,
+    Outcome,
+    RecordState,
+    Sensitivity,
+    SourceKind,
+)
 
 E = TypeVar("E", bound=Enum)
 
@@ -89,6 +98,15 @@ _register(
         Sensitivity.MEDIUM: "Above LOW.",
         Sensitivity.HIGH: "Above MEDIUM.",
         Sensitivity.HYPER: "The highest level; no credential reads beyond it.",
+    },
+)
+_register(
+    Outcome,
+    "How a task ended.",
+    {
+        Outcome.SUCCESS: "It was done.",
+        Outcome.FAILURE: "It was not done.",
+        Outcome.PARTIAL: "A part of it was done.",
     },
 )
 _register(
@@ -186,6 +204,26 @@ _register(
     name="PlanStepStatus",
 )
 _register(
+    Absence,
+    "A reason for which a record is not in an answer.",
+    {
+        Absence.UNKNOWN_THEN: "It did not exist at the instant asked for.",
+        Absence.SCOPE: "The request leaves its scope out.",
+        Absence.SENSITIVITY: "It is above the request's ceiling.",
+        Absence.STATE: "It is superseded or retracted.",
+        Absence.VALIDITY: "It is a fact that no longer holds, or not yet.",
+        Absence.TYPE: "The request leaves its type out of the roots.",
+        Absence.SALIENCE: "Its salience is below the request's least.",
+        Absence.NO_MATCH: "Neither its words nor its names match the task.",
+        Absence.NOT_RANKED: "It has words of the task, and too many records match them better.",
+        Absence.STRENGTH: "It covers some of the task, and no record covers enough of it for an answer.",
+        Absence.RANK: "It is ranked below the last root.",
+        Absence.NOT_REACHED: "No relation that was followed leads to it.",
+        Absence.LIMIT: "A limit on nodes, edges or hops cut the expansion.",
+    },
+    name="AbsenceReason",
+)
+_register(
     PlanLinkKind,
     "Kind of dependency between two steps of a plan.",
     {
@@ -213,11 +251,13 @@ _register(
 
 
 __all__ = [
+    "Absence",
     "Curve",
     "DeletionPolicy",
     "Engine",
     "ErrorCode",
     "MemoryType",
+    "Outcome",
     "PlanLinkKind",
     "PlanStepKind",
     "PlanStepStatus",

@@ -12,11 +12,14 @@ from stratagraph.graphql.past import AsOf, PastLoaders
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import Engine, MemoryType, Sensitivity
 from stratagraph.graphql.types.errors import Forbidden, InvalidInput, Unavailable
+from stratagraph.graphql.types.explanation import Cut, SignalShare, cuts_of, signal_shares
 from stratagraph.graphql.types.freshness import Freshness
 from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
+from stratagraph.memory.retrieve import rank as ranking
 from stratagraph.memory.retrieve import selection as chosen
 from stratagraph.memory.retrieve.answer import Node, Retrieved
+from stratagraph.memory.retrieve.asked_words import AskedWords
 from stratagraph.memory.retrieve.rank import WEIGHTS, Signal
 from stratagraph.memory.retrieve.request import MAX_DESCRIPTOR, RetrieveRequest
 from stratagraph.memory.retrieve.selection import THRESHOLD, UNKNOWN_RATE
@@ -103,6 +106,19 @@ class Why:
         description="Id of the neighbour, one hop closer to a root, that contributed most to the score; null for a"
         " root."
     )
+    found: strawberry.Private[ranking.Why]
+    asked: strawberry.Private[AskedWords]
+
+    @strawberry.field(
+        description="Words of the task that the record has, or that name an entity that it is linked to; empty for a"
+        " record that only a relation led to."
+    )
+    def matched_words(self) -> list[str]:
+        return self.asked.spelled(self.found.covered)
+
+    @strawberry.field(description="What each signal contributed to the score, the greatest share first.")
+    def signals(self) -> list[SignalShare]:
+        return signal_shares(self.found)
 
 
 @strawberry.type(description="A record of the answer.")
@@ -120,7 +136,7 @@ class GraphNode:
     why: Why | None = strawberry.field(description="Why the record is part of the answer; null when redacted.")
 
     @classmethod
-    def of(cls, node: Node, as_of: AsOf | None, context: Context) -> Self:
+    def of(cls, node: Node, asked: AskedWords, as_of: AsOf | None, context: Context) -> Self:
         via = node.why.via
         return cls(
             record=MemoryRecord.of(node.record, as_of, context),
@@ -135,6 +151,8 @@ class GraphNode:
                 names=node.why.names,
                 recency=node.why.part(Signal.RECENCY),
                 via_id=strawberry.ID(str(via)) if via is not None else None,
+                found=node.why,
+                asked=asked,
             ),
         )
 
@@ -147,6 +165,11 @@ class Limits:
     hubs: list[strawberry.ID] = strawberry.field(
         description="Ids of the records with more relations than were followed."
     )
+    found: strawberry.Private[Retrieved]
+
+    @strawberry.field(description="What each of these limits left out, and why.")
+    def cuts(self) -> list[Cut]:
+        return cuts_of(self.found)
 
 
 @strawberry.type(description="A procedure or plan that could be followed, with its scores.")
@@ -226,10 +249,12 @@ class RetrieveGraphSuccess:
         as_of = AsOf(found.at, PastLoaders(context)) if found.at is not None else None
         return cls(
             roots=[strawberry.ID(str(id_)) for id_ in found.roots],
-            nodes=[GraphNode.of(node, as_of, context) for node in found.nodes],
+            nodes=[GraphNode.of(node, found.asked, as_of, context) for node in found.nodes],
             edges=[Relation.of(edge) for edge in found.edges],
             selection=Selection.of(found.selection) if found.selection is not None else None,
-            limits=Limits(reached=list(found.reached), hubs=[strawberry.ID(str(hub)) for hub in found.hubs]),
+            limits=Limits(
+                reached=list(found.reached), hubs=[strawberry.ID(str(hub)) for hub in found.hubs], found=found
+            ),
             freshness=Freshness(
                 engine=Engine(found.engine), fallback=found.fallback, mirror_lag_seconds=found.mirror_lag_seconds
             ),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
+from stratagraph.memory.retrieve.asked_words import AskedWords
 from stratagraph.memory.retrieve.rank import HOP, Why
 from stratagraph.memory.retrieve.selection import Selection
 from stratagraph.store.model.records import MemoryRecord, Relation
@@ -34,7 +35,8 @@ class Node:
 class Retrieved:
     """The answer: nodes best first, roots before the rest.
 
-    `reached` names the limits that cut the search: roots, nodes, edges, hops. `hubs` are records of the answer with
+    `candidates` is the number of records that matched and were ranked, the roots among them. `reached` names the limits
+    that cut the search: roots, nodes, edges, hops. `hubs` are records of the answer with
     more relations than were followed. `nothing_known` is whether the answer is empty because no record is strong
     enough. `selection` is None without a competence or plan among the roots, `rendering` None where no text was
     asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy. `at` is the past instant that the
@@ -46,6 +48,8 @@ class Retrieved:
     nodes: tuple[Node, ...]
     edges: tuple[Relation, ...]
     selection: Selection | None
+    asked: AskedWords
+    candidates: int
     reached: tuple[str, ...]
     hubs: tuple[UUID, ...]
     engine: str
@@ -141,4 +145,4 @@ def nodes_of(
 
 def _explained(why: Why | None, via: UUID | None) -> Why:
     found = why or Why()
-    return Why(signals=found.signals, names=found.names, strength=found.strength, via=via)
+    return replace(found, via=via)

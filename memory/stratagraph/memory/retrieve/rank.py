@@ -73,18 +73,26 @@ class Why:
 
     `signals` are the values of the signals that found it, each from 0 to 1; an absent one is 0. `names` are the names
     that matched, `strength` is the share of the question that the record covers, from 0 to 1 and comparable between
-    answers, and `via` the record that led to this one.
+    answers, `covered` has bit n set where the record has word n of the question, and `via` is the record that led to
+    this one.
     """
 
     signals: dict[Signal, float] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     strength: float = 0.0
+    covered: int = 0
     via: UUID | None = None
 
     @property
     def fused(self) -> float:
         """The score before salience and confidence."""
         return sum(self.part(signal) for signal in self.signals)
+
+    @property
+    def shares(self) -> dict[Signal, float]:
+        """The shares of the signals in the fused score, which add up to 1; none for a record that no signal found."""
+        fused = self.fused
+        return {signal: self.part(signal) / fused for signal in self.signals} if fused > 0 else {}
 
     def part(self, signal: Signal) -> float:
         """Return the part of the fused score that is due to `signal`: its value times its weight."""
@@ -135,6 +143,7 @@ def fuse(found: Found) -> dict[UUID, Why]:
         why = Why(
             signals={Signal.WORDS: own.get(id_, 0.0) / best},
             strength=question.strength(words, also=near.get(id_, 0.0)) * found.similarity.get(id_, 1.0),
+            covered=words,
         )
         if id_ in near:
             why.signals[Signal.THREAD] = near[id_] / best

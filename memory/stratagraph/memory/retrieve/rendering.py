@@ -1,41 +1,85 @@
-"""An answer as text for a prompt, within a budget of tokens; each line cites its record. Pure."""
+"""An answer as text for a prompt, within a budget of tokens; each line cites its record. Pure.
+
+What memories say is data and may hold anything, also instructions to a model. So a record is one line that begins
+with `- (` and ends with its id, whatever its text is, and no run of backticks in it can end a fence that a caller puts
+around the whole.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from stratagraph.memory.capture.caption import fact_sentence
 from stratagraph.memory.qualifiers import qualifiers
+from stratagraph.memory.retrieve.tokens import cut_to, tokens_in
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 
-CHARACTERS_PER_TOKEN = 4  # of English text, with the common tokenizers
 LINE = 600  # characters of one record's text
+SHARE = 6  # a record gets at most this part of the budget at first, so that several have room
+LEAST_TEXT = 8  # tokens of a record's text; a line with less room for it is left out
+_FENCE = re.compile("`{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The line of one record: what stands before and after its text, and the part of the text that is shown."""
+
+    before: str
+    text: str
+    after: str
+    shown: str
+
+    @property
+    def cost(self) -> int:
+        return self.cost_around + tokens_in(self.shown)
+
+    @property
+    def cost_around(self) -> int:
+        return tokens_in(self.before) + tokens_in(self.after) + 1  # with the line break
+
+    def __str__(self) -> str:
+        return f"{self.before}{self.shown}{self.after}"
 
 
 def render(records: Iterable[MemoryRecord], *, token_budget: int) -> str:
-    """Return one line per record, in their order, ending before the first that would exceed `token_budget` tokens.
+    """Return one line per record, in their order, of at most `token_budget` tokens as `tokens_in` counts them.
 
     A line begins with the record's type, date and qualifiers, and ends with its id as `[id]`, for example
-    `- (semantic, 2026-06-01, contested, until 2027-01-01) Alice works at Acme [0190…]`. Redacted records are skipped.
+    `- (semantic, 2026-06-01, contested, until 2027-01-01) Alice works at Acme [0190…]`. Long texts are cut, with a
+    mark: to a SHARE of the budget at first, and the tokens that are left in the end are given to the first of them.
+    Redacted records are skipped. Reads no more records than the budget has room for.
     """
-    left = token_budget * CHARACTERS_PER_TOKEN
-    lines = []
+    left = token_budget
+    lines: list[_Line] = []
     for record in records:
         if record.redacted or record.text is None:
             continue
-        text = " ".join(_text(record, record.text).split())
-        shown = text if len(text) <= LINE else text[: LINE - 1] + "…"
-        about = ", ".join([record.type.label, f"{record.occurred_at:%Y-%m-%d}", *qualifiers(record)])
-        line = f"- ({about}) {shown} [{record.id}]"
-        if len(line) + 1 > left:
+        line = _line(record, record.text)
+        room = min(left, max(token_budget // SHARE, line.cost_around + LEAST_TEXT)) - line.cost_around
+        line = replace(line, shown=cut_to(line.text, room))
+        if line.cost > left or (not line.shown and line.text):
             break
         lines.append(line)
-        left -= len(line) + 1
-    return "\n".join(lines)
+        left -= line.cost
+    for position, line in enumerate(lines):
+        if line.shown != line.text:
+            longer = replace(line, shown=cut_to(line.text, left + tokens_in(line.shown)))
+            left -= longer.cost - line.cost
+            lines[position] = longer
+    return "\n".join(map(str, lines))
 
 
-def _text(record: MemoryRecord, text: str) -> str:
+def _line(record: MemoryRecord, text: str) -> _Line:
+    whole = _FENCE.sub("'''", " ".join(_said(record, text).split()))
+    about = ", ".join([record.type.label, f"{record.occurred_at:%Y-%m-%d}", *qualifiers(record)])
+    shown = whole if len(whole) <= LINE else whole[: LINE - 1] + "…"
+    return _Line(before=f"- ({_FENCE.sub(chr(39) * 3, about)}) ", text=shown, after=f" [{record.id}]", shown="")
+
+
+def _said(record: MemoryRecord, text: str) -> str:
     """Return the text to show: that of a fact without its stated validity, since the effective one may be shorter."""
     if record.type is not MemoryType.SEMANTIC or record.payload is None:
         return text

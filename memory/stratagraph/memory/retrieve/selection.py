@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from itertools import combinations
+from typing import Any, TypeAlias
 from uuid import UUID
 
+from stratagraph.store.model.canonical import canonical_json
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import MemoryRecord
 
 THRESHOLD = 0.7  # least confidence of a choice; below it the caller is asked for more context
 RECENCY_HALF_LIFE_S = 30 * 86_400.0
 UNKNOWN_RATE = 0.5  # success rate of a candidate that was never tried
+Conditions: TypeAlias = Mapping[str, Any]  # values by key, a list of them for any of its entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
     """A competence or plan with its signals and their mean, `score`; each is in [0, 1].
 
-    `applicability` is the share of its conditions that the context meets, or its confidence if the context has none of
-    their keys. `recency` halves every 30 days since it was last reinforced or, if it never was, created.
+    `applicability` is the share of the conditions that the context meets, of its best trigger, or its confidence if the
+    context has none of their keys. `recency` halves every 30 days since it was last reinforced or, if it never was,
+    created.
     """
 
     id: UUID
@@ -36,7 +41,7 @@ class Selection:
     """The choice among competences and plans, with all candidates in `ranked`, best first.
 
     `chosen` is the best one. With `needs_more`, `confidence` is below THRESHOLD, and `ask_for` lists the condition keys
-    whose values the caller should add to the context.
+    that the context lacks and that tell the best candidates apart, the most decisive first.
     """
 
     chosen: UUID | None
@@ -61,16 +66,53 @@ def select(records: Iterable[MemoryRecord], context: Mapping[str, Any] | None, n
     given = context or {}
     ranked = sorted((_rank(record, given, now) for record in candidates), key=lambda item: (-item.score, item.id))
     first = ranked[0].score
-    confidence = first if len(ranked) == 1 else (first - ranked[1].score) / first if first > 0 else 0.0
+    confidence = first if len(ranked) == 1 else _gap(first, ranked[1].score)
     needs_more = confidence < THRESHOLD
-    wanted = {key for record in candidates for key in _conditions(record)} - given.keys() if needs_more else set()
+    rivals = {item.id for item in ranked if _gap(first, item.score) < THRESHOLD}
     return Selection(
         chosen=ranked[0].id,
         confidence=confidence,
         needs_more=needs_more,
-        ask_for=tuple(sorted(wanted)),
+        ask_for=_deciding_keys([_conditions(record) for record in candidates if record.id in rivals], given)
+        if needs_more
+        else (),
         ranked=tuple(ranked),
     )
+
+
+def _gap(first: float, other: float) -> float:
+    """Return the lead of the first score over another one, as a share of the first."""
+    return (first - other) / first if first > 0 else 0.0
+
+
+def _deciding_keys(rivals: Sequence[list[Conditions]], context: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the condition keys that `context` lacks and that tell the rivals apart, the most decisive first.
+
+    A key tells two rivals apart as far as no value of it meets the conditions of both, and half as far where only one
+    of them has the key. Of a single rival, every key decides whether it applies.
+    """
+    keys = sorted({key for one in rivals for conditions in one for key in conditions} - context.keys())
+    if len(rivals) == 1:
+        return tuple(keys)
+    decisive = {
+        key: sum(_difference(one, other) for one, other in combinations([_values(one, key) for one in rivals], 2))
+        for key in keys
+    }
+    return tuple(sorted((key for key in keys if decisive[key] > 0), key=lambda key: (-decisive[key], key)))
+
+
+def _values(alternatives: Sequence[Conditions], key: str) -> frozenset[bytes]:
+    """Return the values of a key that meet one of a rival's conditions; none without the key."""
+    return frozenset(
+        _comparable(value) for conditions in alternatives if key in conditions for value in _wanted(conditions[key])
+    )
+
+
+def _difference(one: frozenset[bytes], other: frozenset[bytes]) -> float:
+    """Return how far two sets of values are apart, from 0 for equal ones to 1 for disjoint ones."""
+    if not one or not other:
+        return 0.5 if one or other else 0.0
+    return 1.0 - len(one & other) / len(one | other)
 
 
 def _rank(record: MemoryRecord, context: Mapping[str, Any], now: datetime) -> Ranked:
@@ -89,28 +131,50 @@ def _rank(record: MemoryRecord, context: Mapping[str, Any], now: datetime) -> Ra
 
 
 def _applicability(record: MemoryRecord, context: Mapping[str, Any]) -> float:
-    """Return the share of the conditions that `context` meets; the record's confidence if it has none of their keys."""
-    conditions = _conditions(record)
-    known = conditions.keys() & context.keys()
+    """Return the share of conditions that `context` meets, of the trigger that it meets best.
+
+    It is the record's confidence where `context` has none of their keys.
+    """
+    known = [conditions for conditions in _conditions(record) if not conditions.keys().isdisjoint(context)]
     if not known:
         return record.confidence
-    met = sum(1 for key in known if _satisfies(context[key], conditions[key]))
-    return met / len(conditions)
+    return max(
+        sum(1 for key, value in conditions.items() if key in context and _satisfies(context[key], value))
+        / len(conditions)
+        for conditions in known
+    )
 
 
 def _satisfies(value: Any, wanted: Any) -> bool:
-    return value in wanted if isinstance(wanted, list) else bool(value == wanted)
+    return _comparable(value) in map(_comparable, _wanted(wanted))
 
 
-def _conditions(record: MemoryRecord) -> dict[str, Any]:
+def _comparable(value: Any) -> bytes:
+    """Return the value in a form in which 1 and 1.0 are equal, and 1 and true are not."""
+    try:
+        return canonical_json(value, path=[])
+    except InvalidInput:  # a number that no double holds
+        return repr(value).encode()
+
+
+def _wanted(value: Any) -> list[Any]:
+    """Return the values that meet a condition: a list stands for any of its entries."""
+    return value if isinstance(value, list) else [value]
+
+
+def _conditions(record: MemoryRecord) -> list[Conditions]:
+    """Return the conditions of each trigger, any of which calls for the competence, or the constraints of the plan.
+
+    Constraints are an object, or a list of objects with `key` and `value`. Triggers without conditions are left out.
+    """
     payload = record.payload or {}
-    if record.type is MemoryType.PLAN_GRAPH:
-        constraints = payload.get("constraints")
-        return dict(constraints) if isinstance(constraints, dict) else {}
-    found: dict[str, Any] = {}
-    for trigger in payload.get("triggers") or ():
-        found |= trigger.get("conditions") or {}
-    return found
+    if record.type is not MemoryType.PLAN_GRAPH:
+        return [trigger["conditions"] for trigger in payload.get("triggers") or () if trigger.get("conditions")]
+    constraints = payload.get("constraints")
+    if isinstance(constraints, list):
+        stated = [one for one in constraints if isinstance(one, dict) and isinstance(one.get("key"), str)]
+        constraints = {one["key"]: one.get("value") for one in stated}
+    return [constraints] if isinstance(constraints, dict) and constraints else []
 
 
 def _success_rate(record: MemoryRecord) -> float:

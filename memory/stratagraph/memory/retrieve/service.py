@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from uuid import UUID
+
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.retrieve.answer import Retrieved, connected, nodes_of
+from stratagraph.memory.retrieve.asked_words import AskedWords
 from stratagraph.memory.retrieve.candidates import past_candidates, present_candidates
 from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH
 from stratagraph.memory.retrieve.newest import newest_first
@@ -14,13 +18,16 @@ from stratagraph.memory.retrieve.request import RetrieveRequest, check
 from stratagraph.memory.retrieve.selection import select
 from stratagraph.memory.retrieve.time_words import time_words
 from stratagraph.memory.retrieve.walk import Walk, confirmed_walk
+from stratagraph.memory.retrieve.why_not import Search, WhyNot, explain_absence
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.feed.settling import past_instant, settle
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access
+from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.trust import Trust
+from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.past import Past, PastReader
 from stratagraph.store.records.reading import Reader
@@ -49,6 +56,44 @@ class Retrieve:
         number of SQL statements does not depend on the data, except where the mirror answers: hubs that it names are
         checked, and if the mirror is behind, SQL answers instead. Raises InvalidInput, Forbidden, or StoreUnavailable.
         """
+        search = await self._search(trust, request)
+        answer = search.answer
+        self.log.append(
+            LoggedRetrieval(
+                id=answer.id,
+                roots=answer.roots,
+                nodes=tuple(node.record.id for node in answer.nodes),
+                at=search.at,
+            ),
+            search.caller,
+        )
+        return answer
+
+    async def why_not(self, trust: Trust, id_: UUID, request: RetrieveRequest) -> WhyNot:
+        """Return where a record is in the answer to a request, or why it is not there, by the same search.
+
+        Raises RecordNotFound unless the credential may read the record in full, and what `retrieve` raises.
+        """
+        check(request)
+        trust.require(Access.READ)
+        caller = await self._directory.resolve(trust)
+        now = self._clock.now()
+        at = past_instant(request.as_of, now=now) if request.as_of is not None else None
+        async with self._database.reading(caller.bounds) as connection:
+            record = (await Reader(connection, self._directory, caller, now).records([id_])).get(id_)
+            if record is None or record.redacted:
+                raise RecordNotFound(id_, path=["id"])
+            existed = True
+            if at is not None:
+                then = (await PastReader(Past(connection, self._directory, caller), at).records([id_])).get(id_)
+                existed, record = then is not None, then or record
+        search = await self._search(trust, replace(request, token_budget=None))
+        terms = record_terms(caller.tenant.index_key, record.text or "", record.name or "")
+        covered = search.answer.asked.covered_by(set(terms.numbers))
+        return explain_absence(record, search, request, covered=covered, existed=existed)
+
+    async def _search(self, trust: Trust, request: RetrieveRequest) -> Search:
+        """Return the answer to a request, and what it was chosen from."""
         check(request)
         trust.require(Access.READ)
         caller = await self._directory.resolve(trust.narrowed(scopes=request.scopes, ceiling=request.max_sensitivity))
@@ -103,16 +148,14 @@ class Retrieve:
         reached = set(found.neighbourhood.reached)
         if len(order) > wanted:
             reached.add("roots")
-        id_ = new_id()
-        self.log.append(
-            LoggedRetrieval(id=id_, roots=tuple(roots), nodes=tuple(node.record.id for node in nodes), at=now), caller
-        )
-        return Retrieved(
-            id=id_,
+        answer = Retrieved(
+            id=new_id(),
             roots=tuple(roots),
             nodes=tuple(nodes),
             edges=tuple(edges),
             selection=select((records[root] for root in roots), request.context, at or now),
+            asked=AskedWords(caller.tenant.index_key, request.task_descriptor),
+            candidates=len(order),
             reached=tuple(sorted(reached)),
             hubs=tuple(hub for hub in found.neighbourhood.hubs if hub in hops),
             engine=found.answered_by.engine,
@@ -124,6 +167,7 @@ class Retrieve:
             nothing_known=nothing_known,
             at=at,
         )
+        return Search(caller=caller, at=now, why=candidates.why, order=order, wanted=wanted, answer=answer)
 
 
 def _limits(request: RetrieveRequest) -> Limits:

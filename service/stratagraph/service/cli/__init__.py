@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("serve", "serve"),
     "schema": ("serve", "schema"),
     "ask": ("ask", "ask"),
+    "outcome": ("outcome", "outcome"),
     "history": ("past", "history"),
     "forget-preview": ("past", "forget_preview"),
     "backup": ("backup", "backup"),

@@ -30,6 +30,11 @@ def ask(
         str | None,
         typer.Option(help="Answer from the records as they were at this instant, such as 2026-11-21T12:00:00Z."),
     ] = None,
+    why: Annotated[bool, typer.Option("--why", help="Say what found each record.")] = False,
+    why_not: Annotated[
+        str | None,
+        typer.Option(help="Id of a record: say where it is in the answer, or why it is not there, and nothing else."),
+    ] = None,
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
@@ -37,12 +42,41 @@ def ask(
 
     Example: stratagraph ask "which plans deploy the login service?" --type plan_graph
     """
-    given = {"question": question, "limit": limit, "hops": hops, "types": type_ or [], "as_of": as_of, "tenant": tenant}
+    given = {
+        "question": question,
+        "limit": limit,
+        "hops": hops,
+        "types": type_ or [],
+        "as_of": as_of,
+        "why": why,
+        "why_not": why_not,
+        "tenant": tenant,
+    }
+    if why_not is not None:
+        _print_absence(answer_to("why-not", given), json=json)
+        return
     found = answer_to("ask", given)
     if json:
         print_json(found["document"])
     else:
         people.print(tree_of(question, found))
+        people.print(f"[dim]retrieval {found['retrieval']}[/]")
+
+
+def _print_absence(found: Mapping[str, Any], *, json: bool) -> None:
+    document = found["document"]
+    if json:
+        print_json(document)
+        return
+    people.print(Text.from_markup(found["line"]))
+    if document["rank"] is not None:
+        people.print(
+            f"ranked {document['rank']} of {document['candidates']} that matched, score {document['score']:.2f}"
+        )
+    if document["returned"]:
+        people.print("it is in the answer")
+    for reason in document["reasons"]:
+        people.print(f"- {escape(reason['message'])}", highlight=False)
 
 
 def tree_of(question: str, found: Mapping[str, Any]) -> Tree:

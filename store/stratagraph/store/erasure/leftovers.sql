@@ -13,10 +13,14 @@ WHERE tenant = :tenant AND (record = ANY(CAST(:ids AS uuid[])) OR id = ANY(CAST(
 DELETE FROM sync_dead_letter WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 
 -- remove_from_logged_answers --
--- Remove the given records from the log of answers.
+-- Remove the given records from the log of answers and from the reports on them, which name no others.
 UPDATE retrieval SET
   roots = ARRAY(SELECT id FROM unnest(roots) WITH ORDINALITY AS x(id, position)
     WHERE id <> ALL(CAST(:ids AS uuid[])) ORDER BY position),
   nodes = ARRAY(SELECT id FROM unnest(nodes) WITH ORDINALITY AS x(id, position)
-    WHERE id <> ALL(CAST(:ids AS uuid[])) ORDER BY position)
+    WHERE id <> ALL(CAST(:ids AS uuid[])) ORDER BY position),
+  credited = CASE WHEN outcome IS NOT NULL THEN ARRAY(SELECT id FROM unnest(credited) WITH ORDINALITY AS x(id, position)
+    WHERE id <> ALL(CAST(:ids AS uuid[])) ORDER BY position) END,
+  penalized = CASE WHEN outcome IS NOT NULL THEN ARRAY(SELECT id FROM unnest(penalized) WITH ORDINALITY AS x(id, position)
+    WHERE id <> ALL(CAST(:ids AS uuid[])) ORDER BY position) END
 WHERE tenant = :tenant AND (roots && CAST(:ids AS uuid[]) OR nodes && CAST(:ids AS uuid[]))

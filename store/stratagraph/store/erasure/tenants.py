@@ -18,6 +18,7 @@ _BEFORE_SCOPES = (tables.tombstone, tables.erased_source, tables.fact_slot)
 _AFTER_SCOPES = (
     tables.candidate,
     tables.retrieval,
+    tables.retrieval_use,
     tables.audit_note,
     tables.predicate,
     tables.fact_predicate,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from datetime import UTC, datetime
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -16,6 +17,11 @@ from stratagraph.store.model.errors import InvalidInput
 def new_id() -> UUID:
     """Return a new UUIDv7. Ids sort by the millisecond at which they were made."""
     return uuid7()
+
+
+def made_at(id_: UUID) -> datetime | None:
+    """Return when a UUIDv7 was made, by the clock of the machine that made it; None for an id of another version."""
+    return datetime.fromtimestamp((id_.int >> 80) / 1_000, UTC) if id_.version == 7 else None
 
 
 def new_owner() -> str:

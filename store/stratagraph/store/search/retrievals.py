@@ -19,7 +19,7 @@ from stratagraph.store.postgres.bulk import uuid_array
 from stratagraph.store.postgres.database import Bounds, Database
 from stratagraph.store.postgres.queries import run
 
-RETENTION = timedelta(days=7)  # age at which an entry of the log is deleted
+RETENTION = timedelta(days=7)  # age at which an entry of the log is deleted; until then an outcome can be reported
 DELAY_S = 0.25  # seconds for which entries are gathered before they are written
 RETRY_S = 1.0  # seconds to the next attempt, while the database does not take entries
 MOST_WAITING = 10_000  # entries; beyond these the oldest are dropped
@@ -79,6 +79,11 @@ class RetrievalLog:
         if self._dropped:
             _log.warning("retrievals dropped from the log's queue", dropped=self._dropped)
             self._dropped = 0
+
+    async def write_now(self, id_: UUID) -> None:
+        """Write the entry `id_`, and those before it, if it waits in this process. Raises as `flush` does."""
+        if id_ in self._waiting:
+            await self.flush()
 
     async def close(self) -> None:
         """Write what waits, for at most CLOSE_WITHIN_S seconds, and end the background task."""

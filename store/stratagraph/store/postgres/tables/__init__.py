@@ -6,7 +6,7 @@ in content columns only, and any other identifier of a record is a keyed hash. S
 
 from stratagraph.store.postgres.tables.audit import audit, audit_head, audit_note
 from stratagraph.store.postgres.tables.base import metadata
-from stratagraph.store.postgres.tables.capture import candidate, idempotency, retrieval
+from stratagraph.store.postgres.tables.capture import candidate, idempotency, retrieval, retrieval_use
 from stratagraph.store.postgres.tables.content import (
     artifact,
     artifact_reference,
@@ -88,6 +88,7 @@ __all__ = [
     "rekeying",
     "relation",
     "retrieval",
+    "retrieval_use",
     "salience",
     "scope",
     "sync_cursor",

@@ -1,9 +1,10 @@
-"""Capture candidates, idempotency keys, and the log of retrievals."""
+"""Capture candidates, idempotency keys, the log of retrievals, and counts of their use."""
 
 from __future__ import annotations
 
 from sqlalchemy import (
     ARRAY,
+    BigInteger,
     Boolean,
     CheckConstraint,
     Column,
@@ -88,6 +89,28 @@ retrieval = Table(
     Column("at", Instant, nullable=False),
     Column("roots", ARRAY(Uuid), nullable=False),
     Column("nodes", ARRAY(Uuid), nullable=False),
+    Column("outcome", SmallInteger, comment="null until it is reported"),
+    Column("reported_at", Instant),
+    Column("report_hash", LargeBinary, comment="of the report, to recognise its repetition"),
+    Column("credited", ARRAY(Uuid), comment="records that were used and credited with the outcome"),
+    Column("penalized", ARRAY(Uuid), comment="records whose salience the report lowered"),
+    Column("sequence", Xid8, comment="the transaction of the report"),
+    CheckConstraint("outcome BETWEEN 1 AND 3", name="outcome"),
+    CheckConstraint(
+        "num_nonnulls(outcome, reported_at, report_hash, credited, penalized, sequence) IN (0, 6)", name="report"
+    ),
     ForeignKeyConstraint(["tenant"], ["tenant.id"]),
     Index("retrieval_at_ix", "at"),
+)
+
+retrieval_use = Table(
+    "retrieval_use",
+    metadata,
+    tenant_key(),
+    Column("successes", BigInteger, nullable=False),
+    Column("failures", BigInteger, nullable=False),
+    Column("partials", BigInteger, nullable=False),
+    Column("returned", BigInteger, nullable=False, comment="records of the retrievals that an outcome was reported of"),
+    Column("used", BigInteger, nullable=False, comment="those of them that the reports name as used"),
+    ForeignKeyConstraint(["tenant"], ["tenant.id"]),
 )

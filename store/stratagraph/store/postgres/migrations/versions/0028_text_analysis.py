@@ -5,12 +5,12 @@ from alembic import op
 from stratagraph.store.postgres.migrations.scripts import run_script
 from stratagraph.store.postgres.roles import make_roles, search_path
 
-revision = "0027"
-down_revision = "0026"
+revision = "0028"
+down_revision = "0027"
 
 
 def upgrade() -> None:
     connection = op.get_bind()
     _, names = make_roles(connection, ("erase", "jobs", "read", "search"))
     schema, path = search_path(connection)
-    run_script("0027_text_analysis.sql", schema=schema, search_path=path, **names)
+    run_script("0028_text_analysis.sql", schema=schema, search_path=path, **names)

@@ -1,0 +1,317 @@
+"""Feedback, as callers use it: report what came of a retrieval. See docs/specification.md, Feedback."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+
+from stratagraph.memory.feedback.request import OutcomeReport, check
+from stratagraph.memory.feedback.salience import after_disuse, after_outcome
+from stratagraph.memory.feedback.statistics import after_return, after_use
+from stratagraph.memory.retrying import retried
+from stratagraph.store.audit.events import AuditEvent, write_audit
+from stratagraph.store.feed.changes import append_changes
+from stratagraph.store.feed.sequence import Sequences
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.clock import RESOLUTION, Clock, SystemClock, rfc3339
+from stratagraph.store.model.enums import Access, AuditAction, MemoryType, Outcome, RecordState
+from stratagraph.store.model.errors import IdempotencyMismatch, InvalidInput, RecordNotFound
+from stratagraph.store.model.ids import made_at
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.salience import Salience
+from stratagraph.store.model.trust import Trust, Visibility
+from stratagraph.store.postgres.database import Connection, Database
+from stratagraph.store.records.candidates import hash_request
+from stratagraph.store.records.editing import Edit, update_records
+from stratagraph.store.records.locking import lock_records
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.records.salience_rows import write_salience
+from stratagraph.store.records.tombstones import find_tombstones
+from stratagraph.store.search.outcomes import (
+    RetrievalEntry,
+    StoredReport,
+    count_use,
+    fetch_retrieval,
+    lock_retrieval,
+    store_report,
+)
+from stratagraph.store.search.retrievals import RETENTION, RetrievalLog
+
+WAIT_S = 3.0  # seconds for which a report waits until another process has logged the retrieval
+POLL_S = 0.1  # seconds between two looks
+YOUNG_S = 30.0  # seconds; a retrieval older than this and not in the log is not waited for
+_IDS_CLOCK = SystemClock()  # ids are made by the clock of the machine, whatever a service is given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credited:
+    """What a report changed: the ids of records whose salience was raised and lowered.
+
+    `skipped` are the used records that the outcome did not change: those that are deleted, superseded, retracted, or
+    no longer the caller's to read and write. With `replayed` it is the result of the same report before. Records that
+    were deleted since that are skipped then.
+    """
+
+    retrieval: UUID
+    outcome: Outcome
+    reinforced: tuple[UUID, ...]
+    penalized: tuple[UUID, ...]
+    skipped: tuple[UUID, ...]
+    sequence: str
+    replayed: bool = False
+
+
+class _NotLoggedError(Exception):
+    """The retrieval is not in the log, or not yet."""
+
+
+class Feedback:
+    """The service that takes reports on retrievals. One per process; safe to call from many tasks.
+
+    `log` is where the retrievals of this process wait to be written.
+    """
+
+    def __init__(self, database: Database, directory: Directory, clock: Clock, log: RetrievalLog) -> None:
+        self._database = database
+        self._directory = directory
+        self._clock = clock
+        self._log = log
+        self._sequences = Sequences()
+
+    async def report(self, trust: Trust, report: OutcomeReport) -> Credited:
+        """Credit the records of a retrieval with its outcome, in one transaction; return what changed.
+
+        The retrieval must be the same actor's. Its outcome is reported once: the same report again returns the first
+        one's result, and another one raises IdempotencyMismatch. A retrieval that another process answered a moment ago
+        is waited for, up to WAIT_S seconds. Raises InvalidInput, also for a used record that the retrieval did not
+        return and once RETENTION has passed, RecordNotFound, Forbidden or StoreUnavailable, with nothing changed.
+        """
+        trust.require(Access.WRITE)
+        check(report)
+        caller = await self._directory.resolve(trust)
+        await self._log.write_now(report.retrieval)
+        deadline = time.monotonic() + WAIT_S
+        while True:
+            try:
+                return await retried(lambda: self._commit(caller, report))
+            except _NotLoggedError:
+                if not _is_young(report.retrieval) or time.monotonic() >= deadline:
+                    raise _not_found(report.retrieval) from None
+            await asyncio.sleep(POLL_S)
+
+    async def _commit(self, caller: Caller, report: OutcomeReport) -> Credited:
+        report_hash = hash_request(caller.tenant, report.as_json())
+        async with self._database.writing(caller.bounds) as connection:
+            entry = await self._entry(connection, caller, report)
+            if entry.report is None:
+                # The records first and then the entry, in the order of an erasure.
+                locked = await lock_records(connection, caller.tenant, entry.nodes)
+                await lock_retrieval(connection, caller, entry.id)
+                entry = await self._entry(connection, caller, report)  # as it is now that no other report can end
+            if entry.report is not None:
+                return await self._replayed(connection, caller, report, entry.report, report_hash)
+            await self._check_used(connection, caller, report, entry)
+            now = self._clock.now()
+            reader = Reader(connection, self._directory, caller, now)
+            heads = {id_: head for id_, head in (await reader.heads(list(locked))).items() if _may_change(caller, head)}
+            at = max([now, *(_after(head, locked[id_].updated_at) for id_, head in heads.items())])
+            sequence = await self._sequences.current(connection, caller.tenant)
+            used = [id_ for id_ in dict.fromkeys(report.used) if id_ in heads]
+            penalized = await self._apply(connection, caller, report, heads, used, at=at)
+            await store_report(
+                connection,
+                caller,
+                entry,
+                report.outcome,
+                at=at,
+                report_hash=report_hash,
+                credited=used,
+                penalized=penalized,
+            )
+            returned = set(entry.nodes)
+            await count_use(
+                connection, caller, report.outcome, returned=len(returned), used=len(returned & set(report.used))
+            )
+        return _credited(report, used, penalized, sequence)
+
+    async def _entry(self, connection: Connection, caller: Caller, report: OutcomeReport) -> RetrievalEntry:
+        """Return the log's entry. Raises _NotLoggedError, or InvalidInput once the time for a report has passed."""
+        entry = await fetch_retrieval(connection, caller, report.retrieval)
+        made = entry.at if entry is not None else made_at(report.retrieval)
+        now = self._clock.now() if entry is not None else _IDS_CLOCK.now()
+        if made is not None and now - made >= RETENTION and (entry is None or entry.report is None):
+            raise InvalidInput(
+                f"retrievalId: {report.retrieval} was answered at {rfc3339(made)}; an outcome can be reported for"
+                f" {RETENTION.days} days after that. Retrieve again, and report on the new retrieval.",
+                path=["retrievalId"],
+            )
+        if entry is None:
+            raise _NotLoggedError
+        return entry
+
+    async def _check_used(
+        self, connection: Connection, caller: Caller, report: OutcomeReport, entry: RetrievalEntry
+    ) -> None:
+        """Raise InvalidInput if the retrieval did not return a used record, except for one that was deleted since."""
+        others = set(report.used) - set(entry.nodes)
+        if not others:
+            return
+        tombstones = await find_tombstones(connection, caller.tenant, others)
+        scopes = await self._directory.scope_names({one.scope for one in tombstones.values()})
+        for one in tombstones.values():
+            if caller.trust.visibility(scope=scopes[one.scope], sensitivity=one.sensitivity) is Visibility.FULL:
+                others.discard(one.id)
+        if others:
+            raise InvalidInput(
+                f"usedRecordIds: the retrieval did not return {min(others)}; give only ids of its nodes",
+                path=["usedRecordIds"],
+            )
+
+    async def _apply(
+        self,
+        connection: Connection,
+        caller: Caller,
+        report: OutcomeReport,
+        heads: Mapping[UUID, MemoryRecord],
+        used: Sequence[UUID],
+        *,
+        at: datetime,
+    ) -> list[UUID]:
+        """Write the salience, statistics and audit entries of the locked records `heads`; return those lowered."""
+        outcome, in_use = report.outcome, set(used)
+        after: dict[UUID, Salience] = {}
+        for id_, head in heads.items():
+            change = after_outcome if id_ in in_use else after_disuse
+            salience = change(_lifecycle(head), outcome, at)
+            if salience is not None:
+                after[id_] = salience
+        edits = await self._statistics(connection, caller, report, heads, in_use, at=at)
+        raised = in_use if outcome is Outcome.SUCCESS else set[UUID]()
+        await write_salience(connection, caller.tenant, sorted(after.items()))
+        await write_audit(
+            connection,
+            caller.tenant,
+            [
+                AuditEvent(
+                    record=id_,
+                    action=_action(is_raised=id_ in raised, is_lowered=id_ in after),
+                    rationale=f"{outcome.label} reported of retrieval {report.retrieval}: "
+                    + ("used" if id_ in in_use else "returned and not used"),
+                    salience=after[id_].s if id_ in after else None,
+                )
+                for id_ in sorted({*after, *(edit.id for edit in edits)})
+            ],
+            actor=caller.trust.actor,
+            at=at,
+        )
+        changes = await update_records(connection, self._directory, caller.tenant, edits, at=at)
+        await append_changes(connection, caller.tenant, changes)
+        return [id_ for id_ in sorted(after) if id_ not in raised]
+
+    async def _statistics(
+        self,
+        connection: Connection,
+        caller: Caller,
+        report: OutcomeReport,
+        heads: Mapping[UUID, MemoryRecord],
+        used: Collection[UUID],
+        *,
+        at: datetime,
+    ) -> list[Edit]:
+        """Return the new payloads of the procedures and plans used, and of the lessons that were returned."""
+        wanted = [
+            id_
+            for id_, head in heads.items()
+            if head.type is MemoryType.COMPETENCE or (head.type is MemoryType.PLAN_GRAPH and id_ in used)
+        ]
+        for position, step in enumerate(report.steps):
+            if step.record in heads and step.record not in wanted:
+                raise InvalidInput(
+                    f"steps.{position}.recordId: {step.record} is not a plan; leave out its steps",
+                    path=["steps", str(position), "recordId"],
+                )
+        records = await Reader(connection, self._directory, caller, at).records(wanted)
+        payloads = {
+            id_: after_use(records[id_], report, at) if id_ in used else after_return(records[id_], at)
+            for id_ in sorted(wanted)
+        }
+        return [
+            Edit(id=id_, payload=orjson.dumps(payload).decode(), is_revision=False)
+            for id_, payload in payloads.items()
+            if payload is not None
+        ]
+
+    async def _replayed(
+        self,
+        connection: Connection,
+        caller: Caller,
+        report: OutcomeReport,
+        stored: StoredReport,
+        report_hash: bytes,
+    ) -> Credited:
+        if stored.hash != report_hash:
+            raise IdempotencyMismatch(
+                f"retrievalId: the outcome of {report.retrieval} was reported as {stored.outcome.label} at"
+                f" {rfc3339(stored.at)}, with other details; it is reported once. Use `reinforce` or `penalize` to"
+                " correct single records.",
+                path=["retrievalId"],
+            )
+        sequence = await self._sequences.token(connection, caller.tenant, stored.sequence)
+        return _credited(report, stored.credited, stored.penalized, sequence, replayed=True)
+
+
+def _credited(
+    report: OutcomeReport, used: Sequence[UUID], penalized: Sequence[UUID], sequence: str, *, replayed: bool = False
+) -> Credited:
+    return Credited(
+        retrieval=report.retrieval,
+        outcome=report.outcome,
+        reinforced=tuple(used) if report.outcome is Outcome.SUCCESS else (),
+        penalized=tuple(penalized),
+        skipped=tuple(id_ for id_ in dict.fromkeys(report.used) if id_ not in set(used)),
+        sequence=sequence,
+        replayed=replayed,
+    )
+
+
+def _may_change(caller: Caller, record: MemoryRecord) -> bool:
+    """Return whether the record is current and, like a revision, the caller's to change."""
+    scopes = caller.trust.scopes
+    return record.state in (RecordState.ACTIVE, RecordState.CONTESTED) and (scopes is None or record.scope in scopes)
+
+
+def _after(head: MemoryRecord, updated_at: datetime) -> datetime:
+    """Return the earliest instant that is later than the last write of the record and of its salience."""
+    return max(updated_at, _lifecycle(head).t0) + RESOLUTION
+
+
+def _lifecycle(record: MemoryRecord) -> Salience:
+    assert record.lifecycle is not None  # of a record that is readable in full
+    return record.lifecycle
+
+
+def _action(*, is_raised: bool, is_lowered: bool) -> AuditAction:
+    if is_raised:
+        return AuditAction.REINFORCE
+    return AuditAction.DECAY if is_lowered else AuditAction.REVISE
+
+
+def _is_young(retrieval: UUID) -> bool:
+    made = made_at(retrieval)
+    return made is not None and (_IDS_CLOCK.now() - made).total_seconds() < YOUNG_S
+
+
+def _not_found(retrieval: UUID) -> RecordNotFound:
+    return RecordNotFound(
+        retrieval,
+        f"retrievalId: the log has no retrieval {retrieval} by this credential's actor. Report with the credential that"
+        " asked. A retrieval of the last seconds may still be waiting to be logged: try again shortly.",
+        path=["retrievalId"],
+    )

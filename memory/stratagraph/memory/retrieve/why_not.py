@@ -1,0 +1,204 @@
+"""Why a record is not in an answer, from the search that made the answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from stratagraph.memory.retrieve.answer import Node, Retrieved
+from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH
+from stratagraph.memory.retrieve.rank import Why
+from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.model.clock import rfc3339
+from stratagraph.store.model.enums import RecordState
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.trust import UNSCOPED
+
+
+class Absence(StrEnum):
+    """A reason for which a record is not in an answer."""
+
+    UNKNOWN_THEN = "unknown_then"  # it did not exist at the instant asked for
+    SCOPE = "scope"  # the request leaves its scope out
+    SENSITIVITY = "sensitivity"  # it is above the request's ceiling
+    STATE = "state"  # it is superseded or retracted
+    VALIDITY = "validity"  # it is a fact that does not hold at the instant
+    TYPE = "type"  # the request leaves its type out of the roots
+    SALIENCE = "salience"  # its salience is below the request's least
+    NO_MATCH = "no_match"  # it has none of the question's words, and no name in it is the record's
+    NOT_RANKED = "not_ranked"  # it has some of the words, and too many records match them better
+    STRENGTH = "strength"  # it covers some of the question, and no record covers enough
+    RANK = "rank"  # it was ranked below the last root
+    NOT_REACHED = "not_reached"  # no relation that was followed leads to it
+    LIMIT = "limit"  # a limit on nodes, edges or hops cut the expansion
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason, and a sentence that says it with its numbers."""
+
+    absence: Absence
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """An answer, and what it was chosen from.
+
+    `why` has every record that a signal found, also where none is strong enough, `order` those that were ranked with
+    their scores, best first, and `wanted` is the number of roots to take of them. `at` is the instant of the search.
+    """
+
+    caller: Caller
+    at: datetime
+    why: Mapping[UUID, Why]
+    order: Sequence[tuple[UUID, float]]
+    wanted: int
+    answer: Retrieved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyNot:
+    """Where a record is in an answer, or why it is not there.
+
+    `node` is its node; without one, `reasons` has at least one entry, those that no ranking can change first. `rank` is
+    its place among the `candidates` that were ranked, from 1, with its `score`; None where it was not ranked. `words`
+    are those of the question that the record has.
+    """
+
+    record: MemoryRecord
+    node: Node | None
+    reasons: tuple[Reason, ...]
+    rank: int | None
+    score: float | None
+    candidates: int
+    words: tuple[str, ...]
+
+
+def explain_absence(
+    record: MemoryRecord, search: Search, request: RetrieveRequest, *, covered: int, existed: bool
+) -> WhyNot:
+    """Return where `record` is in the answer of `search`, or why not.
+
+    `record` is as it was at the instant asked for, or as it is now where it did not exist then. `covered` are the bits
+    of the question's words that it has, for a record that was not ranked.
+    """
+    answer = search.answer
+    node = next((one for one in answer.nodes if one.record.id == record.id), None)
+    place = next((place for place, (id_, _) in enumerate(search.order, 1) if id_ == record.id), None)
+    why = search.why.get(record.id)
+    words = answer.asked.spelled(why.covered if why is not None else covered)
+    reasons = () if node is not None else tuple(_reasons(record, search, request, place, words, existed=existed))
+    return WhyNot(
+        record=record,
+        node=node,
+        reasons=reasons,
+        rank=place,
+        score=search.order[place - 1][1] if place is not None else None,
+        candidates=len(search.order),
+        words=tuple(words),
+    )
+
+
+def _reasons(
+    record: MemoryRecord,
+    search: Search,
+    request: RetrieveRequest,
+    place: int | None,
+    words: Sequence[str],
+    *,
+    existed: bool,
+) -> Iterator[Reason]:
+    """Yield the reasons for which the record is not in the answer, those that no ranking can change first."""
+    lasting = list(_lasting(record, search, request, existed=existed))
+    yield from lasting
+    if lasting:
+        return
+    type_is_wanted = not request.memory_types or record.type in request.memory_types
+    if not type_is_wanted:
+        wanted = ", ".join(one.label for one in request.memory_types)
+        yield Reason(Absence.TYPE, f"It is {record.type.label}, and only {wanted} may be roots.")
+    is_salient = request.min_salience is None or record.salience >= request.min_salience
+    if not is_salient:
+        yield Reason(
+            Absence.SALIENCE, f"Its salience is {record.salience:.3f}; at least {request.min_salience:g} is asked for."
+        )
+        return  # neither as a root nor as a neighbour
+    if place is not None:
+        yield Reason(
+            Absence.RANK,
+            f"It is ranked {place} of {len(search.order)} that matched, and {search.wanted} roots were wanted; raise"
+            " rootLimit and nodeLimit, or ask more precisely.",
+        )
+    elif record.id in search.why and search.answer.nothing_known:
+        yield _too_weak(search, record.id)
+        return
+    elif type_is_wanted:
+        yield _unmatched(search.answer, words)
+    yield _unreached(search.answer, request)
+
+
+def _lasting(record: MemoryRecord, search: Search, request: RetrieveRequest, *, existed: bool) -> Iterator[Reason]:
+    """Yield the reasons that keep the record out of any answer to a request with these scopes and this instant."""
+    trust, at = search.caller.trust, search.answer.at or search.at
+    if not existed:
+        yield Reason(
+            Absence.UNKNOWN_THEN,
+            f"At {rfc3339(at)} the store did not have it, or not for this credential; it was created at"
+            f" {rfc3339(record.created_at)}.",
+        )
+    if trust.scopes is not None and record.scope != UNSCOPED and record.scope not in trust.scopes:
+        yield Reason(Absence.SCOPE, f"It is in the scope {record.scope!r}, which the request leaves out.")
+    if record.sensitivity > trust.ceiling:
+        yield Reason(
+            Absence.SENSITIVITY,
+            f"Its sensitivity is {record.sensitivity.label}; the request asks for {trust.ceiling.label} at most.",
+        )
+    if record.state not in (RecordState.ACTIVE, RecordState.CONTESTED):
+        yield Reason(Absence.STATE, f"It is {record.state.label}; only current records are returned.")
+    if not record.holds_at(at):
+        is_over = record.valid_to is not None and record.valid_to <= at
+        bound = record.valid_to if is_over else record.valid_from
+        assert bound is not None
+        yield Reason(
+            Absence.VALIDITY,
+            f"It {'held until' if is_over else 'holds only from'} {rfc3339(bound)}, and the answer is as of"
+            f" {rfc3339(at)}.",
+        )
+
+
+def _unmatched(answer: Retrieved, words: Sequence[str]) -> Reason:
+    if words:
+        return Reason(
+            Absence.NOT_RANKED,
+            f"It has {', '.join(words)} of the question, but too many records match the words better; ask with rarer"
+            " words, or in a narrower scope.",
+        )
+    asked = ", ".join(word.text for word in answer.asked.words) or "no word that can be searched"
+    return Reason(Absence.NO_MATCH, f"Neither its words nor its name match the question, which has {asked}.")
+
+
+def _too_weak(search: Search, id_: UUID) -> Reason:
+    strongest = max(why.strength for why in search.why.values())
+    return Reason(
+        Absence.STRENGTH,
+        f"It covers {search.why[id_].strength:.0%} of the question, and the record that covers most {strongest:.0%}; as"
+        f" no record covers {STRONG_ENOUGH:.0%}, nothing is known.",
+    )
+
+
+def _unreached(answer: Retrieved, request: RetrieveRequest) -> Reason:
+    cuts = [limit for limit in answer.reached if limit != "roots"]
+    if cuts:
+        return Reason(
+            Absence.LIMIT,
+            f"The expansion from the roots was cut by its limits ({', '.join(cuts)}), so it may have been left out;"
+            " raise nodeLimit, edgeLimit or maxHops.",
+        )
+    if request.max_hops == 0:
+        return Reason(Absence.NOT_REACHED, "The request follows no relations (maxHops is 0).")
+    return Reason(Absence.NOT_REACHED, f"No relation leads from a root to it within {request.max_hops} hop(s).")
