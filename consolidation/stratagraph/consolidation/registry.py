@@ -7,6 +7,7 @@ from collections.abc import Callable
 from stratagraph.consolidation.job import Job, Resources
 from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
 from stratagraph.consolidation.jobs.count_words import CountWords
+from stratagraph.consolidation.jobs.embed import Embed
 from stratagraph.consolidation.jobs.link_names import LinkNames
 from stratagraph.consolidation.jobs.log_days import LogDays
 from stratagraph.consolidation.jobs.prune import Prune
@@ -19,6 +20,7 @@ from stratagraph.consolidation.jobs.trim_logs import TrimLogs
 JOBS: tuple[Callable[[Resources], Job], ...] = (
     CloseEpisodes,
     CountWords,
+    Embed,
     LinkNames,
     LogDays,
     Prune,
@@ -31,5 +33,5 @@ JOBS: tuple[Callable[[Resources], Job], ...] = (
 
 
 def build_jobs(resources: Resources) -> list[Job]:
-    """Return an instance of every job in JOBS, with its default config."""
-    return [job(resources) for job in JOBS]
+    """Return an instance of every job in JOBS, with its default config; of Embed only with an embedder."""
+    return [job(resources) for job in JOBS if job is not Embed or resources.embedder is not None]

@@ -18,6 +18,7 @@ from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.embedding.questions import QuestionEmbedder
 from stratagraph.memory.engines.mirror import Neo4jEngine
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.service import Erasure
@@ -28,6 +29,7 @@ from stratagraph.memory.predicates import Predicates
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
 from stratagraph.service.embedded_postgres import API_LOGIN, WORKER_LOGIN, EmbeddedPostgres
+from stratagraph.service.embedders.choice import open_embedder
 from stratagraph.service.health import Health, HealthConfig
 from stratagraph.service.local_neo4j import LocalNeo4j
 from stratagraph.service.master_key import open_vault
@@ -172,7 +174,13 @@ async def open_runtime(
                 preference=settings.traversal,
             )
         )
-        retrieve = Retrieve(database, directory, clock, engines)
+        embedder = await open_embedder(stack, settings)
+        questions = (
+            QuestionEmbedder(database, embedder, patience_s=settings.embedder_wait_s, lowest=settings.embedder_lowest)
+            if embedder is not None
+            else None
+        )
+        retrieve = Retrieve(database, directory, clock, engines, questions)
         stack.push_async_callback(retrieve.log.close)
         artifacts = Artifacts(database, directory, clock, blobs_of(settings), max_bytes=settings.artifact_max_bytes)
         owner = new_owner()
@@ -186,6 +194,7 @@ async def open_runtime(
             artifacts=artifacts,
             failed_captures=failed_captures,
             owner=owner,
+            embedder=embedder,
         )
         jobs = Runner(database, clock, build_jobs(resources), owner=owner)
         measurements = Measurements.of(database, jobs.leases, mirror)

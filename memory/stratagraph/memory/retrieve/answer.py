@@ -33,8 +33,9 @@ class Retrieved:
 
     `reached` names the limits that cut the search: roots, nodes, edges, hops. `hubs` are records of the answer with
     more relations than were followed. `selection` is None without a competence or plan among the roots, `rendering`
-    None where no text was asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy. `at` is the
-    past instant that the answer is as of, None for the present.
+    None where no text was asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy.
+    `vector_fallback` is why no vectors were searched although there is an embedder. `at` is the past instant that the
+    answer is as of, None for the present.
     """
 
     id: UUID
@@ -47,6 +48,7 @@ class Retrieved:
     engine: str
     fallback: str | None
     mirror_lag_seconds: float | None
+    vector_fallback: str | None
     rendering: str | None
     at: datetime | None
 

@@ -1,4 +1,4 @@
-"""The candidates of a retrieval: records found by words, by names and by recency, and what ranks them."""
+"""The candidates of a retrieval: records found by words, names, vectors and recency, and what ranks them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.past import PastReader
 from stratagraph.store.search.candidates import find_candidates
 from stratagraph.store.search.recent_search import search_recent_at
+from stratagraph.store.search.vector_search import QuestionVector
 from stratagraph.store.search.word_search import search_words_at
 
 CANDIDATES = 200  # records found by words, before salience and confidence reorder them
@@ -35,9 +36,14 @@ class Candidates:
 
 
 async def present_candidates(
-    connection: Connection, caller: Caller, request: RetrieveRequest, *, now: datetime
+    connection: Connection,
+    caller: Caller,
+    request: RetrieveRequest,
+    *,
+    now: datetime,
+    question: QuestionVector | None = None,
 ) -> Candidates:
-    """Return the candidates of the present."""
+    """Return the candidates of the present; `question` is the task as a vector, where there is an embedder."""
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
     found = await find_candidates(
         connection,
@@ -48,8 +54,11 @@ async def present_candidates(
         now=now,
         most_by_words=_words_wanted(request),
         most=request.root_limit,
+        question=question,
     )
-    return _fused(found.words, found.named, found.recent, found.heads)
+    lowest = question.lowest if question is not None else 0.0
+    near = [(id_, nearness(similarity, lowest)) for id_, similarity in found.near]
+    return _fused(found.words, found.named, found.recent, found.heads, near)
 
 
 async def past_candidates(
@@ -72,15 +81,26 @@ def _words_wanted(request: RetrieveRequest) -> int:
     return max(CANDIDATES, 2 * request.root_limit)
 
 
+def nearness(similarity: float, lowest: float) -> float:
+    """Return how near in meaning two texts are, from 0 at the cosine similarity `lowest` to 1 at equal vectors.
+
+    >>> nearness(0.65, 0.3), nearness(0.3, 0.3), nearness(1.001, 0.3)
+    (0.5, 0.0, 1.0)
+    """
+    return max(0.0, min(1.0, (similarity - lowest) / (1 - lowest))) if lowest < 1 else 0.0
+
+
 def _fused(
     words: list[tuple[UUID, float]],
     named: list[tuple[UUID, str]],
     recent: list[UUID],
     heads: Mapping[UUID, Rankable],
+    near: list[tuple[UUID, float]] | None = None,
 ) -> Candidates:
     why = fuse(
         [(id_, score) for id_, score in words if id_ in heads],
         [(id_, name) for id_, name in named if id_ in heads],
         [id_ for id_ in recent if id_ in heads],
+        [(id_, value) for id_, value in near or () if id_ in heads],
     )
     return Candidates(why, heads)

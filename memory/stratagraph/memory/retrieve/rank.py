@@ -51,24 +51,29 @@ class Why:
     """What made a record a candidate, each part in [0, 1]; `via` is the record that led to it."""
 
     words: float = 0.0
+    vectors: float = 0.0
     names: list[str] = field(default_factory=list)
     recency: float = 0.0
     via: UUID | None = None
 
     @property
     def fused(self) -> float:
-        """The score before salience and confidence: `words` and `recency`, and NAMED if a name matched."""
-        return self.words + (NAMED if self.names else 0.0) + self.recency
+        """The score before salience and confidence: `words`, `vectors`, `recency`, and NAMED if a name matched."""
+        return self.words + self.vectors + (NAMED if self.names else 0.0) + self.recency
 
 
 def fuse(
-    words: Sequence[tuple[UUID, float]], named: Iterable[tuple[UUID, str]], recent: Sequence[UUID]
+    words: Sequence[tuple[UUID, float]],
+    named: Iterable[tuple[UUID, str]],
+    recent: Sequence[UUID],
+    near: Iterable[tuple[UUID, float]] = (),
 ) -> dict[UUID, Why]:
-    """Combine the candidates found by words, by names and by recency; return what found each, by id.
+    """Combine the candidates found by words, names, recency and vectors; return what found each, by id.
 
     `words` are pairs of id and score, best first; the scores become relative to the best one. `named` are pairs of id
     and matched name. `recent` are ids, newest first: recency raises records that were found by words or names, and
-    recent records are candidates by themselves only where nothing else was found.
+    recent records are candidates by themselves only where nothing else was found. `near` are pairs of id and nearness
+    in meaning, from 0 to 1.
     """
     found: dict[UUID, Why] = {}
     best = words[0][1] if words else 1.0
@@ -76,6 +81,8 @@ def fuse(
         found[id_] = Why(words=score / best)
     for id_, name in named:
         found.setdefault(id_, Why()).names.append(name)
+    for id_, nearness in near:
+        found.setdefault(id_, Why()).vectors = nearness
     fallback = not found
     for rank, id_ in enumerate(recent):
         if fallback or id_ in found:
