@@ -75,7 +75,7 @@ def answer() -> Retrieved:
     return Retrieved(
         id=uuid4(),
         roots=(records[0].id,),
-        nodes=tuple(Node(record=one, root=False, hop=1, score=0.5, why=Why()) for one in records),
+        nodes=tuple(Node(record=one, root=False, hop=1, score=0.5, strength=0.5, why=Why()) for one in records),
         edges=tuple(
             Relation(
                 id=uuid4(),
@@ -93,7 +93,9 @@ def answer() -> Retrieved:
         engine="sql",
         fallback=None,
         mirror_lag_seconds=None,
+        vector_fallback=None,
         rendering=None,
+        nothing_known=False,
         at=None,
     )
 

@@ -44,7 +44,7 @@ def vector_of(text: str, *, model: str, dimensions: int) -> list[float]:
 class EmbeddingServer:
     """A running service. `texts` are all texts that it was sent, in order; `fault` may replace an answer."""
 
-    dimensions: int = 64
+    dimensions: int = 256
     url: str = ""
     fault: Fault | None = None
     texts: list[str] = field(default_factory=list)

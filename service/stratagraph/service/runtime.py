@@ -18,6 +18,7 @@ from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.embedding.embedder import Embedder
 from stratagraph.memory.embedding.questions import QuestionEmbedder
 from stratagraph.memory.engines.mirror import Neo4jEngine
 from stratagraph.memory.engines.service import Engines
@@ -56,7 +57,7 @@ class Runtime:
     """The parts of one process.
 
     `mirror` is not found as long as no Neo4j is configured and none has been started locally; `supervisor` is None
-    where the database is not the embedded one.
+    where the database is not the embedded one, and `embedder` where the settings name none.
     """
 
     settings: Settings
@@ -80,6 +81,7 @@ class Runtime:
     feed: Feed
     generations: Generations
     supervisor: PostgresSupervisor | None
+    embedder: Embedder | None
 
     def sync_worker(self) -> SyncWorker:
         """Return a new worker for the mirror. It waits for a mirror that is not found yet."""
@@ -197,7 +199,7 @@ async def open_runtime(
             embedder=embedder,
         )
         jobs = Runner(database, clock, build_jobs(resources), owner=owner)
-        measurements = Measurements.of(database, jobs.leases, mirror)
+        measurements = Measurements.of(database, jobs.leases, mirror, known=jobs.jobs, embeds=embedder is not None)
         health = Health(
             measurements,
             database,
@@ -205,6 +207,7 @@ async def open_runtime(
             HealthConfig(max_lag_s=settings.max_lag_s),
             database_problem=(lambda: supervisor.problem) if supervisor is not None else lambda: None,
             processes=processes,
+            questions=questions,
         )
         yield Runtime(
             settings=settings,
@@ -228,6 +231,7 @@ async def open_runtime(
             feed=feed,
             generations=generations,
             supervisor=supervisor,
+            embedder=embedder,
         )
 
 

@@ -18,6 +18,7 @@ from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.answer import Retrieved
+from stratagraph.memory.retrieve.rank import Signal
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.store.mirror.freshness import Freshness, MirrorFreshness
@@ -219,11 +220,11 @@ async def test_replaced_words_are_found_only_as_of_the_time_before(memory: Memor
     then = memory.clock.now()
     await memory.remember(SourceKind.WORKING_STATE, state | {"context_summary": "painting the fence"})
     old = await ask(memory, "espresso", as_of=then, max_hops=0)
-    assert old.nodes[0].why.words == 1.0
+    assert old.nodes[0].why.part(Signal.WORDS) == 1.0
     assert old.nodes[0].record.version == 1
-    assert all(node.why.words == 0.0 for node in (await ask(memory, "espresso", max_hops=0)).nodes)
+    assert all(node.why.part(Signal.WORDS) == 0.0 for node in (await ask(memory, "espresso", max_hops=0)).nodes)
     fence = await ask(memory, "fence", as_of=then, max_hops=0)
-    assert all(node.why.words == 0.0 for node in fence.nodes)
+    assert all(node.why.part(Signal.WORDS) == 0.0 for node in fence.nodes)
 
 
 async def test_the_past_of_a_large_tenant_is_searched_by_rare_words_and_conjunctions(
@@ -244,11 +245,11 @@ async def test_the_past_of_a_large_tenant_is_searched_by_rare_words_and_conjunct
     assert names_of(rare)[0] == "user: common word number17 again"
     assert changed.primary.id in rare.roots
     common = await ask(memory, "common word", root_limit=3, max_hops=0, as_of=then)
-    assert [node.why.words > 0 for node in common.nodes] == [True] * 3
+    assert [node.why.part(Signal.WORDS) > 0 for node in common.nodes] == [True] * 3
     monkeypatch.setattr("stratagraph.store.search.word_search.FEW_RECORDS", 50)
     narrow = trust_of(scopes={"project:a"})
     everything = await ask(memory, "number17", trust=narrow, max_hops=0, as_of=then)
-    assert {node.record.id for node in everything.nodes if node.why.words} >= {changed.primary.id}
+    assert {node.record.id for node in everything.nodes if node.why.part(Signal.WORDS)} >= {changed.primary.id}
     assert all(node.record.scope == "project:a" for node in everything.nodes)
 
 

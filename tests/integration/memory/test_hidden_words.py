@@ -31,7 +31,7 @@ from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.search import recent_search, word_search
 from stratagraph.store.search.recent_search import search_recent, search_recent_at
-from stratagraph.store.search.word_search import search_words, search_words_at
+from stratagraph.store.search.word_search import WordSearch, search_words, search_words_at
 
 SCOPES = ("", "project:a", "project:b", "project:c")
 WORDS = ("apple", "pear", "plum", "quince", "fig")
@@ -111,10 +111,11 @@ class Filled:
         types, now = tuple(MemoryType), memory.clock.now()
         async with memory.database.reading(caller.bounds) as connection:
             asked: dict[str, Any] = {"types": types, "limit": ANSWER_LIMIT}
+            search = WordSearch(caller, question, **asked)
             scored = [
                 await search_words(connection, caller, question, now=now, **asked),
                 await search_words(connection, caller, question, now=now, history=True, **asked),
-                *[await search_words_at(connection, caller, question, at=at, **asked) for at in instants],
+                *[(await search_words_at(connection, search, at=at))[0] for at in instants],
             ]
             listed = [
                 await search_recent(connection, now=now, **asked),
@@ -129,7 +130,7 @@ class Filled:
             found = await memory.retrieve.retrieve(trust, request)
             told.append(
                 [
-                    (node.record.text, node.record.scope, node.score, node.why.words, node.why.recency)
+                    (node.record.text, node.record.scope, node.score, node.strength, node.why.signals)
                     for node in found.nodes
                 ]
             )

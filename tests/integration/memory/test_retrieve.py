@@ -13,6 +13,7 @@ from fix_jobs import server_of
 from fix_memory import Memory, trust_of
 
 from stratagraph.memory.retrieve.answer import Retrieved
+from stratagraph.memory.retrieve.rank import Signal
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
@@ -34,7 +35,7 @@ async def test_the_words_of_a_task_find_records_with_the_same_stems(memory: Memo
         await memory.turn(text)
     found = await ask(memory, "deploying billing services")
     assert names(found)[0] == "user: we deployed the billing service"
-    assert found.nodes[0].why.words == 1.0
+    assert found.nodes[0].why.part(Signal.WORDS) == 1.0
     assert found.engine == "sql"
 
 

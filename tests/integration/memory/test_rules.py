@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from stratagraph.memory.retrieve.rank import Why, score
+from stratagraph.memory.retrieve.rank import Signal, Why, score
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Contest, Pin, Reinforce, Retract, Supersede
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity, SourceKind
@@ -75,7 +75,7 @@ async def test_a_salience_event_does_not_rewrite_the_record_row(memory: Memory) 
 def test_salience_changes_a_score_by_at_most_30_percent(
     fresh: float, faded: float, confidence: float, words: float
 ) -> None:
-    why = Why(words=words)
+    why = Why(signals={Signal.WORDS: words})
     high, low = max(fresh, faded), min(fresh, faded)
     best = score(record_of(MemoryType.SEMANTIC, salience=high, confidence=confidence), why)
     worst = score(record_of(MemoryType.SEMANTIC, salience=low, confidence=confidence), why)

@@ -17,7 +17,7 @@ from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
 from stratagraph.memory.retrieve import selection as chosen
 from stratagraph.memory.retrieve.answer import Node, Retrieved
-from stratagraph.memory.retrieve.rank import RECENT
+from stratagraph.memory.retrieve.rank import WEIGHTS, Signal
 from stratagraph.memory.retrieve.request import MAX_DESCRIPTOR, RetrieveRequest
 from stratagraph.memory.retrieve.selection import THRESHOLD, UNKNOWN_RATE
 
@@ -101,7 +101,7 @@ class Why:
     )
     names: list[str] = strawberry.field(description="Names in the task that refer to this entity.")
     recency: float = strawberry.field(
-        description=f"Share of the score that is due to being recent, from 0 to {RECENT}."
+        description=f"Share of the score that is due to being recent, from 0 to {WEIGHTS[Signal.RECENCY]}."
     )
     via_id: strawberry.ID | None = strawberry.field(
         description="Id of the neighbour, one hop closer to a root, that contributed most to the score; null for a"
@@ -117,6 +117,10 @@ class GraphNode:
     score: float = strawberry.field(
         description="Rank of the node, at least 0, without a unit; comparable only within one answer."
     )
+    strength: float = strawberry.field(
+        description="Share of the task's words and names, weighted by their rarity, that the record covers, from 0 to"
+        " 1; comparable between answers. 0 when redacted."
+    )
     why: Why | None = strawberry.field(description="Why the record is part of the answer; null when redacted.")
 
     @classmethod
@@ -127,13 +131,14 @@ class GraphNode:
             root=node.root,
             hop=node.hop,
             score=node.score,
+            strength=node.strength,
             why=None
             if node.record.redacted
             else Why(
-                words=node.why.words,
-                vectors=node.why.vectors,
+                words=node.why.part(Signal.WORDS),
+                vectors=node.why.signals.get(Signal.VECTORS, 0.0),
                 names=node.why.names,
-                recency=node.why.recency,
+                recency=node.why.part(Signal.RECENCY),
                 via_id=strawberry.ID(str(via)) if via is not None else None,
             ),
         )
@@ -221,6 +226,9 @@ class RetrieveGraphSuccess:
     rendering: str | None = strawberry.field(
         description="The nodes as text for a prompt, each line with its record's id; null without a `tokenBudget`."
     )
+    nothing_known: bool = strawberry.field(
+        description="Whether the answer is empty because no record that the caller may read covers enough of the task."
+    )
 
     @classmethod
     def of(cls, found: Retrieved, context: Context) -> Self:
@@ -237,6 +245,7 @@ class RetrieveGraphSuccess:
             vector_fallback=found.vector_fallback,
             retrieval_id=strawberry.ID(str(found.id)),
             rendering=found.rendering,
+            nothing_known=found.nothing_known,
         )
 
 

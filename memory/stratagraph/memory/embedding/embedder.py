@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -35,9 +35,6 @@ class Usage:
     texts: dict[Use, int] = field(default_factory=lambda: {"question": 0, "record": 0})
     failures: dict[Use, int] = field(default_factory=lambda: {"question": 0, "record": 0})
     seconds: dict[Use, float] = field(default_factory=lambda: {"question": 0.0, "record": 0.0})
-
-    def as_mappings(self) -> tuple[Mapping[Use, int], Mapping[Use, int], Mapping[Use, float]]:
-        return self.texts, self.failures, self.seconds
 
 
 class Embedder(Protocol):

@@ -17,13 +17,16 @@ from stratagraph.store.traversal.neighbourhood import Neighbourhood
 class Node:
     """A record of the answer. `root` is whether the expansion began at it, `hop` its distance from the nearest root.
 
-    `score` orders records of one hop; `why` is what made the record part of the answer.
+    `score` orders records of one hop. `strength` is the share of the question's words and names, weighted by their
+    rarity, that the record covers: from 0 to 1, and comparable between answers. `why` is what made the record part of
+    the answer.
     """
 
     record: MemoryRecord
     root: bool
     hop: int
     score: float
+    strength: float
     why: Why
 
 
@@ -32,10 +35,11 @@ class Retrieved:
     """The answer: nodes best first, roots before the rest.
 
     `reached` names the limits that cut the search: roots, nodes, edges, hops. `hubs` are records of the answer with
-    more relations than were followed. `selection` is None without a competence or plan among the roots, `rendering`
-    None where no text was asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy.
-    `vector_fallback` is why no vectors were searched although there is an embedder. `at` is the past instant that the
-    answer is as of, None for the present.
+    more relations than were followed. `nothing_known` is whether the answer is empty because no record is strong
+    enough. `selection` is None without a competence or plan among the roots, `rendering` None where no text was
+    asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy. `vector_fallback` is why no vectors
+    were searched although there is an embedder. `at` is the past instant that the answer is as of, None for the
+    present.
     """
 
     id: UUID
@@ -50,6 +54,7 @@ class Retrieved:
     mirror_lag_seconds: float | None
     vector_fallback: str | None
     rendering: str | None
+    nothing_known: bool
     at: datetime | None
 
 
@@ -126,6 +131,7 @@ def nodes_of(
             root=id_ in chosen,
             hop=hop,
             score=inherited[id_],
+            strength=why[id_].strength if id_ in why else 0.0,
             why=_explained(why.get(id_), via.get(id_)),
         )
         for id_, hop in hops.items()
@@ -137,4 +143,4 @@ def nodes_of(
 
 def _explained(why: Why | None, via: UUID | None) -> Why:
     found = why or Why()
-    return Why(words=found.words, names=found.names, recency=found.recency, via=via)
+    return Why(signals=found.signals, names=found.names, strength=found.strength, via=via)

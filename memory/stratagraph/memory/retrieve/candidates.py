@@ -8,17 +8,19 @@ from datetime import datetime
 from uuid import UUID
 
 from stratagraph.memory.retrieve.names import candidate_names
-from stratagraph.memory.retrieve.rank import Rankable, Why, fuse
+from stratagraph.memory.retrieve.rank import Rankable, Signal, Why, fuse
 from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.retrieve.strength import covered_terms, strength
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.past import PastReader
 from stratagraph.store.search.candidates import find_candidates
 from stratagraph.store.search.recent_search import search_recent_at
 from stratagraph.store.search.vector_search import QuestionVector
-from stratagraph.store.search.word_search import search_words_at
+from stratagraph.store.search.word_search import WordSearch, search_words_at
 
 CANDIDATES = 200  # records found by words, before salience and confidence reorder them
 
@@ -58,7 +60,12 @@ async def present_candidates(
     )
     lowest = question.lowest if question is not None else 0.0
     near = [(id_, nearness(similarity, lowest)) for id_, similarity in found.near]
-    return _fused(found.words, found.named, found.recent, found.heads, near)
+    candidates = _fused(found.words, found.named, found.recent, found.heads, near)
+    for id_, why in candidates.why.items():
+        # What is near in meaning covers the question without sharing a word with it.
+        by_words = strength(found.weights, found.heads[id_].covered)
+        why.strength = max(by_words, why.signals.get(Signal.VECTORS, 0.0))
+    return candidates
 
 
 async def past_candidates(
@@ -66,7 +73,8 @@ async def past_candidates(
 ) -> Candidates:
     """Return the candidates as of the past instant `at`; entities are found by the names they have now."""
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
-    words = await search_words_at(connection, caller, task, types=types, at=at, limit=_words_wanted(request))
+    search = WordSearch(caller, task, types=types, limit=_words_wanted(request))
+    words, weights = await search_words_at(connection, search, at=at)
     named = (
         await find_entities_by_name(connection, caller, candidate_names(task), limit=request.root_limit)
         if MemoryType.ENTITY in types
@@ -74,7 +82,11 @@ async def past_candidates(
     )
     recent = await search_recent_at(connection, types=types, at=at, limit=request.root_limit)
     heads = await reader.heads({*(id_ for id_, _ in words), *(id_ for id_, _ in named), *recent})
-    return _fused(words, named, recent, heads)
+    candidates = _fused(words, named, recent, heads)
+    for id_, why in candidates.why.items():
+        present = record_terms(caller.tenant.index_key, heads[id_].text or "", heads[id_].name or "").numbers
+        why.strength = strength(weights, covered_terms(search.terms, present))
+    return candidates
 
 
 def _words_wanted(request: RetrieveRequest) -> int:

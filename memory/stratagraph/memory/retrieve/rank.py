@@ -1,5 +1,6 @@
 """Fusing and weighting candidates. Pure.
 
+Each signal gives a record a value from 0 to 1; a record's fused score is the sum of its values times their WEIGHTS.
 Words measure how well a record fits, names show that it is about an entity that was named, and recency breaks ties.
 Salience and confidence weigh within bounds: as plain factors they would push every episode out of the answer after a
 day (docs/specification.md, Retrieval).
@@ -10,13 +11,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
 from stratagraph.store.model.enums import MemoryType
 
-NAMED = 0.9  # score of an entity named in the descriptor; the best match by words has 1.0
-RECENT = 0.05  # score of the newest record; that of the others falls with their rank
+
+class Signal(StrEnum):
+    """What may make a record a candidate."""
+
+    WORDS = "words"  # BM25 relative to the best match
+    NAMES = "names"  # 1 where the descriptor names this entity
+    VECTORS = "vectors"  # nearness to the descriptor in meaning, where there is an embedder
+    RECENCY = "recency"  # 1 for the newest record; that of the others falls with their rank
+
+
+WEIGHTS: Mapping[Signal, float] = {Signal.WORDS: 1.0, Signal.NAMES: 0.9, Signal.VECTORS: 1.0, Signal.RECENCY: 0.05}
 SALIENCE_FLOOR = 0.7  # share of the score that no loss of salience takes
 CONFIDENCE_FLOOR = 0.8
 HOP = 0.5  # share of a score that is passed on over one hop, at weight 1
@@ -48,18 +59,26 @@ class Rankable(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Why:
-    """What made a record a candidate, each part in [0, 1]; `via` is the record that led to it."""
+    """What made a record a candidate.
 
-    words: float = 0.0
-    vectors: float = 0.0
+    `signals` are the values of the signals that found it, each from 0 to 1; an absent one is 0. `names` are the names
+    that matched, `strength` is the share of the question that the record covers, from 0 to 1 and comparable between
+    answers, and `via` the record that led to this one.
+    """
+
+    signals: dict[Signal, float] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
-    recency: float = 0.0
+    strength: float = 0.0
     via: UUID | None = None
 
     @property
     def fused(self) -> float:
-        """The score before salience and confidence: `words`, `vectors`, `recency`, and NAMED if a name matched."""
-        return self.words + self.vectors + (NAMED if self.names else 0.0) + self.recency
+        """The score before salience and confidence."""
+        return sum(self.part(signal) for signal in self.signals)
+
+    def part(self, signal: Signal) -> float:
+        """Return the part of the fused score that is due to `signal`: its value times its weight."""
+        return WEIGHTS[signal] * self.signals.get(signal, 0.0)
 
 
 def fuse(
@@ -78,15 +97,17 @@ def fuse(
     found: dict[UUID, Why] = {}
     best = words[0][1] if words else 1.0
     for id_, score in words:
-        found[id_] = Why(words=score / best)
+        found[id_] = Why(signals={Signal.WORDS: score / best})
     for id_, name in named:
-        found.setdefault(id_, Why()).names.append(name)
+        why = found.setdefault(id_, Why())
+        why.names.append(name)
+        why.signals[Signal.NAMES] = 1.0
     for id_, nearness in near:
-        found.setdefault(id_, Why()).vectors = nearness
+        found.setdefault(id_, Why()).signals[Signal.VECTORS] = nearness
     fallback = not found
     for rank, id_ in enumerate(recent):
         if fallback or id_ in found:
-            found.setdefault(id_, Why()).recency = RECENT / (1 + rank)
+            found.setdefault(id_, Why()).signals[Signal.RECENCY] = 1.0 / (1 + rank)
     return found
 
 

@@ -123,6 +123,7 @@ class Retrieve:
             rendering=render((node.record for node in nodes), token_budget=request.token_budget)
             if request.token_budget is not None
             else None,
+            nothing_known=not nodes,
             at=at,
         )
 

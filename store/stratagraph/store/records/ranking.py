@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -16,18 +16,25 @@ from stratagraph.store.postgres.queries import sending
 
 
 class Head(NamedTuple):
-    """The parts of a record by which it is ranked. `salience` is the value at the instant of reading, in [0, 1]."""
+    """The parts of a record by which it is ranked. `salience` is the value at the instant of reading, in [0, 1].
+
+    `covered` has bit n set where the record has term n of the question.
+    """
 
     id: UUID
     type: MemoryType
     confidence: float
     salience: float
     occurred_at: datetime
+    covered: int
 
 
-def fetching_heads(caller: Caller, ids: Collection[UUID]) -> Sending:
-    """Return the statement that reads the heads of the records among `ids` that the caller may read in full."""
-    return sending("fetch_ranking", {**caller.parameters(), "ids": uuid_array(ids)})
+def fetching_heads(caller: Caller, ids: Collection[UUID], terms: Sequence[int]) -> Sending:
+    """Return the statement that reads the heads of the records among `ids` that the caller may read in full.
+
+    `terms` are those of the question, at most 64.
+    """
+    return sending("fetch_ranking", {**caller.parameters(), "ids": uuid_array(ids), "terms": list(terms)})
 
 
 def heads_of(rows: Iterable[Mapping[str, Any]], *, now: datetime) -> dict[UUID, Head]:
@@ -50,6 +57,7 @@ def heads_of(rows: Iterable[Mapping[str, Any]], *, now: datetime) -> dict[UUID, 
                 params=row["params"],
             ),
             row["occurred_at"],
+            row["covered"],
         )
         for row in rows
     }

@@ -17,10 +17,15 @@ WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes O
 
 -- fetch_ranking --
 -- Fetch what ranks the given records, of those that the caller may read in full.
+-- `covered` has bit n - 1 set where the record has the n-th of the terms, at most 64 of them.
 -- LIMIT 1 keeps each a look-up: for hundreds of ids, the planner reads a whole index or table of a small store.
 -- Prepared: each record is a look-up.
 SELECT h.id, h.type, h.confidence, h.occurred_at, h.created_at, h.s, h.t0, h.pinned, h.curve, h.half_life_s,
-  h.min_salience, h.max_age_s, h.params
+  h.min_salience, h.max_age_s, h.params,
+  (SELECT coalesce(bit_or(1::bigint << (asked.place::integer - 1)), 0)
+    FROM unnest(CAST(:terms AS integer[])) WITH ORDINALITY AS asked(term, place)
+    WHERE asked.term = ANY (ARRAY(SELECT unnest(r.terms) FROM record r WHERE r.tenant = :tenant AND r.id = h.id))
+  ) AS covered
 FROM unnest(CAST(:ids AS uuid[])) AS asked(id) CROSS JOIN LATERAL (
   SELECT * FROM record_head h
   WHERE h.tenant = :tenant AND h.id = asked.id

@@ -26,7 +26,8 @@ class FoundCandidates:
     """Records found by words with their BM25 scores, best first, by the name given with each, and newest first.
 
     `near` are the records near to the question's vector with their cosine similarities, nearest first. `heads` has what
-    ranks them, of those that the caller may read in full.
+    ranks them, of those that the caller may read in full. `weights` are the rarities of the question's terms, in the
+    order of the bits of `covered` in the heads.
     """
 
     words: list[tuple[UUID, float]]
@@ -34,6 +35,7 @@ class FoundCandidates:
     recent: list[UUID]
     near: list[tuple[UUID, float]]
     heads: dict[UUID, Head]
+    weights: list[float]
 
 
 async def find_candidates(
@@ -59,10 +61,12 @@ async def find_candidates(
     counts, entities, newest = await fetch_together(
         connection, words.counting(), by_name.statement, searching_recent(types=types, now=now, limit=most)
     )
+    weights: list[float] = []
     searches = []
     if words.has_words or question is not None:
         statistics = await words.statistics(connection, counts)
         if words.has_words:
+            weights = words.weights(statistics)
             searches.append(words.searching(statistics, now=now))
         if question is not None:
             vectors = VectorSearch(question, types=types, limit=MOST_NEAR)
@@ -73,5 +77,7 @@ async def find_candidates(
     named = by_name.found(entities)
     recent = [row["id"] for row in newest]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent, *(id_ for id_, _ in near)}
-    (heads,) = await fetch_together(connection, fetching_heads(caller, ids))
-    return FoundCandidates(words=scores, named=named, recent=recent, near=near, heads=heads_of(heads, now=now))
+    (heads,) = await fetch_together(connection, fetching_heads(caller, ids, words.terms))
+    return FoundCandidates(
+        words=scores, named=named, recent=recent, near=near, heads=heads_of(heads, now=now), weights=weights
+    )

@@ -25,7 +25,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity
-from stratagraph.store.model.words import query_terms, query_vector
+from stratagraph.store.model.words import idf, query_terms, query_vector
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
 
@@ -70,16 +70,16 @@ class WordSearch:
 
     def __init__(self, caller: Caller, text: str, *, types: Collection[MemoryType], limit: int) -> None:
         self._caller = caller
-        self._terms = query_terms(caller.tenant.index_key, text)
+        self.terms = query_terms(caller.tenant.index_key, text)
         self._types = [int(memory_type) for memory_type in types]
         self._limit = limit
-        self._counted = [EVERY_RECORD, *self._terms]
+        self._counted = [EVERY_RECORD, *self.terms]
         # Scopes of which the counts may be read.
         self._most = max(1, MAX_COUNTS // (len(self._counted) * (int(caller.ceiling) + 1)))
 
     @property
     def has_words(self) -> bool:
-        return bool(self._terms)
+        return bool(self.terms)
 
     def counting(self) -> Sending:
         """Return the statement that reads the counts of the records that the caller may read in full."""
@@ -107,19 +107,24 @@ class WordSearch:
             documents=documents, frequencies={term: round(n * scale) for term, n in part.frequencies.items()}
         )
 
+    def weights(self, statistics: WordStatistics) -> list[float]:
+        """Return the rarity of each of the terms, in their order."""
+        documents = max(statistics.documents, 1)
+        return [idf(documents, statistics.frequencies.get(term, 1)) for term in self.terms]
+
     def searching(self, statistics: WordStatistics, *, now: datetime, history: bool = False) -> Sending:
         """Return the statement that finds the best records, best first, for `scores_of`."""
         return sending("search_words", {**self.parameters(statistics), "now": now, "history": history})
 
     def parameters(self, statistics: WordStatistics) -> dict[str, Any]:
         """Return the parameters of a search, now or in the past, except its instant."""
-        candidates = _candidates(self._caller, self._terms, statistics)
+        candidates = _candidates(self._caller, self.terms, statistics)
         return {
             "any_of": list(candidates.any_of),
             "all_of": _padded(candidates.all_of),
             "everything": candidates.everything,
             "cap": candidates.cap,
-            "vector": query_vector(self._terms, statistics.frequencies, max(statistics.documents, 1)),
+            "vector": query_vector(self.terms, statistics.frequencies, max(statistics.documents, 1)),
             "types": self._types,
             "limit": self._limit,
         }
@@ -189,25 +194,19 @@ async def search_all_words(
 
 
 async def search_words_at(
-    connection: AsyncConnection,
-    caller: Caller,
-    text: str,
-    *,
-    types: Collection[MemoryType],
-    at: datetime,
-    limit: int,
-) -> list[tuple[UUID, float]]:
-    """Return the ids and BM25 scores of the best `limit` records that were current at `at`, best first.
+    connection: AsyncConnection, search: WordSearch, *, at: datetime
+) -> tuple[list[tuple[UUID, float]], list[float]]:
+    """Return the ids and BM25 scores of the best records that were current at `at`, best first, and the terms' weights.
 
     The caller must be able to read them in full then and now. The frequencies of words are those of the present
     readable records, which changes the scores slightly and never the set of matches.
     """
-    search = WordSearch(caller, text, types=types, limit=limit)
     if not search.has_words:
-        return []
+        return [], []
     (counts,) = await fetch_together(connection, search.counting())
     statistics = await search.statistics(connection, counts)
-    return scores_of(await fetch(connection, "search_words_at", **search.parameters(statistics), at=at))
+    rows = await fetch(connection, "search_words_at", **search.parameters(statistics), at=at)
+    return scores_of(rows), search.weights(statistics)
 
 
 def _of_rows(rows: Sequence[Row]) -> WordStatistics:
