@@ -200,14 +200,14 @@ async def test_deleting_and_erasing_remove_vectors(embedded: Embedded) -> None:
     assert len(await embedded.vectors()) == 1
 
 
-@pytest.mark.parametrize("exact", [0, vector_search.EXACT])
+@pytest.mark.parametrize("exact", [0, pytest.param(vector_search.EXACT, marks=pytest.mark.soak)])
 async def test_a_narrow_scope_gets_its_own_records_among_many_nearer_ones(
     embedded: Embedded, exact: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_search, "EXACT", exact)
     for number in range(12):
         await embedded.memory.turn(f"car trip {number} planned with detours", scope="project:mine")
-    await copies(embedded, "car trip", scope="project:theirs", number=1_500)
+    await copies(embedded, "car trip", scope="project:theirs", number=800)
     await embedded.fill()
     mine = trust_of(scopes={"project:mine"}, ceiling=Sensitivity.LOW)
     found = await embedded.found("vehicle trip", trust=mine, root_limit=20)
@@ -261,27 +261,25 @@ async def test_a_refused_text_is_set_aside_and_tried_again_later(embedded: Embed
     assert len(await embedded.vectors()) == 2
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        Reply(503),
-        Reply(401),
-        Reply(200, b"garbage"),
-        Reply(200, b'{"data": [{"index": 0, "embedding": [1, 2, 3]}]}'),
-        Reply(200, after_s=60),
-    ],
+FAULTS = (
+    Reply(503),
+    Reply(401),
+    Reply(200, b"garbage"),
+    Reply(200, b'{"data": [{"index": 0, "embedding": [1, 2, 3]}]}'),
+    Reply(200, after_s=60),
 )
-async def test_a_failing_embedder_costs_a_question_a_bounded_time_and_the_answer_says_so(
-    memory: Memory, fault: Reply
-) -> None:
-    async with embedding_server() as server, embedding(memory, server) as embedded:
+
+
+async def test_a_failing_embedder_costs_a_question_a_bounded_time_and_the_answer_says_so(embedded: Embedded) -> None:
+    memory, server = embedded.memory, embedded.server
+    await memory.turn("the puppy sleeps")
+    await embedded.fill()
+    for fault in FAULTS:
         asked = QuestionEmbedder(memory.database, embedded.embedder, patience_s=0.3)
         retrieve = Retrieve(memory.database, memory.directory, memory.clock, Engines(), asked)
-        await memory.turn("the puppy sleeps")
-        await embedded.fill()
-        server.fault = lambda _: fault
+        server.fault = lambda _, fault=fault: fault
         sent = server.requests
-        for _ in range(questions.FAILURES + 5):
+        for _ in range(questions.FAILURES + 2):
             began = time.monotonic()
             answer = await retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="puppy"))
             assert time.monotonic() - began < 2  # 0.3 s on an idle machine, and what the words take
@@ -357,6 +355,7 @@ async def test_a_change_of_model_embeds_everything_again_while_the_former_vector
             assert len(await embedded.vectors()) == 21
 
 
+@pytest.mark.soak
 async def test_a_model_that_was_left_for_a_while_gets_the_vectors_that_it_missed(memory: Memory) -> None:
     async with embedding_server() as server:
         async with embedding(memory, server, model="old") as embedded:
@@ -439,6 +438,7 @@ async def test_vectors_of_other_dimensions_than_the_stored_ones_are_not_stored(e
     assert len(await embedded.vectors()) == 1
 
 
+@pytest.mark.soak
 async def test_a_restart_of_the_change_log_makes_the_job_look_at_all_records(embedded: Embedded) -> None:
     await embedded.memory.turn("one remark")
     await embedded.fill()
