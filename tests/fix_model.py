@@ -22,7 +22,7 @@ def write_model(directory: Path) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "model.onnx").write_bytes(_model())
     vocabulary = {word: number for number, word in enumerate(WORDS)}
-    tokenizer = {
+    tokenizer: dict[str, object] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,

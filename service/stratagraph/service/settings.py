@@ -10,20 +10,19 @@ from typing import Any, Literal, Self
 
 import platformdirs
 from pydantic import Field, Json, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from stratagraph.graphql.limits.options import FairUse
 from stratagraph.graphql.oidc.claims import ClaimNames
 from stratagraph.graphql.oidc.urls import is_loopback, is_safe_url
-from stratagraph.memory.embedding.questions import LOWEST, PATIENCE_S
 from stratagraph.service.connections import ConnectionLimits
+from stratagraph.service.embedders.settings import EmbedderSettings
 from stratagraph.service.processes.cores import cores
 from stratagraph.service.secret_files import secret_in
 from stratagraph.store.keys.directory import MAX_FREE_PREDICATES, MAX_PREDICATES
 from stratagraph.store.keys.rate_buckets import Rate
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.errors import Misconfigured
-from stratagraph.store.search.embeddings import MAX_DIMENSIONS
 
 PREFIX = "STRATAGRAPH_"
 _FAIR_USE, _CONNECTIONS = FairUse(), ConnectionLimits()  # the defaults
@@ -38,7 +37,7 @@ _IN_FILES = (
 )
 
 
-class Settings(BaseSettings):
+class Settings(EmbedderSettings):
     """All settings. `Settings.load()` reads them from the environment and refuses unknown names."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
@@ -110,34 +109,6 @@ class Settings(BaseSettings):
     traversal: Literal["auto", "sql", "neo4j"] = Field(
         default="auto",
         description="engine that walks the graph: auto (SQL), sql, or neo4j (SQL where it cannot answer)",
-    )
-    embedder: Literal["off", "openai", "fastembed"] = Field(
-        default="off",
-        description="finds records by meaning too: openai (an endpoint of that protocol) or fastembed (a local model)",
-    )
-    embedder_url: str | None = Field(
-        default=None, description="address of the endpoint, such as https://api.openai.com/v1; `/embeddings` is added"
-    )
-    embedder_model: str | None = Field(default=None, description="name of the endpoint's model")
-    embedder_key: SecretStr | None = Field(default=None, description="key that the endpoint asks for")
-    embedder_key_file: Path | None = Field(default=None, description="file that contains EMBEDDER_KEY")
-    embedder_dimensions: int | None = Field(
-        default=None,
-        ge=1,
-        le=MAX_DIMENSIONS,
-        description="dimensions to ask the endpoint for; default: the model's own",
-    )
-    embedder_dir: Path | None = Field(
-        default=None, description="directory of the local model, in ONNX with its tokenizer; nothing is downloaded"
-    )
-    embedder_lowest: float = Field(
-        default=LOWEST,
-        ge=0,
-        lt=1,
-        description="cosine similarity from which a record is related to a question; it depends on the model",
-    )
-    embedder_wait_s: float = Field(
-        default=PATIENCE_S, gt=0, le=10, description="seconds that a question waits for its vector at most"
     )
     policy_file: Path | None = Field(
         default=None,
@@ -296,20 +267,6 @@ class Settings(BaseSettings):
                 "STRATAGRAPH_OIDC_ISSUER must be an https:// address without a query string, equal to `iss` in its"
                 " tokens (http:// is accepted only for a loopback address)"
             )
-        return self
-
-    @model_validator(mode="after")
-    def embedder_is_valid(self) -> Self:
-        if self.embedder == "openai":
-            if not (self.embedder_url or "").startswith(("http://", "https://")):
-                raise ValueError(
-                    "STRATAGRAPH_EMBEDDER=openai needs STRATAGRAPH_EMBEDDER_URL, an http:// or https:// address such as"
-                    " http://localhost:8080/v1"
-                )
-            if not self.embedder_model:
-                raise ValueError("STRATAGRAPH_EMBEDDER=openai needs STRATAGRAPH_EMBEDDER_MODEL, which is not set")
-        if self.embedder == "fastembed" and self.embedder_dir is None:
-            raise ValueError("STRATAGRAPH_EMBEDDER=fastembed needs STRATAGRAPH_EMBEDDER_DIR, which is not set")
         return self
 
     @model_validator(mode="after")

@@ -16,9 +16,7 @@ Vector = Sequence[float]
 
 
 class EmbedderUnavailable(StratagraphError):
-    """The embedder does not answer; check its settings, and that it runs."""
-
-    retryable = True
+    """The embedder does not answer; check its settings, and that it runs. The message quotes no text of a record."""
 
 
 @dataclass(frozen=True, slots=True)
