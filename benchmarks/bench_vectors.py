@@ -57,7 +57,8 @@ async def _embed(where: Store, model: EmbeddingModel, texts: Texts, bars: Progre
         for first in range(0, len(ids), WRITTEN_AT_ONCE):
             part = ids[first : first + WRITTEN_AT_ONCE]
             await connection.execute(
-                "INSERT INTO embedding SELECT t, i, %s, v::halfvec FROM unnest(%s::bigint[], %s::uuid[], %s::text[]) x(t, i, v)",
+                "INSERT INTO embedding SELECT t, i, %s, v::halfvec"
+                " FROM unnest(%s::bigint[], %s::uuid[], %s::text[]) AS x(t, i, v)",
                 (
                     model.id,
                     [row[0] for row in part],
