@@ -8,14 +8,14 @@ from __future__ import annotations
 import random
 from itertools import accumulate
 
-from stratagraph.store.model.words import STOP_WORDS
+from stratagraph.store.model.analysis.languages import BASE, STOP_WORDS
 
 WORDS = 30_000
 TOPICS = 150
 TOPIC_WORDS = 250
 STOP_SHARE, TOPIC_SHARE = 0.35, 0.25  # shares of the words of a text; the others come from the whole vocabulary
 _SYLLABLES = [first + vowel + last for first in "bdfgklmnprstvz" for vowel in "aeiou" for last in ("", "n", "r", "st")]
-_STOP_WORDS = sorted(STOP_WORDS)
+_STOP_WORDS = sorted(STOP_WORDS[BASE])
 
 
 class Wording:
@@ -67,7 +67,7 @@ class Wording:
 
     def query_about(self, text: str, words: int) -> str:
         """Return a question with three of five words from `text`."""
-        held = [word for word in text.rstrip(".").split() if word not in STOP_WORDS] or [text]
+        held = [word for word in text.rstrip(".").split() if word not in STOP_WORDS[BASE]] or [text]
         own = self.random.choices(held, k=round(0.6 * words))
         noise = self.random.choices(self.words, cum_weights=self._weights, k=words - len(own))
         return " ".join(self.random.sample(own + noise, words))

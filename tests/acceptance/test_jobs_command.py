@@ -12,6 +12,7 @@ from fix_service import Client, Service, run_command
 CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
   ... on CaptureMemorySuccess { primaryRecord { id } } ... on MemoryError { message } } }"""
 JOBS = {
+    "analyse-words",
     "close-episodes",
     "count-words",
     "link-names",

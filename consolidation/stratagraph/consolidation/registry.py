@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stratagraph.consolidation.job import Job, Resources
+from stratagraph.consolidation.jobs.analyse_words import AnalyseWords
 from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
 from stratagraph.consolidation.jobs.count_words import CountWords
 from stratagraph.consolidation.jobs.embed import Embed
@@ -18,6 +19,7 @@ from stratagraph.consolidation.jobs.sweep_artifacts import SweepArtifacts
 from stratagraph.consolidation.jobs.trim_logs import TrimLogs
 
 JOBS: tuple[Callable[[Resources], Job], ...] = (
+    AnalyseWords,
     CloseEpisodes,
     CountWords,
     Embed,

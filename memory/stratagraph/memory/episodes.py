@@ -21,7 +21,7 @@ from stratagraph.store.model.enums import Outcome
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.editing import Edit, update_records
-from stratagraph.store.records.episode_endings import ClosedEpisode, mark_episodes_closed, record_outcome
+from stratagraph.store.records.episode_endings import ClosedEpisode, Member, mark_episodes_closed, record_outcome
 from stratagraph.store.records.episodes import OpenEpisode, Thread, claim_episodes, previous_episodes
 
 CAPTION_CHARACTERS = 120
@@ -117,7 +117,7 @@ def _edit(tenant: Tenant, episode: ClosedEpisode, reason: str | None) -> Edit:
     if payload.get("timeline") or payload.get("tool_graph"):
         return _edit_of_whole(tenant, episode, payload, reason)
     name, text = _caption(episode), _description(episode, payload.get("outcome_reason"))
-    words = "\n".join(f"{member.name}\n{member.text[:MEMBER_CHARACTERS]}" for member in episode.members)
+    words = member_words(episode.members)
     return Edit(
         id=episode.id,
         name=name,
@@ -128,6 +128,11 @@ def _edit(tenant: Tenant, episode: ClosedEpisode, reason: str | None) -> Edit:
         occurred_at=min((member.occurred_at for member in episode.members), default=None),
         is_revision=False,
     )
+
+
+def member_words(members: Sequence[Member]) -> str:
+    """Return the text of an episode's members by whose words the episode is found."""
+    return "\n".join(f"{member.name}\n{member.text[:MEMBER_CHARACTERS]}" for member in members)
 
 
 def _edit_of_whole(tenant: Tenant, episode: ClosedEpisode, payload: dict[str, Any], reason: str | None) -> Edit:

@@ -32,7 +32,7 @@ from stratagraph.store.model.errors import LimitExceeded, error_kind
 from stratagraph.store.model.fact_predicates import LITERAL
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED
-from stratagraph.store.model.words import query_terms
+from stratagraph.store.model.words import name_terms
 from stratagraph.store.postgres.database import Connection, Database, Role, elevated, savepoint
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.entities import Mention, hold_entities, read_names
@@ -167,7 +167,7 @@ async def _find_records(work: UnitOfWork, entity: MemoryRecord, names: Sequence[
     scopes = await work.directory.scopes(work.caller.tenant, {entity.scope}, create=False)
     found: dict[tuple[int, int], dict[UUID, None]] = defaultdict(dict)
     for name in names:
-        terms = query_terms(work.caller.tenant.index_key, name)
+        terms = name_terms(work.caller.tenant.index_key, name)
         if not terms:  # only words that are not searched, such as "The"
             continue
         records = await find_records_with_terms(

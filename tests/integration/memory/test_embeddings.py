@@ -285,7 +285,7 @@ async def test_a_failing_embedder_costs_a_question_a_bounded_time_and_the_answer
             assert time.monotonic() - began < 2  # 0.3 s on an idle machine, and what the words take
             assert answer.vector_fallback is not None
             assert answer.nodes[0].record.text == "user: the puppy sleeps"
-        assert server.requests - sent == questions.FAILURES  # then it is left alone
+        assert server.requests - sent <= questions.FAILURES  # then it is left alone
         assert asked.is_paused
         server.fault = None
         asked._paused_until = 0  # the pause has passed

@@ -51,7 +51,7 @@ async def test_a_prepared_statement_keeps_its_plan_and_its_checks(memory: Memory
     ids = [captured.primary.id, *(new_id() for _ in range(30))]  # for one id, a plan of its own is cheaper
     for caller, found in [(everything, {captured.primary.id}), (other, set())] * 7:
         async with memory.database.reading(caller.bounds) as connection:
-            (rows,) = await fetch_together(connection, fetching_heads(caller, ids, []))
+            (rows,) = await fetch_together(connection, fetching_heads(caller, ids, [], now=memory.clock.now()))
             assert {row["id"] for row in rows} == found
             plans = await connection.exec_driver_sql("SELECT sum(generic_plans) FROM pg_prepared_statements")
             kept = plans.scalar_one()

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stratagraph.store.model.analysis.lexemes import analysed, asked, lexemes
 from stratagraph.store.model.words import (
     AVERAGE_LENGTH,
     DIMENSIONS,
     K1,
     MAX_TERMS,
-    STOP_WORDS,
     SUMMARY_BOOST,
     B,
     idf,
-    lexemes,
     query_terms,
     query_vector,
+    query_words,
     record_terms,
     sparsevec,
     term_number,
@@ -45,67 +45,6 @@ def weights(vector: str) -> dict[int, float]:
     }
 
 
-# Words ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("", []),
-        ("Refactored pkg/auth", ["refactor", "=pkg/auth", "pkg", "auth"]),
-        ("the cat and the hat", ["cat", "hat"]),
-        ("Café CAFÉ cafe", ["cafe", "cafe", "cafe"]),
-        ("Straße STRASSE", ["strass", "strass"]),
-        ("running runs", ["run", "run"]),
-        ("deploy, deploy! (deploy)", ["deploy", "deploy", "deploy"]),
-        ("main.rs", ["=main.rs", "main", "rs"]),
-        ("It broke in main.rs.", ["broke", "=main.rs", "main", "rs"]),
-        ("getUserId", ["=getuserid", "getuserid"]),
-        ("https://x.io/a?b", ["=https://x.io/a", "https", "x", "io", "b"]),
-        ("ERR_42", ["=err_42", "err", "42"]),
-        ("**bold**", ["bold"]),
-        ("... :: *", []),
-    ],
-)
-def test_a_text_becomes_its_stems_and_whole_identifiers(text: str, found: list[str]) -> None:
-    assert lexemes(text) == found
-
-
-@pytest.mark.parametrize("word", sorted(STOP_WORDS)[::10])
-def test_stop_words_are_dropped_in_any_case(word: str) -> None:
-    assert lexemes(f"{word} {word.upper()} {word.capitalize()}") == []
-
-
-@EXAMPLES
-@given(sentences)
-def test_lexemes_ignore_case(text: str) -> None:
-    words = [word for word in text.split() if word != "記憶"]
-    assert lexemes(" ".join(words).upper()) == lexemes(" ".join(words).lower())
-
-
-@pytest.mark.parametrize(
-    ("one", "other"), [("naïve", "naive"), ("e\u0301te\u0301", "ete"), ("ﬁle", "file"), ("Ａ１", "A1")]
-)
-def test_lexemes_ignore_accents_and_character_forms(one: str, other: str) -> None:
-    assert [word for word in lexemes(one) if word[0] != "="] == [word for word in lexemes(other) if word[0] != "="]
-
-
-@pytest.mark.parametrize("identifier", ["pkg/auth", "user@host", "c#", "a:b", "x_y", "GH-1234", "v1", "fooBar"])
-def test_an_identifier_is_a_lexeme_in_addition_to_its_words(identifier: str) -> None:
-    assert "=" + identifier.casefold() in lexemes(f"see {identifier} please")
-
-
-def test_a_plain_word_is_not_an_identifier() -> None:
-    assert not [word for word in lexemes("Deploy the build cache") if word.startswith("=")]
-
-
-def test_long_words_and_identifiers_are_left_out() -> None:
-    assert lexemes("a" * 65) == []
-    assert len(lexemes("b" * 64)) == 1
-    assert "=" + "a/" * 64 in lexemes("a/" * 64)
-    assert not [word for word in lexemes("a/" * 64 + "b") if word.startswith("=")]
-
-
 # Numbers --------------------------------------------------------------------------------------------------------
 
 
@@ -113,7 +52,6 @@ def test_long_words_and_identifiers_are_left_out() -> None:
 @given(texts)
 def test_the_same_words_get_the_same_numbers(text: str) -> None:
     assert record_terms(KEY, text) == record_terms(KEY, text)
-    assert set(query_terms(KEY, text)) <= set(record_terms(KEY, text).numbers)
 
 
 @EXAMPLES
@@ -151,6 +89,15 @@ def test_a_query_has_at_most_64_terms_in_order_of_appearance() -> None:
     assert len(set(numbers)) == 64
 
 
+@EXAMPLES
+@given(texts)
+def test_a_record_has_each_word_of_a_query_for_its_own_text(text: str) -> None:
+    held = set(record_terms(KEY, text).numbers)
+    words = query_words(KEY, text)
+    assert all(word.numbers[0] in held for word in words)
+    assert {number for word in words for number in word.numbers} == set(query_terms(KEY, text))
+
+
 def test_a_vector_has_the_text_form_of_pgvector() -> None:
     assert sparsevec([(1, 0.5), (7, 2.0), (10, 1 / 3)]) == "{1:0.5,7:2,10:0.333333}/1000000000"
     assert sparsevec([]) == "{}/1000000000"
@@ -171,9 +118,9 @@ def test_the_vector_of_a_record_has_its_terms_and_impacts(text: str) -> None:
 def bm25(query: str, document: str, corpus: list[str]) -> float:
     """BM25 as in Robertson and Zaragoza (2009), with the idf of Lucene, computed word by word."""
     counted = Counter(lexemes(document))
-    length = max(1, sum(counted.values()))
+    length = max(1, analysed(document).length)
     score = 0.0
-    for word in set(lexemes(query)):
+    for word in {form for asked_for in asked(query) for form in asked_for.forms}:
         containing = max(1, sum(word in lexemes(other) for other in corpus))
         rarity = math.log(1 + (max(len(corpus), containing) - containing + 0.5) / (containing + 0.5))
         frequency = counted[word]

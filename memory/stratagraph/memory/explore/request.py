@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from stratagraph.store.model.analysis.lexemes import lexemes
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
-from stratagraph.store.model.words import lexemes
 
 MAX_HOPS = 6
 MAX_PATHS = 10

@@ -1,33 +1,45 @@
 """Fusing and weighting candidates. Pure.
 
 Each signal gives a record a value from 0 to 1; a record's fused score is the sum of its values times their WEIGHTS.
-Words measure how well a record fits, names show that it is about an entity that was named, and recency breaks ties.
+Words measure how well a record fits, and the thread how well its neighbours do. That a record has a name of the
+question raises what its words give, so that a name alone stays a weak candidate. Recency breaks ties.
 Salience and confidence weigh within bounds: as plain factors they would push every episode out of the answer after a
 day (docs/specification.md, Retrieval).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
+from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH, Question
+from stratagraph.memory.retrieve.threads import Neighbours, lent
 from stratagraph.store.model.enums import MemoryType
 
 
 class Signal(StrEnum):
     """What may make a record a candidate."""
 
-    WORDS = "words"  # BM25 relative to the best match
-    NAMES = "names"  # 1 where the descriptor names this entity
-    VECTORS = "vectors"  # nearness to the descriptor in meaning, where there is an embedder
+    WORDS = "words"  # BM25
+    VECTORS = "vectors"  # nearness to the question in meaning, where there is an embedder
+    THREAD = "thread"  # words that neighbours in the thread have, and the record lacks
+    NAMES = "names"  # words and thread again, where the record has a name of the question
+    TIME = "time"  # words and thread again, as far as the record's date fits the times that the question names
     RECENCY = "recency"  # 1 for the newest record; that of the others falls with their rank
 
 
-WEIGHTS: Mapping[Signal, float] = {Signal.WORDS: 1.0, Signal.NAMES: 0.9, Signal.VECTORS: 1.0, Signal.RECENCY: 0.05}
+WEIGHTS: Mapping[Signal, float] = {
+    Signal.WORDS: 1.0,
+    Signal.VECTORS: 1.0,
+    Signal.THREAD: 1.0,
+    Signal.NAMES: 0.5,
+    Signal.TIME: 0.5,
+    Signal.RECENCY: 0.05,
+}
 SALIENCE_FLOOR = 0.7  # share of the score that no loss of salience takes
 CONFIDENCE_FLOOR = 0.8
 HOP = 0.5  # share of a score that is passed on over one hop, at weight 1
@@ -81,40 +93,89 @@ class Why:
         return WEIGHTS[signal] * self.signals.get(signal, 0.0)
 
 
-def fuse(
-    words: Sequence[tuple[UUID, float]],
-    named: Iterable[tuple[UUID, str]],
-    recent: Sequence[UUID],
-    near: Iterable[tuple[UUID, float]] = (),
-) -> dict[UUID, Why]:
-    """Combine the candidates found by words, names, recency and vectors; return what found each, by id.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What the searches found for a question.
 
-    `words` are pairs of id and score, best first; the scores become relative to the best one. `named` are pairs of id
-    and matched name. `recent` are ids, newest first: recency raises records that were found by words or names, and
-    recent records are candidates by themselves only where nothing else was found. `near` are pairs of id and nearness
-    in meaning, from 0 to 1.
+    `scores` are the BM25 scores of the records found by words, `named` are pairs of an entity's id and the name that
+    matched, `recent` are ids, newest first. `words` are the words of the question that each record has, as bits, of
+    these records and of their `neighbours` in threads. `fit` is how well the date of each fits the times that the
+    question names, from 0 to 1. With `wants_recent`, the question asks for what is recent, or for a time, and for
+    nothing else. `nearness` is that of the records found by the question's vector, from 0 to 1.
     """
-    found: dict[UUID, Why] = {}
-    best = words[0][1] if words else 1.0
-    for id_, score in words:
-        found[id_] = Why(signals={Signal.WORDS: score / best})
-    for id_, name in named:
-        why = found.setdefault(id_, Why())
-        why.names.append(name)
-        why.signals[Signal.NAMES] = 1.0
-    for id_, nearness in near:
-        found.setdefault(id_, Why()).signals[Signal.VECTORS] = nearness
-    fallback = not found
-    for rank, id_ in enumerate(recent):
-        if fallback or id_ in found:
-            found.setdefault(id_, Why()).signals[Signal.RECENCY] = 1.0 / (1 + rank)
-    return found
+
+    question: Question
+    scores: Sequence[tuple[UUID, float]]
+    named: Sequence[tuple[UUID, str]]
+    recent: Sequence[UUID]
+    words: Mapping[UUID, int]
+    neighbours: Neighbours
+    fit: Mapping[UUID, float] = field(default_factory=dict)
+    wants_recent: bool = False
+    nearness: Mapping[UUID, float] = field(default_factory=dict)
+
+
+def fuse(found: Found) -> dict[UUID, Why]:
+    """Combine the signals; return what made each record a candidate, by id.
+
+    A candidate has a word of the question, or a neighbour in its thread that has one, or is near to it in meaning. A
+    recent record is one by itself only where the question asks for nothing else.
+    """
+    question = found.question
+    own = {id_: question.weight(words) for id_, words in found.words.items() if words}
+    for id_, score in found.scores:
+        if id_ in found.words:
+            own[id_] = score + question.weight_apart(found.words[id_])
+    near = lent(question, found.words, found.neighbours) if WEIGHTS[Signal.THREAD] else {}
+    total = {id_: own.get(id_, 0.0) + near.get(id_, 0.0) for id_ in own.keys() | near.keys()}
+    best = max(total.values(), default=0.0)
+    candidates: dict[UUID, Why] = {}
+    for id_, sum_ in total.items():
+        if sum_ <= 0:
+            continue
+        words = found.words[id_]
+        why = Why(
+            signals={Signal.WORDS: own.get(id_, 0.0) / best},
+            strength=question.strength(words, also=near.get(id_, 0.0)),
+        )
+        if id_ in near:
+            why.signals[Signal.THREAD] = near[id_] / best
+        if words & question.names:
+            why.signals[Signal.NAMES] = sum_ / best
+        if found.fit.get(id_):
+            why.signals[Signal.TIME] = found.fit[id_] * sum_ / best
+        candidates[id_] = why
+    _add_near(candidates, found.nearness)
+    for id_, name in found.named:
+        if id_ in candidates:
+            candidates[id_].names.append(name)
+            candidates[id_].signals.pop(Signal.NAMES, None)  # the bare entity, not what is said about it
+    for rank, id_ in enumerate(found.recent):
+        if found.wants_recent and id_ in found.words:
+            why = candidates.setdefault(id_, Why())
+            why.strength = max(why.strength, found.fit.get(id_, 0.0) if found.fit else 1.0)
+        if id_ in candidates:
+            candidates[id_].signals[Signal.RECENCY] = 1.0 / (1 + rank)
+    return candidates
+
+
+def _add_near(candidates: dict[UUID, Why], nearness: Mapping[UUID, float]) -> None:
+    """Add what is near to the question in meaning, which is related to it without sharing a word with it."""
+    for id_, value in nearness.items():
+        why = candidates.setdefault(id_, Why())
+        why.signals[Signal.VECTORS] = value
+        why.strength = max(why.strength, STRONG_ENOUGH + (1 - STRONG_ENOUGH) * value)
 
 
 def score(record: Rankable, why: Why) -> float:
-    """Return the fused score, weighted by salience and confidence."""
+    """Return the fused score, weighted by salience and confidence; that of an entity also by its strength.
+
+    A name alone is a weak candidate: an entity whose name is a part of the question comes after the records that say
+    what the rest asks for, and an entity that the whole question is about stays first.
+    """
     return (
         why.fused
+        * (why.strength if record.type is MemoryType.ENTITY else 1.0)
         * (SALIENCE_FLOOR + (1 - SALIENCE_FLOOR) * record.salience)
         * (CONFIDENCE_FLOOR + (1 - CONFIDENCE_FLOOR) * record.confidence)
     )

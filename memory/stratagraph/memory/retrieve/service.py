@@ -6,6 +6,7 @@ from stratagraph.memory.embedding.questions import EmbeddedQuestion, QuestionEmb
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.retrieve.answer import Retrieved, connected, nodes_of
 from stratagraph.memory.retrieve.candidates import past_candidates, present_candidates
+from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH
 from stratagraph.memory.retrieve.rank import ranked
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
@@ -72,11 +73,14 @@ class Retrieve:
             reader: Reader | PastReader
             if at is None:
                 reader = Reader(connection, self._directory, caller, now)
-                candidates = await present_candidates(connection, caller, request, now=now, question=question.vector)
+                candidates = await present_candidates(connection, caller, request, now=now, vector=question.vector)
             else:
                 reader = PastReader(Past(connection, self._directory, caller), at)
                 candidates = await past_candidates(connection, caller, request, reader, at=at)
             why, least = candidates.why, request.min_salience
+            nothing_known = max((one.strength for one in why.values()), default=0.0) < STRONG_ENOUGH
+            if nothing_known:
+                why = {}
             order = ranked(
                 {id_: candidates.heads[id_] for id_ in why if least is None or candidates.heads[id_].salience >= least},
                 why,
@@ -123,7 +127,7 @@ class Retrieve:
             rendering=render((node.record for node in nodes), token_budget=request.token_budget)
             if request.token_budget is not None
             else None,
-            nothing_known=not nodes,
+            nothing_known=nothing_known,
             at=at,
         )
 

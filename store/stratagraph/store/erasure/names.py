@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import FIELDS, open_contents
-from stratagraph.store.model.words import query_terms
+from stratagraph.store.model.words import name_terms
 from stratagraph.store.postgres.queries import fetch
 
 
@@ -36,7 +36,7 @@ async def find_name_matches(
     found: dict[UUID, dict[str, Any]] = {}
     complete = True
     for name in sorted(names):
-        terms = query_terms(tenant.index_key, name)
+        terms = name_terms(tenant.index_key, name)
         if not terms:
             complete = False
             continue

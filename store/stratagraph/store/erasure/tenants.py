@@ -23,6 +23,7 @@ _AFTER_SCOPES = (
     tables.fact_predicate,
     tables.free_predicate,
     tables.rekeying,
+    tables.reanalysis,
     tables.word_change,  # before the counts: the job that adds changes to them holds these rows until it has committed
     tables.word_count,
     tables.doc_counter,

@@ -10,42 +10,23 @@ See docs/data-model.md, Search.
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
-import Stemmer
-
-from stratagraph.store.model.unicode_forms import normalised
+from stratagraph.store.model.analysis.languages import is_function_word
+from stratagraph.store.model.analysis.lexemes import analysed, asked
 
 DIMENSIONS = 1_000_000_000  # of pgvector's sparsevec; term numbers are 1 to 10⁹
+NAME_SHARE = 0.1  # of the weight of a word, where it is a name that is scored apart
 MAX_TERMS = 2_000  # distinct terms per record; a sparsevec holds at most 16,000
-MAX_QUERY_TERMS = 64  # distinct terms per query; further ones are ignored
+MAX_QUERY_TERMS = 64  # distinct terms per query; further words are ignored
 K1 = 1.2  # BM25: how soon repetitions of a term stop counting
 B = 0.75  # BM25: how much the length of a text counts, 0 to 1
 AVERAGE_LENGTH = 20.0  # words; a constant, so that stored impacts never need rewriting
-MAX_READ = 1 << 20  # characters of a text in compatibility form that are read for terms
 SUMMARY_BOOST = 3  # added to the frequency of a word for each time the summary has it
-
-_PART = 8_192  # characters that are normalised at a time
-_PIECE = re.compile(r"[^\s\"'`()\[\]{}<>,;!?|]+")
-_WORD = re.compile(r"[^\W_]+")
-_IDENTIFIER = re.compile(r"[\d_/@#:\\]|\.\w|\w-\w|[a-z][A-Z]")
-_EXACT = "="  # prefix of a whole identifier, which keeps it apart from a word of the same spelling
-_stemmer = Stemmer.Stemmer("english")
-
-_STOP_WORDS = """
-a about above after again all am an and any are as at be because been before being below between both but by can
-could did do does doing down during each few for from further had has have having he her here hers him his how i
-if in into is it its just me more most my no nor not of off on once only or other our out over own s same she
-should so some such t than that the their them then there these they this those through to too under until up
-very was we were what when where which while who whom why will with would you your
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +35,13 @@ class Terms:
 
     numbers: list[int]
     impacts: list[float]
+
+    @classmethod
+    def of_sparsevec(cls, vector: str) -> Terms:
+        """Return the terms whose text form `as_sparsevec` gave."""
+        entries = vector.removeprefix("{").partition("}")[0]
+        pairs = [entry.split(":") for entry in entries.split(",")] if entries else []
+        return cls([int(number) for number, _ in pairs], [float(impact) for _, impact in pairs])
 
     def as_sparsevec(self) -> str:
         """Return the terms in the text form of pgvector's sparsevec."""
@@ -65,59 +53,6 @@ def sparsevec(weights: Iterable[tuple[int, float]]) -> str:
     return "{" + ",".join(f"{number}:{weight:.6g}" for number, weight in weights) + f"}}/{DIMENSIONS}"
 
 
-def lexemes(text: str) -> list[str]:
-    """Return the terms of a text in order, with repetitions: the stems of its words, and its identifiers whole.
-
-    >>> lexemes("Refactored pkg/auth")
-    ['refactor', '=pkg/auth', 'pkg', 'auth']
-    """
-    found: list[str] = []
-    for match in _pieces(text):
-        piece = match.group().strip(".:*")
-        if not piece:
-            continue
-        if _IDENTIFIER.search(piece) and len(piece) <= 128:
-            found.append(_EXACT + piece.casefold())
-        for word in _WORD.findall(unaccented(piece)):
-            folded = word.casefold()
-            if folded not in STOP_WORDS and len(folded) <= 64:
-                found.append(_stem(folded))
-    return found
-
-
-def _pieces(text: str) -> Iterator[re.Match[str]]:
-    """Yield the pieces of the first MAX_READ characters of a text in compatibility form.
-
-    That form may be 18 times as long as the text, so it is made for a part of the text at a time. The parts end where a
-    white space begins, or after _PART characters without one.
-    """
-    if text.isascii():
-        yield from _PIECE.finditer(text[:MAX_READ])
-        return
-    start, left = 0, MAX_READ
-    while start < len(text) and left > 0:
-        end = start + _PART
-        if end < len(text):
-            space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
-            end = space if space > 0 else end
-        part = normalised("NFKC", text[start:end])[:left]
-        yield from _PIECE.finditer(part)
-        start, left = end, left - len(part)
-
-
-def unaccented(text: str) -> str:
-    """Return the text without combining marks: "é" becomes "e"."""
-    if text.isascii():
-        return text
-    decomposed = normalised("NFKD", text)
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
-
-
-@lru_cache(maxsize=200_000)
-def _stem(word: str) -> str:
-    return str(_stemmer.stemWord(word))
-
-
 @lru_cache(maxsize=400_000)
 def term_number(index_key: bytes, lexeme: str) -> int:
     """Return the number of a term, 1 to DIMENSIONS: equal for equal terms of a tenant, keyed by its index key."""
@@ -127,11 +62,12 @@ def term_number(index_key: bytes, lexeme: str) -> int:
 
 def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
     """Return the terms by which a record is found. Each word of the summary adds SUMMARY_BOOST to its frequency."""
-    words = lexemes(body)
-    frequency: Counter[str] = Counter(words)
-    for word in lexemes(summary):
-        frequency[word] += SUMMARY_BOOST
-    saturation = K1 * (1 - B + B * max(1, len(words)) / AVERAGE_LENGTH)
+    text = analysed(body)
+    frequency: Counter[str] = Counter(text.lexemes)
+    if summary:
+        for word in analysed(summary).lexemes:
+            frequency[word] += SUMMARY_BOOST
+    saturation = K1 * (1 - B + B * max(1, text.length) / AVERAGE_LENGTH)
     impacts: dict[int, float] = {}
     for lexeme, count in frequency.most_common(MAX_TERMS):
         number = term_number(index_key, lexeme)  # two terms with one number (probability 2·10⁻⁷) add up
@@ -140,9 +76,61 @@ def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
     return Terms(numbers, [impacts[number] for number in numbers])
 
 
+def with_more_terms(held: Terms, more: Terms) -> tuple[Terms, list[int]]:
+    """Return the terms with those of `more` that they lack, up to MAX_TERMS, and the numbers that were added.
+
+    A number keeps the impact that it has. The strongest of `more` come first.
+    """
+    impacts = dict(zip(held.numbers, held.impacts, strict=True))
+    missing = {
+        number: impact for number, impact in zip(more.numbers, more.impacts, strict=True) if number not in impacts
+    }
+    added = sorted(missing, key=lambda number: (-missing[number], number))[: max(0, MAX_TERMS - len(impacts))]
+    impacts |= {number: missing[number] for number in added}
+    numbers = sorted(impacts)
+    return Terms(numbers, [impacts[number] for number in numbers]), sorted(added)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWord:
+    """One word or identifier of a question, and the terms by which a record may have it.
+
+    `numbers` are alternatives, such as the stems of several languages: a record with any of them has the word, and
+    every record with this very word has the first of them.
+    """
+
+    text: str
+    numbers: tuple[int, ...]
+
+
+def query_words(index_key: bytes, text: str) -> list[QueryWord]:
+    """Return the distinct words of a query, in order of appearance; together they have at most MAX_QUERY_TERMS terms.
+
+    An identifier is a word of its own, followed by its parts.
+    """
+    found: list[QueryWord] = []
+    numbers: set[int] = set()
+    for word in asked(text):
+        alternatives = tuple(term_number(index_key, form) for form in word.forms)
+        numbers.update(alternatives)
+        if len(numbers) > MAX_QUERY_TERMS:
+            break
+        found.append(QueryWord(word.text, alternatives))
+    return found
+
+
 def query_terms(index_key: bytes, text: str) -> list[int]:
     """Return the distinct term numbers of a query, in order of appearance, at most MAX_QUERY_TERMS."""
-    return list(dict.fromkeys(term_number(index_key, lexeme) for lexeme in lexemes(text)))[:MAX_QUERY_TERMS]
+    return list(dict.fromkeys(number for word in query_words(index_key, text) for number in word.numbers))
+
+
+def name_terms(index_key: bytes, name: str) -> list[int]:
+    """Return the terms that every record with all words of a name has, at most MAX_QUERY_TERMS.
+
+    Function words of any language are left out: records in that language lack them. The list may be empty.
+    """
+    forms = [word.forms[0] for word in asked(name) if not is_function_word(word.text)]
+    return list(dict.fromkeys(term_number(index_key, form) for form in forms))[:MAX_QUERY_TERMS]
 
 
 def idf(documents: int, frequency: int) -> float:
@@ -153,6 +141,16 @@ def idf(documents: int, frequency: int) -> float:
     return math.log(1.0 + (max(documents, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
-def query_vector(numbers: Iterable[int], frequencies: Mapping[int, int], documents: int) -> str:
-    """Return a query as a sparsevec of idf weights. A term without a count gets the weight of a frequency of 1."""
-    return sparsevec(sorted((number, idf(documents, frequencies.get(number, 1))) for number in numbers))
+def query_vector(
+    numbers: Iterable[int], frequencies: Mapping[int, int], documents: int, *, names: Collection[int] = ()
+) -> str:
+    """Return a query as a sparsevec of idf weights. A term without a count gets the weight of a frequency of 1.
+
+    The terms `names` get NAME_SHARE of their weight.
+    """
+    return sparsevec(
+        sorted(
+            (number, idf(documents, frequencies.get(number, 1)) * (NAME_SHARE if number in names else 1.0))
+            for number in numbers
+        )
+    )

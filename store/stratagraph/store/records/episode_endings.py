@@ -110,14 +110,7 @@ async def mark_episodes_closed(
     rows = await _with_opened_content(
         tenant, await fetch(connection, "close_episodes", tenant=tenant.id, ids=list(ids), at=at)
     )
-    members = await _with_opened_content(
-        tenant, await fetch(connection, "episode_members", tenant=tenant.id, ids=list(ids), most=CLOSING_EVENTS)
-    )
-    by_episode: dict[UUID, list[Member]] = {}
-    for row in members:
-        by_episode.setdefault(row["episode"], []).append(
-            Member(name=row["name"], text=row["text"], tool=row["tool"], occurred_at=row["occurred_at"])
-        )
+    by_episode = await read_members(connection, tenant, ids)
     return [
         ClosedEpisode(
             id=row["id"],
@@ -130,6 +123,19 @@ async def mark_episodes_closed(
         )
         for row in rows
     ]
+
+
+async def read_members(connection: AsyncConnection, tenant: Tenant, ids: Sequence[UUID]) -> dict[UUID, list[Member]]:
+    """Return the first CLOSING_EVENTS members of each episode, in order of arrival."""
+    members = await _with_opened_content(
+        tenant, await fetch(connection, "episode_members", tenant=tenant.id, ids=list(ids), most=CLOSING_EVENTS)
+    )
+    by_episode: dict[UUID, list[Member]] = {}
+    for row in members:
+        by_episode.setdefault(row["episode"], []).append(
+            Member(name=row["name"], text=row["text"], tool=row["tool"], occurred_at=row["occurred_at"])
+        )
+    return by_episode
 
 
 async def _with_opened_content(tenant: Tenant, rows: Sequence[Row]) -> list[Mapping[Any, Any]]:

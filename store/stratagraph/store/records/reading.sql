@@ -16,22 +16,64 @@ WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes O
   AND h.sensitivity <= :ceiling
 
 -- fetch_ranking --
--- Fetch what ranks the given records, of those that the caller may read in full.
--- `covered` has bit n - 1 set where the record has the n-th of the terms, at most 64 of them.
+-- Fetch what ranks the given records, and their neighbours in threads, of those that the caller may read in full.
+-- `covered` has bit n - 1 set where the record has the n-th of the terms, at most 64 of them. Only records of :near have
+-- neighbours; those are fetched as the given records are, if they are of the given types and hold at :now.
 -- LIMIT 1 keeps each a look-up: for hundreds of ids, the planner reads a whole index or table of a small store.
 -- Prepared: each record is a look-up.
+WITH near AS MATERIALIZED (
+  {thread_neighbours}
+)
 SELECT h.id, h.type, h.confidence, h.occurred_at, h.created_at, h.s, h.t0, h.pinned, h.curve, h.half_life_s,
-  h.min_salience, h.max_age_s, h.params,
-  (SELECT coalesce(bit_or(1::bigint << (asked.place::integer - 1)), 0)
-    FROM unnest(CAST(:terms AS integer[])) WITH ORDINALITY AS asked(term, place)
-    WHERE asked.term = ANY (ARRAY(SELECT unnest(r.terms) FROM record r WHERE r.tenant = :tenant AND r.id = h.id))
+  h.min_salience, h.max_age_s, h.params, h.covered, near.before, near.after
+FROM (
+  SELECT unnest(CAST(:ids AS uuid[])) AS id UNION SELECT unnest(before || after) FROM near
+) AS asked
+CROSS JOIN LATERAL (
+  SELECT h.*, (
+    SELECT coalesce(bit_or(1::bigint << (asked.place::integer - 1)), 0)
+    FROM unnest(CAST(:terms AS integer[])) WITH ORDINALITY AS asked(term, place) WHERE asked.term = ANY (r.terms)
   ) AS covered
-FROM unnest(CAST(:ids AS uuid[])) AS asked(id) CROSS JOIN LATERAL (
-  SELECT * FROM record_head h
+  FROM record_head h JOIN record r ON r.tenant = h.tenant AND r.id = h.id
   WHERE h.tenant = :tenant AND h.id = asked.id
     AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling
   LIMIT 1
 ) h
+LEFT JOIN near ON near.id = h.id
+
+-- fetch_thread_neighbours --
+-- Fetch the neighbours in threads of the given records.
+-- Prepared: keys only, found by indexes.
+{thread_neighbours}
+
+-- thread_neighbours --
+-- Fragment: for each record of :near that is an event of an episode, the :steps events before it and after it that the
+-- caller may read in full, nearest first. Events that are hidden, or no longer current, are passed over, so that they
+-- change no distance.
+SELECT asked.id, ARRAY(
+    SELECT v.record FROM episode_event v
+    CROSS JOIN LATERAL (
+      SELECT FROM record r WHERE r.tenant = :tenant AND r.id = v.record AND {is_neighbour} LIMIT 1
+    ) r
+    WHERE v.tenant = :tenant AND v.episode = own.episode AND v.position < own.position
+    ORDER BY v.position DESC LIMIT CAST(:steps AS integer)
+  ) AS before, ARRAY(
+    SELECT v.record FROM episode_event v
+    CROSS JOIN LATERAL (
+      SELECT FROM record r WHERE r.tenant = :tenant AND r.id = v.record AND {is_neighbour} LIMIT 1
+    ) r
+    WHERE v.tenant = :tenant AND v.episode = own.episode AND v.position > own.position
+    ORDER BY v.position LIMIT CAST(:steps AS integer)
+  ) AS after
+FROM unnest(CAST(:near AS uuid[])) AS asked(id)
+CROSS JOIN LATERAL (
+  SELECT v.episode, v.position FROM episode_event v WHERE v.tenant = :tenant AND v.record = asked.id LIMIT 1
+) own
+
+-- is_neighbour --
+-- Fragment: whether a record (`r`) may be in an answer.
+r.type = ANY(CAST(:types AS smallint[])) AND r.state <= 2 AND (r.validity IS NULL OR r.validity @> CAST(:now AS timestamptz))
+  AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
 
 -- fetch_records --
 -- Fetch records by id: in full up to the ceiling, redacted one level above it, none beyond.

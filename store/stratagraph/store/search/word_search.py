@@ -25,7 +25,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity
-from stratagraph.store.model.words import idf, query_terms, query_vector
+from stratagraph.store.model.words import idf, name_terms, query_terms, query_vector, query_words
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
 
@@ -70,7 +70,8 @@ class WordSearch:
 
     def __init__(self, caller: Caller, text: str, *, types: Collection[MemoryType], limit: int) -> None:
         self._caller = caller
-        self.terms = query_terms(caller.tenant.index_key, text)
+        self.words = query_words(caller.tenant.index_key, text)
+        self.terms = list(dict.fromkeys(number for word in self.words for number in word.numbers))
         self._types = [int(memory_type) for memory_type in types]
         self._limit = limit
         self._counted = [EVERY_RECORD, *self.terms]
@@ -108,15 +109,21 @@ class WordSearch:
         )
 
     def weights(self, statistics: WordStatistics) -> list[float]:
-        """Return the rarity of each of the terms, in their order."""
-        documents = max(statistics.documents, 1)
-        return [idf(documents, statistics.frequencies.get(term, 1)) for term in self.terms]
+        """Return the rarity of each of the words, in their order; that of its commonest form."""
+        documents, frequencies = max(statistics.documents, 1), statistics.frequencies
+        return [idf(documents, max(frequencies.get(term, 1) for term in word.numbers)) for word in self.words]
 
-    def searching(self, statistics: WordStatistics, *, now: datetime, history: bool = False) -> Sending:
-        """Return the statement that finds the best records, best first, for `scores_of`."""
-        return sending("search_words", {**self.parameters(statistics), "now": now, "history": history})
+    def searching(
+        self, statistics: WordStatistics, *, now: datetime, history: bool = False, names: Collection[int] = ()
+    ) -> Sending:
+        """Return the statement that finds the best records, best first, for `scores_of`.
 
-    def parameters(self, statistics: WordStatistics) -> dict[str, Any]:
+        The terms `names` find records as the others do, but have only NAME_SHARE of their weight in the scores, unless
+        the question has no others.
+        """
+        return sending("search_words", {**self.parameters(statistics, names), "now": now, "history": history})
+
+    def parameters(self, statistics: WordStatistics, names: Collection[int] = ()) -> dict[str, Any]:
         """Return the parameters of a search, now or in the past, except its instant."""
         candidates = _candidates(self._caller, self.terms, statistics)
         return {
@@ -124,7 +131,12 @@ class WordSearch:
             "all_of": _padded(candidates.all_of),
             "everything": candidates.everything,
             "cap": candidates.cap,
-            "vector": query_vector(self.terms, statistics.frequencies, max(statistics.documents, 1)),
+            "vector": query_vector(
+                self.terms,
+                statistics.frequencies,
+                max(statistics.documents, 1),
+                names=set(names) if set(self.terms) - set(names) else (),
+            ),
             "types": self._types,
             "limit": self._limit,
         }
@@ -176,7 +188,8 @@ async def search_all_words(
 
     Every word has the same weight. Only records that the caller may read in full are searched.
     """
-    terms = query_terms(caller.tenant.index_key, text)
+    key = caller.tenant.index_key
+    terms = name_terms(key, text) or query_terms(key, text)
     rows = await fetch(
         connection,
         "search_words",
@@ -194,7 +207,7 @@ async def search_all_words(
 
 
 async def search_words_at(
-    connection: AsyncConnection, search: WordSearch, *, at: datetime
+    connection: AsyncConnection, search: WordSearch, *, at: datetime, names: Collection[int] = ()
 ) -> tuple[list[tuple[UUID, float]], list[float]]:
     """Return the ids and BM25 scores of the best records that were current at `at`, best first, and the terms' weights.
 
@@ -205,7 +218,7 @@ async def search_words_at(
         return [], []
     (counts,) = await fetch_together(connection, search.counting())
     statistics = await search.statistics(connection, counts)
-    rows = await fetch(connection, "search_words_at", **search.parameters(statistics), at=at)
+    rows = await fetch(connection, "search_words_at", **search.parameters(statistics, names), at=at)
     return scores_of(rows), search.weights(statistics)
 
 

@@ -6,10 +6,10 @@ edges are taken, in which order, and which ones a limit excludes is decided here
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.postgres.bulk import uuid_array
 from stratagraph.store.postgres.database import Database
+from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import fetch_together, sending
 
 FAN_OUT = 100  # edges followed per record and direction
@@ -204,7 +205,18 @@ class SqlGraphReader:
         fan_out: int,
         history: bool,
     ) -> list[Edge]:
-        parameters = {"frontier": uuid_array(frontier), "at": at, "fan_out": fan_out, "history": history}
-        statement = sending("edges_of", {**caller.parameters(), **parameters})
-        (rows,) = await fetch_together(connection, statement)
-        return [Edge(row["id"], row["near"], row["far"], row["weight"], row["acl"]) for row in rows]
+        (rows,) = await fetch_together(connection, following(caller, frontier, at=at, fan_out=fan_out, history=history))
+        return edges_in(rows)
+
+
+def following(
+    caller: Caller, frontier: Sequence[UUID], *, at: datetime, fan_out: int, history: bool = False
+) -> Sending:
+    """Return the statement that `SqlGraphReader` sends for the edges of some records, for `edges_in`."""
+    parameters = {"frontier": uuid_array(frontier), "at": at, "fan_out": fan_out, "history": history}
+    return sending("edges_of", {**caller.parameters(), **parameters})
+
+
+def edges_in(rows: Iterable[Mapping[str, Any]]) -> list[Edge]:
+    """Return the edges of the rows of `following`."""
+    return [Edge(row["id"], row["near"], row["far"], row["weight"], row["acl"]) for row in rows]

@@ -16,7 +16,7 @@ from stratagraph.store.postgres.tables.content import (
     tombstone,
 )
 from stratagraph.store.postgres.tables.embeddings import embedding, embedding_model
-from stratagraph.store.postgres.tables.entities import entity_term, link_request, rekeying
+from stratagraph.store.postgres.tables.entities import entity_term, link_request, reanalysis, rekeying
 from stratagraph.store.postgres.tables.episodes import episode, episode_event
 from stratagraph.store.postgres.tables.erasure import erasure
 from stratagraph.store.postgres.tables.facts import fact, fact_predicate, fact_slot, fact_trim
@@ -84,6 +84,7 @@ __all__ = [
     "predicate",
     "rate_bucket",
     "rate_lease",
+    "reanalysis",
     "record",
     "record_history",
     "reevaluation",

@@ -64,3 +64,12 @@ rekeying = Table(
     Column("after", Uuid, comment="the last record that has its new keys; none: no record has"),
     ForeignKeyConstraint(["tenant"], ["tenant.id"]),
 )
+
+# Tenants whose records still have the terms of an earlier analysis.
+reanalysis = Table(
+    "reanalysis",
+    metadata,
+    tenant_key(),
+    Column("after", Uuid, comment="the last record that has its new terms; none: no record has"),
+    ForeignKeyConstraint(["tenant"], ["tenant.id"]),
+)

@@ -162,6 +162,14 @@ record = Table(
         postgresql_using="gin",
         postgresql_with={"fastupdate": "on", "gin_pending_list_limit": 512},
     ),
+    # Names of entities with a typo are found by their trigrams; sealed names are not in the column.
+    Index(
+        "record_name_ix",
+        "name",
+        postgresql_using="gin",
+        postgresql_ops={"name": "gin_trgm_ops"},
+        postgresql_where=text("type = 3"),
+    ),
 )
 
 record_history = Table(

@@ -1,4 +1,4 @@
-"""Store the vectors of records, by which an embedder finds them."""
+"""Store how far the analysis of older records is, and find names with a typo by their trigrams."""
 
 from alembic import op
 
@@ -11,6 +11,6 @@ down_revision = "0026"
 
 def upgrade() -> None:
     connection = op.get_bind()
-    _, names = make_roles(connection, ("erase", "feed", "jobs", "keys", "maintenance", "read", "search", "write"))
+    _, names = make_roles(connection, ("erase", "jobs", "read", "search"))
     schema, path = search_path(connection)
-    run_script("0027_embeddings.sql", schema=schema, search_path=path, **names)
+    run_script("0027_text_analysis.sql", schema=schema, search_path=path, **names)

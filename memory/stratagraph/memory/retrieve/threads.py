@@ -1,0 +1,50 @@
+"""What the neighbours of a record in its thread say of a question. Pure.
+
+A turn often answers what the turn before it asked, so words that a neighbour has count for the record as well, less
+with each step between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from stratagraph.memory.retrieve.coverage import Question
+
+NEXT = 0.6  # part of a word's weight that the next event in the thread lends; each further step lends half of it
+FURTHER = 0.5
+
+Neighbours = Mapping[UUID, tuple[Sequence[UUID], Sequence[UUID]]]  # records before and after, nearest first
+
+
+def lent(question: Question, words: Mapping[UUID, int], neighbours: Neighbours) -> dict[UUID, float]:
+    """Return the weight of the words that each record lacks and its neighbours have, reduced by their distance.
+
+    `words` are those that each record has. Neighbours lend in both directions. The words of names are not lent: a
+    thread about a person names it everywhere.
+    """
+    near: dict[UUID, list[int]] = {}  # the words of a record's neighbours, by distance
+    for id_, sides in neighbours.items():
+        if id_ not in words:
+            continue
+        for side in sides:
+            for distance, other in enumerate(side):
+                if other in words:
+                    _add(near, id_, distance, words[other])
+                    _add(near, other, distance, words[id_])
+    return {id_: _weight(question, by_distance, words[id_] | question.names) for id_, by_distance in near.items()}
+
+
+def _add(near: dict[UUID, list[int]], id_: UUID, distance: int, words: int) -> None:
+    by_distance = near.setdefault(id_, [])
+    by_distance += [0] * (distance + 1 - len(by_distance))
+    by_distance[distance] |= words
+
+
+def _weight(question: Question, by_distance: Sequence[int], seen: int) -> float:
+    total, part = 0.0, NEXT
+    for words in by_distance:
+        total += part * question.weight(words & ~seen)
+        seen |= words
+        part *= FURTHER
+    return total

@@ -1,0 +1,219 @@
+"""The lexemes of a text: the strings that become the terms of records and of questions.
+
+A record has every form by which one of its words may be asked for; a question asks for each of its words in the forms
+that a record of any language has. Every word of a record is found by itself: the first form that a question asks for
+follows from the word alone, in no language but English, and the record has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from stratagraph.store.model.analysis.folding import WORD, folded
+from stratagraph.store.model.analysis.identifiers import (
+    humps,
+    inner_identifiers,
+    is_identifier,
+    name_and_number,
+    release_forms,
+    release_prefixes,
+    releases,
+    whole,
+)
+from stratagraph.store.model.analysis.languages import (
+    BASE,
+    MAX_WORD,
+    is_stop_word,
+    language_of,
+    stems,
+    suggested_languages,
+)
+from stratagraph.store.model.unicode_forms import normalised
+
+MAX_READ = 1 << 20  # characters of a text in compatibility form that are read for terms
+
+_PART = 8_192  # characters that are normalised at a time
+_PIECE = re.compile(r"[^\s\"'`()\[\]{}<>,;!?|]+")
+_TRIMMED = ".:*"  # signs at the ends of a piece that do not belong to it
+_SAMPLE = 400  # pieces of a text by which its language is found
+_KEPT = 64  # characters of the longest piece that the cache keeps
+# Scripts without spaces between words, and Hangul, whose words have endings. Each run of them is searched by its pairs
+# of characters (as in Lucene's CJKAnalyzer).
+_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_DENSE = (
+    _HAN + "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u0f40-\u0fbc\u1000-\u103f\u1780-\u17d3"
+)
+_RUN = re.compile(f"([{_DENSE}]+)")
+_HAN_CHARACTER = re.compile(f"[{_HAN}]")
+_LONGEST_WHOLE = 8  # characters of a run that is searched as a whole, too
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The lexemes of a record's text in order, with repetitions, and its length in words and identifiers."""
+
+    lexemes: list[str]
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A word or identifier of a question, as it is written there, and the lexemes by which a record may have it.
+
+    Every record with this very word has the first of them.
+    """
+
+    text: str
+    forms: tuple[str, ...]
+
+
+def analysed(text: str) -> Analysis:
+    """Return the lexemes of a record's text: of its words, of its identifiers and of their parts."""
+    pieces = list(_pieces(text))
+    language = language_of({piece.lower().strip(_TRIMMED) for piece in pieces[:_SAMPLE]})
+    found: list[str] = []
+    length = 0
+    for piece in pieces:
+        forms, words = (_of_piece if len(piece) <= _KEPT else _of_piece.__wrapped__)(piece, language)
+        found += forms
+        length += words
+    return Analysis(found, length)
+
+
+def lexemes(text: str) -> list[str]:
+    """Return the lexemes of a record's text.
+
+    >>> lexemes("Refactored pkg/auth")
+    ['refactor', '=pkg/auth', 'pkg', 'auth']
+    """
+    return analysed(text).lexemes
+
+
+def asked(text: str) -> list[Asked]:
+    """Return the distinct words of a question in order of appearance.
+
+    An identifier is a word of its own, followed by its parts. A question of a word or two shows its language by little,
+    so it is asked in each language that its letters suggest.
+    """
+    pieces = list(_pieces(text))
+    words = {piece.lower().strip(_TRIMMED) for piece in pieces[:_SAMPLE]}
+    language = language_of(words)
+    languages = [language] if language != BASE else [language_of(words, least=1), *suggested_languages(words)]
+    found: dict[str, Asked] = {}
+    for piece in pieces:
+        for one in _asked_of(piece, language, languages):
+            found.setdefault(one.forms[0], one)
+    return list(found.values())
+
+
+@lru_cache(maxsize=100_000)
+def _of_piece(piece: str, language: str) -> tuple[tuple[str, ...], int]:
+    """Return the lexemes of a piece of a record's text, and its length."""
+    found: list[str] = []
+    length = 0
+    for segment, is_dense in _segments(piece):
+        if is_dense:
+            found += _of_run(segment)
+            length += max(1, len(segment) - 1)
+            continue
+        numbered, rest = releases(segment)
+        if is_identifier(segment):
+            found.append(whole(segment))
+            length += 1
+        inner = [*map(whole, inner_identifiers(segment)), *(form for one in numbered for form in release_forms(one))]
+        found += [form for form in dict.fromkeys(inner) if form != whole(segment)]
+        for release in numbered:
+            found += release_prefixes(release)
+        for word in WORD.findall(rest):
+            forms = _forms(word, language)
+            found += forms
+            length += bool(forms)
+            # Encoded data and hashes are not taken apart.
+            for part in (*humps(word), *name_and_number(word)):
+                found += _forms(part, language)
+    return tuple(found), length
+
+
+def _forms(word: str, language: str) -> tuple[str, ...]:
+    """Return the stems of a word of a record; none for a stop word of the record's language, and for a long word."""
+    plain = folded(word)
+    if not plain or len(plain) > MAX_WORD or is_stop_word(plain, language):
+        return ()
+    return stems(word, (language,))
+
+
+def _of_run(run: str) -> list[str]:
+    """Return the pairs of a run's characters, its ideographs, and a short run as a whole."""
+    if len(run) == 1:
+        return [run]
+    found = [run[start : start + 2] for start in range(len(run) - 1)]
+    found += _HAN_CHARACTER.findall(run)
+    if len(run) <= _LONGEST_WHOLE and (plain := folded(run)) != run[:2]:
+        found.append(plain)
+    return found
+
+
+def _asked_of(piece: str, language: str, languages: list[str]) -> Iterator[Asked]:
+    for segment, is_dense in _segments(piece):
+        if is_dense:
+            # Records of an earlier release have a word of such a script as a whole, with the letters beside it.
+            together = WORD.findall(piece)
+            run = folded(together[0] if len(together) == 1 else segment)
+            for start in range(max(1, len(segment) - 1)):
+                pair = segment[start : start + 2]
+                yield Asked(pair, (pair, run) if run != pair and len(run) <= MAX_WORD else (pair,))
+            continue
+        numbered, rest = releases(segment)
+        words = WORD.findall(rest)
+        alone = segment in numbered or words == [segment]
+        if not alone and is_identifier(segment):
+            yield Asked(segment, (whole(segment),))
+        for release in numbered:
+            yield Asked(release, release_forms(release))
+        for word in words:
+            plain = folded(word)
+            if not plain or len(plain) > MAX_WORD or is_stop_word(plain, language):
+                continue
+            more = (whole(word),) if alone and is_identifier(word) else ()
+            yield Asked(word, (*stems(word, languages), *more))
+            for part in humps(word):
+                if not is_stop_word(folded(part), language):
+                    yield Asked(part, stems(part, languages))
+
+
+def _segments(piece: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a piece, and whether each is a run of a script without spaces."""
+    if piece.isascii():
+        segment = piece.strip(_TRIMMED)
+        if segment:
+            yield segment, False
+        return
+    for place, part in enumerate(_RUN.split(piece)):
+        is_dense = place % 2 == 1
+        segment = part if is_dense else part.strip(_TRIMMED)
+        if segment:
+            yield segment, is_dense
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield the pieces of the first MAX_READ characters of a text in compatibility form.
+
+    That form may be 18 times as long as the text, so it is made for a part of the text at a time. The parts end where a
+    white space begins, or after _PART characters without one.
+    """
+    if text.isascii():
+        yield from _PIECE.findall(text[:MAX_READ])
+        return
+    start, left = 0, MAX_READ
+    while start < len(text) and left > 0:
+        end = start + _PART
+        if end < len(text):
+            space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
+            end = space if space > 0 else end
+        part = normalised("NFKC", text[start:end])[:left]
+        yield from _PIECE.findall(part)
+        start, left = end, left - len(part)
