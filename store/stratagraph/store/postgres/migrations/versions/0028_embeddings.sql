@@ -91,8 +91,8 @@ CREATE FUNCTION search_vectors_by_index(
 ) RETURNS TABLE (id uuid, similarity float8)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
 SET search_path = {search_path} SET enable_seqscan = off SET enable_sort = off SET enable_hashjoin = off
-SET enable_mergejoin = off SET hnsw.ef_search = 100 SET hnsw.iterative_scan = 'strict_order'
-SET hnsw.max_scan_tuples = 200000 SET hnsw.scan_mem_multiplier = 8 AS $function$
+SET enable_mergejoin = off SET hnsw.ef_search = 200 SET hnsw.iterative_scan = 'strict_order'
+SET hnsw.max_scan_tuples = 40000 SET hnsw.scan_mem_multiplier = 8 AS $function$
 BEGIN
   RETURN QUERY EXECUTE format($query$
     WITH near AS MATERIALIZED (
