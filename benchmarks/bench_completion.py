@@ -96,6 +96,7 @@ def answer() -> Retrieved:
         engine="sql",
         fallback=None,
         mirror_lag_seconds=None,
+        vector_fallback=None,
         rendering=None,
         nothing_known=False,
         at=None,

@@ -83,7 +83,7 @@ async def _insert(where: Store, tenant: Tenant, records: Sequence[NewRecord]) ->
         await insert_records(connection, where.directory, tenant, records, actor="bench", at=datetime.now(UTC))
 
 
-async def _fill(where: Store, tenant: Tenant, wording: Wording, size: int, bars: Progress) -> None:
+async def fill(where: Store, tenant: Tenant, wording: Wording, size: int, bars: Progress) -> None:
     bar = bars.add_task(f"{size} records", total=size)
     for first in range(0, size, LOADED_AT_ONCE):
         numbers = range(first, min(first + LOADED_AT_ONCE, size))
@@ -178,7 +178,7 @@ async def _measure(url: str, *, sizes: Sequence[int], rounds: int) -> tuple[dict
                 tenant = await where.directory.tenant("bench", create=True)
                 assert tenant is not None  # create=True
                 wording = Wording(size)
-                await _fill(where, tenant, wording, size, bars)
+                await fill(where, tenant, wording, size, bars)
                 changes, backlog_s = await _count(where)
                 figures[f"{size}"] = {
                     "size": await _sizes(where, size),

@@ -214,7 +214,7 @@ def test_the_pages_have_the_sections_that_code_refers_to() -> None:
     ]
     assert titles(DATA_MODEL) == [
         *("Keys", "Records", "Facts", "Entities", "Merges", "Episodes", "Audit", "Feed and mirror", "Search"),
-        *("Artifacts", "Encryption", "Erasure", "Jobs"),
+        *("Embeddings", "Artifacts", "Encryption", "Erasure", "Jobs"),
     ]
 
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.retries import FailedCaptures
+from stratagraph.memory.embedding.embedder import Embedder
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.postgres.database import Database
@@ -37,7 +38,10 @@ class JobResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """The services that jobs are built from. `owner` names this server among all that run jobs."""
+    """The services that jobs are built from. `owner` names this server among all that run jobs.
+
+    Without an `embedder`, there is no job that embeds records.
+    """
 
     database: Database
     directory: Directory
@@ -45,6 +49,7 @@ class Resources:
     artifacts: Artifacts
     failed_captures: FailedCaptures
     owner: str
+    embedder: Embedder | None = None
 
 
 class Job(Protocol):

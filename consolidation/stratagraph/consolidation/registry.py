@@ -8,6 +8,7 @@ from stratagraph.consolidation.job import Job, Resources
 from stratagraph.consolidation.jobs.analyse_words import AnalyseWords
 from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
 from stratagraph.consolidation.jobs.count_words import CountWords
+from stratagraph.consolidation.jobs.embed import Embed
 from stratagraph.consolidation.jobs.link_names import LinkNames
 from stratagraph.consolidation.jobs.log_days import LogDays
 from stratagraph.consolidation.jobs.prune import Prune
@@ -21,6 +22,7 @@ JOBS: tuple[Callable[[Resources], Job], ...] = (
     AnalyseWords,
     CloseEpisodes,
     CountWords,
+    Embed,
     LinkNames,
     LogDays,
     Prune,
@@ -33,5 +35,5 @@ JOBS: tuple[Callable[[Resources], Job], ...] = (
 
 
 def build_jobs(resources: Resources) -> list[Job]:
-    """Return an instance of every job in JOBS, with its default config."""
-    return [job(resources) for job in JOBS]
+    """Return an instance of every job in JOBS, with its default config; of Embed only with an embedder."""
+    return [job(resources) for job in JOBS if job is not Embed or resources.embedder is not None]

@@ -22,6 +22,7 @@ from typing import TypeVar
 import structlog
 
 from stratagraph.consolidation.job import Job, JobResult
+from stratagraph.memory.embedding.embedder import EmbedderUnavailable
 from stratagraph.store.jobs.leases import LEASE_S, JobLeases
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.errors import StoreUnavailable, StratagraphError, error_kind
@@ -136,8 +137,9 @@ class Runner:
         pause_s = min(job.config.longest_pause_s, max(1.0, job.config.interval_s) * 2 ** min(failures, 20))
         reason = _reason(error)
         await self.leases.fail(job.name, reason, pause_s=pause_s)  # during an outage raises, and the outage is logged
-        # A run that the database left is no defect of the job, also where the database is back already.
-        log = _log.warning if type(error) is StoreUnavailable else _log.error
+        # A run that the database or the embedder left is no defect of the job, also where it is back already.
+        is_outage = type(error) is StoreUnavailable or isinstance(error, EmbedderUnavailable)
+        log = _log.warning if is_outage else _log.error
         log("job failed", job=job.name, error=reason, failures=failures + 1, retry_in_s=round(pause_s, 1))
         return Run(job=job.name, counts={}, error=reason, took_s=took_s, pause_s=pause_s)
 
@@ -197,6 +199,6 @@ async def _cancelled(*tasks: asyncio.Task[object]) -> None:
 
 def _reason(error: Exception) -> str:
     """Why a run failed, without any text that could quote a row."""
-    if isinstance(error, RunStopped | StoreUnavailable):
+    if isinstance(error, RunStopped | StoreUnavailable | EmbedderUnavailable):
         return error.message
     return error_kind(error)

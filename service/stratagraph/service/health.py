@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 
 from stratagraph.graph_sync.worker import CONSUMER
 from stratagraph.graphql.services import HealthReport, Report
+from stratagraph.memory.embedding.filling import JOB as EMBED
+from stratagraph.memory.embedding.questions import QuestionEmbedder
 from stratagraph.service.measuring import STALE_S, Gauge, Measured, Measurements
 from stratagraph.service.processes.board import ProcessState
 from stratagraph.store.feed.consumer import Lag
@@ -26,6 +28,7 @@ from stratagraph.store.mirror.status import MirrorStatus
 from stratagraph.store.model.enums import Access, Sensitivity
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
+from stratagraph.store.search.embeddings import ModelState
 
 KEEPS_FAILING = 3  # failed runs in a row, from which a job is reported
 MAX_TENANTS = 1_000  # whose problems are remembered for a second
@@ -44,7 +47,8 @@ class Health:
     """Reports on the parts of one process. Never raises: a part that cannot be asked is reported as failing.
 
     `database_problem` says why the server of the database does not run, where this process knows it. `processes`
-    returns the states of the processes of the service, where these are several.
+    returns the states of the processes of the service, where these are several. `questions` is what embeds questions,
+    where there is an embedder.
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class Health:
         *,
         database_problem: Callable[[], str | None] = lambda: None,
         processes: Callable[[], list[ProcessState]] = list,
+        questions: QuestionEmbedder | None = None,
     ) -> None:
         self._measurements = measurements
         self._database = database
@@ -63,6 +68,7 @@ class Health:
         self._config = config
         self._database_problem = database_problem
         self._processes = processes
+        self._questions = questions
         self._began_at = time.monotonic()
         self._of_tenant: dict[str, Gauge[TenantProblems]] = {}
 
@@ -87,6 +93,8 @@ class Health:
         # At the same time, so that parts that do not answer delay the answer only once.
         checks = (self._check_database(), self._check_feed(), self._check_jobs(), self._check_mirror())
         reports = list(await asyncio.gather(*checks))
+        if self._questions is not None:
+            reports.append(await self._check_embedder(self._questions))
         states = self._processes()
         return [*reports, _check_processes(states)] if states else reports
 
@@ -107,10 +115,10 @@ class Health:
 
     async def _check_jobs(self) -> Report:
         measured = await self._measurements.jobs.current()
-        failing = [f"{one.name} keeps failing" for one in measured.value or () if _keeps_failing(one)]
-        waiting = [
-            f"{one.name} is due and no server runs it" for one in measured.value or () if one.overdue_s > OVERDUE_S
-        ]
+        states = measured.value or ()
+        # Without an embedder that answers, words find the records: the embedder's own check says so.
+        failing = [f"{one.name} keeps failing" for one in states if one.name != EMBED and _keeps_failing(one)]
+        waiting = [f"{one.name} is due and no server runs it" for one in states if one.overdue_s > OVERDUE_S]
         if failing or waiting:
             return _report("jobs", measured, "; ".join([*failing, *waiting]), ok=False, fails=bool(failing))
         return _report("jobs", measured, "run on schedule")
@@ -138,6 +146,18 @@ class Health:
             return _report("mirror", neo4j, waiting, ok=False)
         detail = f"answers, and is at most {self._config.max_lag_s:g} s behind; {_last_scrub(status.value)}"
         return _report("mirror", neo4j, detail)
+
+    async def _check_embedder(self, questions: QuestionEmbedder) -> Report:
+        """Report on the embedder, without which the service stays ready: words and names find records too."""
+        assert self._measurements.embedding is not None
+        jobs, models = await asyncio.gather(self._measurements.jobs.current(), self._measurements.embedding.current())
+        if questions.is_paused or any(one.name == EMBED and _keeps_failing(one) for one in jobs.value or ()):
+            text = "does not answer; records are found by words and names until it does: see the log"
+            return _report("embedder", models, text, ok=False)
+        states = {one.state for one in models.value or ()}
+        if ModelState.FILLING in states or not states:
+            return _report("embedder", models, "answers; records are being embedded: see `stratagraph jobs list`")
+        return _report("embedder", models, "answers, and every record that may have a vector has one")
 
     def _late(self, status: MirrorStatus, lag: Lag | None) -> list[str]:
         """Return what has been late for longer than the allowed lag.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
@@ -18,6 +18,7 @@ from stratagraph.store.mirror.status import MirrorStatus, read_mirror_status
 from stratagraph.store.model.errors import StatementFailed, StratagraphError
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.partitions import count_default_rows
+from stratagraph.store.search.embeddings import EmbeddingModel, list_models
 from stratagraph.store.search.outcomes import RetrievalUse, sum_use
 
 FRESH_S = 1.0  # a measurement is used for so long
@@ -83,7 +84,8 @@ class Gauge(Generic[T]):
 class Measurements:
     """The gauges of one process.
 
-    `neo4j` and `mirror` are None without a mirror. `is_mirrored` returns False while a local one has not been started.
+    `neo4j` and `mirror` are None without a mirror, and `embedding` without an embedder. `is_mirrored` returns False
+    while a local one has not been started.
     """
 
     database: Gauge[None]
@@ -95,18 +97,36 @@ class Measurements:
     mirror: Gauge[MirrorStatus] | None
     neo4j: Gauge[None] | None
     is_mirrored: Callable[[], bool] = lambda: True
+    embedding: Gauge[list[EmbeddingModel]] | None = None
 
     @classmethod
-    def of(cls, database: Database, jobs: JobLeases, mirror: Mirror | None) -> Measurements:
-        """Return the gauges of a process."""
+    def of(
+        cls,
+        database: Database,
+        jobs: JobLeases,
+        mirror: Mirror | None,
+        *,
+        known: Collection[str] | None = None,
+        embeds: bool = False,
+    ) -> Measurements:
+        """Return the gauges of a process.
+
+        `known` are the jobs that it knows, by default all: the state of another one, which some setting has turned off
+        since, is left out. `embeds` says whether it has an embedder.
+        """
+
+        async def states() -> list[JobState]:
+            return [one for one in await jobs.states() if known is None or one.name in known]
+
         return cls(
             database=Gauge(database.ping),
             default_rows=Gauge(lambda: count_default_rows(database)),
-            jobs=Gauge(jobs.states),
+            jobs=Gauge(states),
             lags=Gauge(lambda: measure_lags(database)),
             queues=Gauge(lambda: count_queues(database)),
             use=Gauge(lambda: sum_use(database)),
             mirror=Gauge(lambda: read_mirror_status(database, CONSUMER)) if mirror is not None else None,
             neo4j=Gauge(mirror.ping) if mirror is not None else None,
             is_mirrored=lambda: mirror is None or mirror.is_found,
+            embedding=Gauge(lambda: list_models(database)) if embeds else None,
         )

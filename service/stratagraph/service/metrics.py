@@ -23,6 +23,7 @@ from starlette.routing import Route
 
 from stratagraph.graphql.request_record import RequestRecord
 from stratagraph.graphql.telemetry import Telemetry
+from stratagraph.memory.embedding.embedder import Embedder
 from stratagraph.service.connections import OpenConnections
 from stratagraph.service.measuring import Measured, Measurements
 from stratagraph.service.postgres_supervisor import PostgresSupervisor
@@ -33,6 +34,7 @@ from stratagraph.store.jobs.leases import JobState
 from stratagraph.store.mirror.status import MirrorStatus
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.fair_slots import FairSlots
+from stratagraph.store.search.embeddings import EmbeddingModel, ModelState
 from stratagraph.store.search.outcomes import RetrievalUse
 
 _BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -92,6 +94,10 @@ class Metrics(Telemetry):
         """Show the number of `connections` too."""
         self._process.connections = connections
 
+    def follow_embedder(self, embedder: Embedder) -> None:
+        """Show the use of `embedder` too."""
+        self._process.embedder = embedder
+
     @contextmanager
     def observing(self, record: RequestRecord, headers: Mapping[str, str]) -> Iterator[None]:
         try:
@@ -120,6 +126,8 @@ class Metrics(Telemetry):
             gauges.use.current(),
             _fetch_metrics(self._member),
         )
+        if gauges.embedding is not None:
+            state.embedding = await gauges.embedding.current()
         if gauges.is_mirrored() and gauges.mirror is not None and gauges.neo4j is not None:
             state.mirror, state.neo4j = await asyncio.gather(gauges.mirror.current(), gauges.neo4j.current())
         families = [*state.collect()]
@@ -160,6 +168,7 @@ class _ProcessState(Collector):
         self._supervisor = supervisor
         self.slots: list[FairSlots] = []
         self.connections: OpenConnections | None = None
+        self.embedder: Embedder | None = None
 
     def describe(self) -> Iterable[Metric]:
         return ()  # otherwise the registry would collect once, to learn the names
@@ -167,6 +176,8 @@ class _ProcessState(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from self._pools()
         yield from self._fair_use()
+        if self.embedder is not None:
+            yield from _embedder(self.embedder)
         if self._supervisor is not None:
             restarts = CounterMetricFamily(
                 "stratagraph_embedded_postgres_restarts", "Starts of an embedded Postgres that had ended."
@@ -214,6 +225,7 @@ class _ServiceState:
         self.use: Measured[RetrievalUse] | None = None
         self.mirror: Measured[MirrorStatus] | None = None
         self.neo4j: Measured[None] | None = None
+        self.embedding: Measured[list[EmbeddingModel]] | None = None
 
     def collect(self) -> Iterator[Metric]:
         yield from self._parts()
@@ -228,6 +240,8 @@ class _ServiceState:
             yield from _use(self.use.value)
         if self.mirror is not None and self.mirror.value is not None:
             yield from _mirror(self.mirror.value)
+        if self.embedding is not None and self.embedding.value:
+            yield _records_to_embed(self.embedding.value)
 
     def _parts(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("stratagraph_up", "1 if the part answers, 0 if not.", labels=["part"])
@@ -240,6 +254,22 @@ class _ServiceState:
                 age.add_metric([name], measured.age_s)
         yield up
         yield age
+
+
+def _embedder(embedder: Embedder) -> Iterator[Metric]:
+    texts = CounterMetricFamily("stratagraph_embedder_texts", "Texts embedded.", labels=["use"])
+    failures = CounterMetricFamily("stratagraph_embedder_failures", "Failed calls of the embedder.", labels=["use"])
+    seconds = CounterMetricFamily("stratagraph_embedder_seconds", "Time of the calls of the embedder.", labels=["use"])
+    for use, number in embedder.usage.texts.items():
+        texts.add_metric([use], number)
+        failures.add_metric([use], embedder.usage.failures[use])
+        seconds.add_metric([use], embedder.usage.seconds[use])
+    yield from (texts, failures, seconds)
+
+
+def _records_to_embed(models: list[EmbeddingModel]) -> Metric:
+    left = sum(max(0, one.records - one.looked_at) for one in models if one.state is ModelState.FILLING)
+    return GaugeMetricFamily("stratagraph_records_to_embed", "Existing records that wait for a vector.", value=left)
 
 
 async def _fetch_metrics(member: Member | None) -> dict[str, list[Metric]]:

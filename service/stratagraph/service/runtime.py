@@ -18,6 +18,8 @@ from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.embedding.embedder import Embedder
+from stratagraph.memory.embedding.questions import QuestionEmbedder
 from stratagraph.memory.engines.mirror import Neo4jEngine
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.service import Erasure
@@ -29,6 +31,7 @@ from stratagraph.memory.predicates import Predicates
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
 from stratagraph.service.embedded_postgres import API_LOGIN, WORKER_LOGIN, EmbeddedPostgres
+from stratagraph.service.embedders.choice import open_embedder
 from stratagraph.service.health import Health, HealthConfig
 from stratagraph.service.local_neo4j import LocalNeo4j
 from stratagraph.service.master_key import open_vault
@@ -55,7 +58,7 @@ class Runtime:
     """The parts of one process.
 
     `mirror` is not found as long as no Neo4j is configured and none has been started locally; `supervisor` is None
-    where the database is not the embedded one.
+    where the database is not the embedded one, and `embedder` where the settings name none.
     """
 
     settings: Settings
@@ -80,6 +83,7 @@ class Runtime:
     feed: Feed
     generations: Generations
     supervisor: PostgresSupervisor | None
+    embedder: Embedder | None
 
     def sync_worker(self) -> SyncWorker:
         """Return a new worker for the mirror. It waits for a mirror that is not found yet."""
@@ -175,7 +179,13 @@ async def open_runtime(
                 preference=settings.traversal,
             )
         )
-        retrieve = Retrieve(database, directory, clock, engines)
+        embedder = await open_embedder(stack, settings)
+        questions = (
+            QuestionEmbedder(database, embedder, patience_s=settings.embedder_wait_s, lowest=settings.embedder_lowest)
+            if embedder is not None
+            else None
+        )
+        retrieve = Retrieve(database, directory, clock, engines, questions)
         stack.push_async_callback(retrieve.log.close)
         artifacts = Artifacts(database, directory, clock, blobs_of(settings), max_bytes=settings.artifact_max_bytes)
         owner = new_owner()
@@ -189,9 +199,10 @@ async def open_runtime(
             artifacts=artifacts,
             failed_captures=failed_captures,
             owner=owner,
+            embedder=embedder,
         )
         jobs = Runner(database, clock, build_jobs(resources), owner=owner)
-        measurements = Measurements.of(database, jobs.leases, mirror)
+        measurements = Measurements.of(database, jobs.leases, mirror, known=jobs.jobs, embeds=embedder is not None)
         health = Health(
             measurements,
             database,
@@ -199,6 +210,7 @@ async def open_runtime(
             HealthConfig(max_lag_s=settings.max_lag_s),
             database_problem=(lambda: supervisor.problem) if supervisor is not None else lambda: None,
             processes=processes,
+            questions=questions,
         )
         yield Runtime(
             settings=settings,
@@ -223,6 +235,7 @@ async def open_runtime(
             feed=feed,
             generations=generations,
             supervisor=supervisor,
+            embedder=embedder,
         )
 
 

@@ -10,12 +10,13 @@ from typing import Any, Literal, Self
 
 import platformdirs
 from pydantic import Field, Json, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from stratagraph.graphql.limits.options import FairUse
 from stratagraph.graphql.oidc.claims import ClaimNames
 from stratagraph.graphql.oidc.urls import is_loopback, is_safe_url
 from stratagraph.service.connections import ConnectionLimits
+from stratagraph.service.embedders.settings import EmbedderSettings
 from stratagraph.service.processes.cores import cores
 from stratagraph.service.secret_files import secret_in
 from stratagraph.store.keys.directory import MAX_FREE_PREDICATES, MAX_PREDICATES
@@ -30,10 +31,13 @@ MOST_WORKERS = 8  # unless the settings name a number
 PARTS: tuple[Part, ...] = ("api", "sync", "jobs")  # of a service; each can run in a process of its own
 _OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
 # Each may be given as NAME, or in a file that NAME_FILE names, as Docker and Kubernetes hand out secrets.
-_IN_FILES = ("database_url", "owner_database_url", "worker_database_url", "neo4j_password", "previous_master_key")
+_IN_FILES = (
+    *("database_url", "owner_database_url", "worker_database_url", "neo4j_password", "previous_master_key"),
+    "embedder_key",
+)
 
 
-class Settings(BaseSettings):
+class Settings(EmbedderSettings):
     """All settings. `Settings.load()` reads them from the environment and refuses unknown names."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")

@@ -36,6 +36,8 @@ async def open_telemetry(runtime: Runtime, member: Member | None = None) -> Asyn
     Raises Misconfigured if traces are on and their packages are not installed.
     """
     metrics = Metrics(runtime.database, runtime.measurements, runtime.supervisor, member)
+    if runtime.embedder is not None:
+        metrics.follow_embedder(runtime.embedder)
     answered = serve_metrics(member, metrics.of_process) if member is not None else nullcontext()
     async with answered, _traced(runtime, metrics) as telemetry:
         yield telemetry

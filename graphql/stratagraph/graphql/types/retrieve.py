@@ -98,6 +98,10 @@ class Why:
     words: float = strawberry.field(
         description="Match of the words, relative to the best match in the answer, from 0 to 1."
     )
+    vectors: float = strawberry.field(
+        description="Nearness to the task in meaning, from 0 to 1; 0 without an embedder, and for records that are not"
+        " near."
+    )
     names: list[str] = strawberry.field(description="Names in the task that refer to this entity.")
     recency: float = strawberry.field(
         description=f"Share of the score that is due to being recent, from 0 to {WEIGHTS[Signal.RECENCY]}."
@@ -148,6 +152,7 @@ class GraphNode:
             if node.record.redacted
             else Why(
                 words=node.why.part(Signal.WORDS),
+                vectors=node.why.signals.get(Signal.VECTORS, 0.0),
                 names=node.why.names,
                 recency=node.why.part(Signal.RECENCY),
                 via_id=strawberry.ID(str(via)) if via is not None else None,
@@ -236,6 +241,10 @@ class RetrieveGraphSuccess:
     )
     limits: Limits = strawberry.field(description="Limits that shortened the answer.")
     freshness: Freshness = strawberry.field(description="Which engine answered, and how current its data was.")
+    vector_fallback: str | None = strawberry.field(
+        description="Why records were found without vectors although the service has an embedder, such as that it did"
+        " not answer in time; null where vectors were searched, and without an embedder."
+    )
     retrieval_id: strawberry.ID = strawberry.field(description="Id of the retrieval in the server's log, a UUID.")
     rendering: str | None = strawberry.field(
         description="The nodes as text for a prompt, each line with its record's id; null without a `tokenBudget`."
@@ -258,6 +267,7 @@ class RetrieveGraphSuccess:
             freshness=Freshness(
                 engine=Engine(found.engine), fallback=found.fallback, mirror_lag_seconds=found.mirror_lag_seconds
             ),
+            vector_fallback=found.vector_fallback,
             retrieval_id=strawberry.ID(str(found.id)),
             rendering=found.rendering,
             nothing_known=found.nothing_known,

@@ -39,8 +39,9 @@ class Retrieved:
     that cut the search: roots, nodes, edges, hops. `hubs` are records of the answer with
     more relations than were followed. `nothing_known` is whether the answer is empty because no record is strong
     enough. `selection` is None without a competence or plan among the roots, `rendering` None where no text was
-    asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy. `at` is the past instant that the
-    answer is as of, None for the present.
+    asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy. `vector_fallback` is why no vectors
+    were searched although there is an embedder. `at` is the past instant that the answer is as of, None for the
+    present.
     """
 
     id: UUID
@@ -55,6 +56,7 @@ class Retrieved:
     engine: str
     fallback: str | None
     mirror_lag_seconds: float | None
+    vector_fallback: str | None
     rendering: str | None
     nothing_known: bool
     at: datetime | None

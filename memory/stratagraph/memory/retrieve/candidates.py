@@ -23,6 +23,7 @@ from stratagraph.store.search.candidates import (
     EXPANDED,
     LINKED,
     LINKING,
+    FoundCandidates,
     find_candidates,
     steps,
     telling,
@@ -30,6 +31,7 @@ from stratagraph.store.search.candidates import (
 )
 from stratagraph.store.search.recent_search import search_recent_at
 from stratagraph.store.search.similar_names import SimilarName
+from stratagraph.store.search.vector_search import QuestionVector
 from stratagraph.store.search.word_search import WordSearch, search_words_at
 from stratagraph.store.traversal.past import PastGraphReader
 
@@ -51,9 +53,14 @@ class Candidates:
 
 
 async def present_candidates(
-    connection: Connection, caller: Caller, request: RetrieveRequest, *, now: datetime
+    connection: Connection,
+    caller: Caller,
+    request: RetrieveRequest,
+    *,
+    now: datetime,
+    vector: QuestionVector | None = None,
 ) -> Candidates:
-    """Return the candidates of the present."""
+    """Return the candidates of the present; `vector` is that of the task, where there is an embedder."""
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
     found = await find_candidates(
         connection,
@@ -64,6 +71,7 @@ async def present_candidates(
         now=now,
         most_by_words=_words_wanted(request),
         most=request.root_limit,
+        vector=vector,
     )
     names = _Names(caller, found.words, found.named)
     names.add_similar(found.similar)
@@ -85,6 +93,7 @@ async def present_candidates(
             fit=_fits(found.heads, times),
             wants_recent=_wants_recent(found.words, times),
             similarity={one.entity: MISSPELT * one.similarity for one in found.similar},
+            nearness=_nearness(found, vector),
         )
     )
     return Candidates(why, found.heads)
@@ -182,6 +191,21 @@ class _Names:
 
 def _words_wanted(request: RetrieveRequest) -> int:
     return max(CANDIDATES, 2 * request.root_limit)
+
+
+def nearness(similarity: float, lowest: float) -> float:
+    """Return how near in meaning two texts are, from 0 at the cosine similarity `lowest` to 1 at equal vectors.
+
+    >>> nearness(0.65, 0.3), nearness(0.3, 0.3), nearness(1.001, 0.3)
+    (0.5, 0.0, 1.0)
+    """
+    return max(0.0, min(1.0, (similarity - lowest) / (1 - lowest)))
+
+
+def _nearness(found: FoundCandidates, vector: QuestionVector | None) -> dict[UUID, float]:
+    if vector is None:
+        return {}
+    return {id_: nearness(value, vector.lowest) for id_, value in found.nearest if id_ in found.heads}
 
 
 def _fits(heads: Mapping[UUID, Rankable], times: TimeWords) -> dict[UUID, float]:

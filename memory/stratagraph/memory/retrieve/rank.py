@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
-from stratagraph.memory.retrieve.coverage import Question
+from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH, Question
 from stratagraph.memory.retrieve.threads import Neighbours, lent
 from stratagraph.store.model.enums import MemoryType
 
@@ -25,6 +25,7 @@ class Signal(StrEnum):
     """What may make a record a candidate."""
 
     WORDS = "words"  # BM25
+    VECTORS = "vectors"  # nearness to the question in meaning, where there is an embedder
     THREAD = "thread"  # words that neighbours in the thread have, and the record lacks
     NAMES = "names"  # words and thread again, where the record has a name of the question
     TIME = "time"  # words and thread again, as far as the record's date fits the times that the question names
@@ -33,6 +34,7 @@ class Signal(StrEnum):
 
 WEIGHTS: Mapping[Signal, float] = {
     Signal.WORDS: 1.0,
+    Signal.VECTORS: 1.0,
     Signal.THREAD: 1.0,
     Signal.NAMES: 0.5,
     Signal.TIME: 0.5,
@@ -106,8 +108,9 @@ class Found:
     `scores` are the BM25 scores of the records found by words, `named` are pairs of an entity's id and the name that
     matched, `recent` are ids, newest first. `words` are the words of the question that each record has, as bits, of
     these records and of their `neighbours` in threads. `fit` is how well the date of each fits the times that the
-    question names, from 0 to 1. `similarity` is below 1 for entities whose name the question misspells. With
-    `wants_recent`, the question asks for what is recent, or for a time, and for nothing else.
+    question names, from 0 to 1. `similarity` is below 1 for entities whose name the question misspells. `nearness` is
+    that of the records found by the question's vector, from 0 to 1. With `wants_recent`, the question asks for what is
+    recent, or for a time, and for nothing else.
     """
 
     question: Question
@@ -119,13 +122,14 @@ class Found:
     fit: Mapping[UUID, float] = field(default_factory=dict)
     wants_recent: bool = False
     similarity: Mapping[UUID, float] = field(default_factory=dict)
+    nearness: Mapping[UUID, float] = field(default_factory=dict)
 
 
 def fuse(found: Found) -> dict[UUID, Why]:
     """Combine the signals; return what made each record a candidate, by id.
 
-    A candidate has a word of the question, or a neighbour in its thread that has one. A recent record is one by
-    itself only where the question asks for nothing else.
+    A candidate has a word of the question, or a neighbour in its thread that has one, or is near to it in meaning. A
+    recent record is one by itself only where the question asks for nothing else.
     """
     question = found.question
     own = {id_: question.weight(words) * found.similarity.get(id_, 1.0) for id_, words in found.words.items() if words}
@@ -152,6 +156,7 @@ def fuse(found: Found) -> dict[UUID, Why]:
         if found.fit.get(id_):
             why.signals[Signal.TIME] = found.fit[id_] * sum_ / best
         candidates[id_] = why
+    _add_near(candidates, found.nearness)
     for id_, name in found.named:
         if id_ in candidates:
             candidates[id_].names.append(name)
@@ -168,6 +173,14 @@ def _add_recent(candidates: dict[UUID, Why], found: Found) -> None:
             why.strength = max(why.strength, found.fit.get(id_, 0.0) if found.fit else 1.0)
         if id_ in candidates:
             candidates[id_].signals[Signal.RECENCY] = 1.0 / (1 + rank)
+
+
+def _add_near(candidates: dict[UUID, Why], nearness: Mapping[UUID, float]) -> None:
+    """Add what is near to the question in meaning, which is related to it without sharing a word with it."""
+    for id_, value in nearness.items():
+        why = candidates.setdefault(id_, Why())
+        why.signals[Signal.VECTORS] = value
+        why.strength = max(why.strength, STRONG_ENOUGH + (1 - STRONG_ENOUGH) * value)
 
 
 def score(record: Rankable, why: Why) -> float:

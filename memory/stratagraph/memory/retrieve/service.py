@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
+from stratagraph.memory.embedding.questions import EmbeddedQuestion, QuestionEmbedder
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.retrieve.answer import Retrieved, connected, nodes_of
 from stratagraph.memory.retrieve.asked_words import AskedWords
@@ -38,14 +39,23 @@ from stratagraph.store.traversal.neighbourhood import Limits
 class Retrieve:
     """The service that retrieves ranked records for a task. One per process; safe to call from many tasks.
 
-    What it returned is written to `log` in the background; close that before the database.
+    With `questions`, records are found by vectors too. What it returned is written to `log` in the background; close
+    that before the database.
     """
 
-    def __init__(self, database: Database, directory: Directory, clock: Clock, engines: Engines) -> None:
+    def __init__(
+        self,
+        database: Database,
+        directory: Directory,
+        clock: Clock,
+        engines: Engines,
+        questions: QuestionEmbedder | None = None,
+    ) -> None:
         self._database = database
         self._directory = directory
         self._clock = clock
         self._engines = engines
+        self._questions = questions
         self._sequences = Sequences()
         self.log = RetrievalLog(database)
 
@@ -101,6 +111,7 @@ class Retrieve:
         at = past_instant(request.as_of, now=now) if request.as_of is not None else None
         if at is not None:
             await settle(self._database, caller.tenant.id, at)
+        question = await self._embedded(request)
         async with self._database.reading(caller.bounds) as connection:
             at_least = None
             if request.at_least_sequence is not None:
@@ -110,7 +121,7 @@ class Retrieve:
             reader: Reader | PastReader
             if at is None:
                 reader = Reader(connection, self._directory, caller, now)
-                candidates = await present_candidates(connection, caller, request, now=now)
+                candidates = await present_candidates(connection, caller, request, now=now, vector=question.vector)
             else:
                 reader = PastReader(Past(connection, self._directory, caller), at)
                 candidates = await past_candidates(connection, caller, request, reader, at=at)
@@ -161,6 +172,7 @@ class Retrieve:
             engine=found.answered_by.engine,
             fallback=found.answered_by.fallback,
             mirror_lag_seconds=found.answered_by.mirror_lag_seconds,
+            vector_fallback=question.fallback,
             rendering=render((node.record for node in nodes), token_budget=request.token_budget)
             if request.token_budget is not None
             else None,
@@ -168,6 +180,14 @@ class Retrieve:
             at=at,
         )
         return Search(caller=caller, at=now, why=candidates.why, order=order, wanted=wanted, answer=answer)
+
+    async def _embedded(self, request: RetrieveRequest) -> EmbeddedQuestion:
+        """Return the vector of the task, or why it has none; neither without an embedder."""
+        if self._questions is None:
+            return EmbeddedQuestion()
+        if request.as_of is not None:
+            return EmbeddedQuestion(fallback="vectors find records of the present only")
+        return await self._questions.embed(request.task_descriptor)
 
 
 def _limits(request: RetrieveRequest) -> Limits:

@@ -16,6 +16,7 @@ from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 if TYPE_CHECKING:
     from stratagraph.service.runtime import Runtime
     from stratagraph.store.jobs.leases import JobState
+    from stratagraph.store.search.embeddings import EmbeddingModel
 
 app = typer.Typer(
     help="Background jobs: closing silent episodes, pruning, counting words and so on. Servers started with"
@@ -46,14 +47,24 @@ def list_(json: Json = False) -> None:
             _next_run(one),
         )
     people.print(table)
+    for model in next((one["embedding"] for one in found if "embedding" in one), ()):
+        people.print(
+            f"Vectors of {model['model']} ({model['dimensions']} dimensions): {model['state']},"
+            f" {model['looked_at']:,} of {model['records']:,} records looked at."
+        )
 
 
 async def listed(runtime: Runtime, _: Mapping[str, Any]) -> dict[str, Any]:
     """Answer `jobs list`."""
+    from stratagraph.memory.embedding.filling import JOB as EMBED
+    from stratagraph.store.search.embeddings import list_models
+
     await runtime.jobs.leases.register(runtime.jobs.jobs)
     states = {state.name: state for state in await runtime.jobs.leases.states()}
+    embedding = [_progress(one) for one in await list_models(runtime.database)]
     document = [
         {**_as_json(states[name]), "summary": job.summary, "interval_s": job.config.interval_s}
+        | ({"embedding": embedding} if name == EMBED else {})
         for name, job in runtime.jobs.jobs.items()
     ]
     return {"document": document}
@@ -121,6 +132,17 @@ def _require_job(runtime: Runtime, name: str) -> None:
         raise InvalidInput(
             f"NAME: there is no job {name!r}; choose one of {', '.join(sorted(runtime.jobs.jobs))}", path=["name"]
         )
+
+
+def _progress(model: EmbeddingModel) -> dict[str, Any]:
+    return {
+        "model": model.name,
+        "dimensions": model.dimensions,
+        "state": model.state.name.lower(),
+        "records": max(model.records, model.looked_at),
+        "looked_at": model.looked_at,
+        "filled_at": model.filled_at,
+    }
 
 
 def _next_run(one: dict[str, Any]) -> str:

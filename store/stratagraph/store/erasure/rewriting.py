@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Table, null, select, text, update
+from sqlalchemy import Table, delete, null, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.changes import Change, Kind
@@ -72,7 +72,7 @@ async def write_content(
 ) -> None:
     """Write the content of one row that `read_contents` returned, encrypted if the row was.
 
-    In `record` this advances `row_version` by one.
+    In `record` this advances `row_version` by one and deletes the vectors of the former text.
     """
     if row["sealed"] is None:
         columns = plain_columns(content)
@@ -81,6 +81,8 @@ async def write_content(
     values = {name: null() if value is None else value for name, value in columns.items()}
     if table is tables.record:
         values["row_version"] = table.c.row_version + 1
+        vectors = tables.embedding
+        await connection.execute(delete(vectors).where(vectors.c.tenant == tenant.id, vectors.c.id == row["id"]))
     await connection.execute(
         update(table)
         .where(table.c.tenant == tenant.id, table.c.id == row["id"], table.c.row_version == row["row_version"])

@@ -292,6 +292,7 @@ ON CONFLICT (tenant, source, predicate, target) WHERE ended_at IS NULL DO NOTHIN
 -- A version written at the same instant, by this transaction, is not copied, because no reader has seen it.
 -- The sensitivity never falls, on which hints at relations rely.
 -- If the record has other terms or another sensitivity now, both are logged for the statistics of word search.
+-- The vectors of a text that changes, or is sealed, are deleted.
 -- Prepared: keys only, found by indexes.
 WITH before AS (
   SELECT scope, sensitivity, terms FROM record WHERE tenant = :tenant AND id = :id
@@ -331,5 +332,8 @@ WITH before AS (
     VALUES (before.scope, before.sensitivity, -1, 0 || before.terms), (after.scope, after.sensitivity, 1, 0 || after.terms)
   ) AS change
   WHERE (before.scope, before.sensitivity, before.terms) IS DISTINCT FROM (after.scope, after.sensitivity, after.terms)
+), outdated AS (
+  DELETE FROM embedding
+  WHERE (CAST(:text AS text) IS NOT NULL OR CAST(:sealed AS bytea) IS NOT NULL) AND tenant = :tenant AND id = :id
 )
 SELECT row_version FROM after

@@ -15,6 +15,7 @@ from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.words import QueryWord, query_terms
 from stratagraph.store.postgres.bulk import uuid_array
+from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import fetch_together, sending
 from stratagraph.store.records.entities import NameSearch
 from stratagraph.store.records.ranking import Head, fetching_heads, read_heads
@@ -25,12 +26,15 @@ from stratagraph.store.search.similar_names import (
     similar_names,
     unknown_words,
 )
+from stratagraph.store.search.vector_search import QuestionVector, VectorSearch, similarities_of
 from stratagraph.store.search.word_search import WordSearch, scores_of
 
 # Of the best records by words, those whose neighbours in threads become candidates; more if more are wanted.
 EXPANDED = 32
 LINKING, LINKED = 4, 16  # named entities whose relations make candidates, and relations followed in each direction
 STEPS, MOST_STEPS = 2, 100  # events before and after a record in its thread that are its neighbours
+
+MOST_NEAR = 50  # records found by the question's vector
 
 
 def steps(near: int, *, most: int) -> int:
@@ -61,7 +65,8 @@ class FoundCandidates:
     """Records found by words with their BM25 `scores`, best first, by the name given with each, and newest first.
 
     `linked` are pairs of a named entity and a record that has a relation with it. `similar` are entities whose name a
-    word of the question misspells.
+    word of the question misspells. `nearest` are the records near to the question's vector, with their cosine
+    similarities, nearest first.
 
     `heads` has what ranks them and their neighbours in threads, of those that the caller may read in full. `words` of
     the question have `weights`.
@@ -72,6 +77,7 @@ class FoundCandidates:
     linked: list[tuple[UUID, UUID]]
     similar: list[SimilarName]
     recent: list[UUID]
+    nearest: list[tuple[UUID, float]]
     heads: dict[UUID, Head]
     words: Sequence[QueryWord]
     weights: list[float]
@@ -87,47 +93,39 @@ async def find_candidates(
     now: datetime,
     most_by_words: int,
     most: int,
+    vector: QuestionVector | None = None,
 ) -> FoundCandidates:
     """Return at most `most_by_words` records of `types` that match the text, and the entities with one of the names.
 
-    At most `most` entities and `most` of the newest records. Takes three round trips: words are counted while names and
-    recent records are looked up, then the words are searched and the relations of named entities followed, and then the
-    heads of all are read, with their neighbours in threads.
+    At most `most` entities and `most` of the newest records, and, where the question has a `vector`, at most MOST_NEAR
+    records near to it. Takes three round trips: words are counted while names and recent records are looked up, then
+    the words are searched and the relations of named entities followed, and then the heads of all are read, with their
+    neighbours in threads.
     """
     words = WordSearch(caller, text, types=types, limit=most_by_words)
     by_name = NameSearch(caller, names, limit=most)
     counts, entities, newest = await fetch_together(
         connection, words.counting(), by_name.statement, searching_recent(types=types, now=now, limit=most)
     )
-    scores: list[tuple[UUID, float]] = []
-    similar: list[SimilarName] = []
-    weights: list[float] = []
     named = by_name.found(entities)
-    linking = sending(
-        "find_linked",
-        {
-            **caller.parameters(),
-            "entities": uuid_array([id_ for id_, _ in named[:LINKING]]),
-            "at": now,
-            "most": LINKED,
-        },
-    )
+    statistics = await words.statistics(connection, counts)
+    searches = [
+        _finding_linked(caller, [id_ for id_, _ in named[:LINKING]], now=now),
+        finding_similar_names(unknown_words(words.words if names else (), statistics.frequencies)),
+    ]
+    if vector is not None:
+        by_vector = VectorSearch(vector, types=types, limit=MOST_NEAR)
+        searches.append(by_vector.searching(documents=statistics.documents, now=now))
     if words.has_words:
-        statistics = await words.statistics(connection, counts)
-        weights = words.weights(statistics)
-        matches, links, alike = await fetch_together(
-            connection,
-            words.searching(statistics, now=now, names=terms_of_names(caller, named)),
-            linking,
-            finding_similar_names(unknown_words(words.words if names else (), statistics.frequencies)),
-        )
-        scores, similar = scores_of(matches), similar_names(alike, limit=most)
-    else:
-        (links,) = await fetch_together(connection, linking)
+        searches.append(words.searching(statistics, now=now, names=terms_of_names(caller, named)))
+    links, alike, *found = await fetch_together(connection, *searches)
     linked = telling((row["entity"], row["far"]) for row in links)
+    similar = similar_names(alike, limit=most)
+    nearest = similarities_of(found.pop(0)) if vector is not None else []
+    scores = scores_of(found[0]) if found else []
     recent = [row["id"] for row in newest]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *(id_ for _, id_ in linked), *recent}
-    ids |= {one.entity for one in similar}
+    ids |= {*(one.entity for one in similar), *(id_ for id_, _ in nearest)}
     near = [id_ for id_, _ in scores[: max(EXPANDED, most)]]
     heads = await read_heads(
         connection,
@@ -140,7 +138,14 @@ async def find_candidates(
         linked=linked,
         similar=similar,
         recent=recent,
+        nearest=nearest,
         heads=heads,
         words=words.words,
-        weights=weights,
+        weights=words.weights(statistics) if words.has_words else [],
     )
+
+
+def _finding_linked(caller: Caller, entities: Sequence[UUID], *, now: datetime) -> Sending:
+    """Return the statement that finds the records which have a relation with one of the entities."""
+    parameters = {"entities": uuid_array(entities), "at": now, "most": LINKED}
+    return sending("find_linked", {**caller.parameters(), **parameters})

@@ -15,6 +15,7 @@ from stratagraph.store.postgres.tables.content import (
     erased_source,
     tombstone,
 )
+from stratagraph.store.postgres.tables.embeddings import embedding, embedding_model
 from stratagraph.store.postgres.tables.entities import entity_term, link_request, reanalysis, rekeying
 from stratagraph.store.postgres.tables.episodes import episode, episode_event
 from stratagraph.store.postgres.tables.erasure import erasure
@@ -55,6 +56,8 @@ __all__ = [
     "credential",
     "data_key",
     "doc_counter",
+    "embedding",
+    "embedding_model",
     "entity_merge",
     "entity_merge_record",
     "entity_merge_relation",

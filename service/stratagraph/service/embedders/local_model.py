@@ -1,0 +1,162 @@
+"""An embedder in this process: an ONNX model in a directory, run by fastembed (the extra `fastembed`).
+
+Nothing is downloaded: the directory must hold `model.onnx` (or `onnx/model.onnx`) and the tokenizer's files, as
+sentence-transformers and its exports to ONNX lay them out. See docs/embedders.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from stratagraph.memory.embedding.embedder import EmbedderUnavailable, Refused, Usage, Use, Vector, unit_vector
+from stratagraph.store.model.errors import Misconfigured
+
+if TYPE_CHECKING:
+    from fastembed import TextEmbedding
+
+BATCH = 16  # texts that the model computes at a time
+NEEDED = ("config.json", "tokenizer.json", "tokenizer_config.json")
+_MODEL_FILES = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx")
+
+
+class LocalModel:
+    """The model in `directory`. Close with `async with`.
+
+    It has two threads, one for questions and one for records, so that no question waits for a batch of records. The
+    model itself is loaded by the first of them. Raises Misconfigured if the directory holds no such model, or if the
+    extra is not installed.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        try:
+            import fastembed  # noqa: F401 - it takes a second, and only this embedder needs it
+        except ImportError as error:
+            raise Misconfigured(
+                "STRATAGRAPH_EMBEDDER=fastembed needs the extra `fastembed`: install stratagraph[fastembed]"
+            ) from error
+        self._directory = directory
+        found = next((name for name in _MODEL_FILES if (directory / name).is_file()), None)
+        missing = [name for name in NEEDED if not (directory / name).is_file()]
+        if found is None or missing:
+            raise Misconfigured(
+                f"STRATAGRAPH_EMBEDDER_DIR: {directory} lacks {', '.join(missing or ['model.onnx'])}; name the"
+                " directory of a model exported to ONNX with its tokenizer"
+            )
+        self._file = found
+        with (directory / self._file).open("rb") as file:
+            self._name = f"{directory.name}@{hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
+        self._usage = Usage()
+        self._threads = {use: ThreadPoolExecutor(1, thread_name_prefix=f"embed-{use}") for use in self._usage.texts}
+        self._loading: asyncio.Task[TextEmbedding] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._loading is not None:
+            self._loading.cancel()
+        for threads in self._threads.values():
+            threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def dimensions(self) -> int | None:
+        return None
+
+    @property
+    def usage(self) -> Usage:
+        return self._usage
+
+    def answers_as(self, name: str, dimensions: int) -> bool:
+        """Return whether this is the model: a former one would have to be loaded beside it."""
+        return name == self._name
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector | Refused]:
+        return await self._run(texts, "record")
+
+    async def embed_question(self, text: str, *, name: str, dimensions: int) -> Vector:
+        (found,) = await self._run([text], "question")
+        if isinstance(found, Refused):
+            raise EmbedderUnavailable(f"The local model gives no vector for a question: {found.reason}")
+        return found
+
+    async def _run(self, texts: Sequence[str], use: Use) -> list[Vector | Refused]:
+        began = time.monotonic()
+        try:
+            model = await self._loaded()
+            loop = asyncio.get_running_loop()
+            found = await loop.run_in_executor(self._threads[use], _embed, model, list(texts))
+        except BaseException:
+            self._usage.failures[use] += 1
+            raise
+        finally:
+            self._usage.seconds[use] += time.monotonic() - began
+        self._usage.texts[use] += len(texts)
+        return found
+
+    async def _loaded(self) -> TextEmbedding:
+        """Return the model, loaded once; a caller that stops waiting does not stop the loading."""
+        if self._loading is None or (self._loading.done() and not _succeeded(self._loading)):
+            self._loading = asyncio.create_task(self._load(), name="loading of the embedder")
+        return await asyncio.shield(self._loading)
+
+    async def _load(self) -> TextEmbedding:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._threads["record"], _load, self._name, self._directory, self._file)
+        except Exception as error:  # whatever the library raises for files that it cannot read
+            raise EmbedderUnavailable(
+                f"The model in {self._directory} cannot be loaded ({type(error).__name__}): check"
+                " STRATAGRAPH_EMBEDDER_DIR"
+            ) from error
+
+
+def _succeeded(task: asyncio.Task[Any]) -> bool:
+    return not task.cancelled() and task.exception() is None
+
+
+def _load(name: str, directory: Path, file: str) -> TextEmbedding:
+    from fastembed import TextEmbedding
+    from fastembed.common.model_description import ModelSource
+
+    if name not in {one["model"] for one in TextEmbedding.list_supported_models()}:
+        TextEmbedding.add_custom_model(
+            model=name,
+            pooling=_pooling(directory),
+            normalization=True,
+            sources=ModelSource(url="file:"),  # one must be named; `specific_model_path` comes before it
+            dim=int(_json(directory / "config.json").get("hidden_size", 0)),
+            model_file=file,
+        )
+    return TextEmbedding(name, specific_model_path=str(directory), local_files_only=True, threads=1)
+
+
+def _pooling(directory: Path) -> Any:
+    """Return how vectors of tokens become one: as the model says in `1_Pooling/config.json`, else by their mean."""
+    from fastembed.common.model_description import PoolingType
+
+    said = directory / "1_Pooling" / "config.json"
+    is_first = said.is_file() and _json(said).get("pooling_mode_cls_token", False)
+    return PoolingType.CLS if is_first else PoolingType.MEAN
+
+
+def _json(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _embed(model: TextEmbedding, texts: list[str]) -> list[Vector | Refused]:
+    return [unit_vector(vector.tolist()) for vector in model.embed(texts, batch_size=BATCH)]

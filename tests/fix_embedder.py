@@ -1,0 +1,108 @@
+"""An embedding service on loopback that speaks OpenAI's protocol, with faults that a test orders.
+
+Its vectors are deterministic: a text is the sum of fixed random directions, one for each of its words, and words of one
+meaning (`SYNONYMS`) have the same direction. So texts that share a meaning are near each other without sharing a word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import random
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+SYNONYMS = {"automobile": "car", "vehicle": "car", "physician": "doctor", "canine": "dog", "puppy": "dog"}
+Fault = Callable[[list[str]], "Reply | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer that is no list of vectors; `after_s` is how long it is kept back."""
+
+    status: int
+    body: bytes = b"{}"
+    headers: dict[str, str] = field(default_factory=dict)
+    after_s: float = 0.0
+
+
+def vector_of(text: str, *, model: str, dimensions: int) -> list[float]:
+    """Return the sum of the directions of the words of `text`; not of length 1, as no protocol promises it."""
+    total = [0.0] * dimensions
+    for word in re.findall(r"\w+", text.lower()):
+        meaning = f"{model}/{SYNONYMS.get(word, word)}"
+        source = random.Random(hashlib.sha256(meaning.encode()).digest())
+        total = [value + source.gauss(0, 1) for value in total]
+    return total
+
+
+@dataclass
+class EmbeddingServer:
+    """A running service. `texts` are all texts that it was sent, in order; `fault` may replace an answer."""
+
+    dimensions: int = 256
+    url: str = ""
+    fault: Fault | None = None
+    texts: list[str] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    keys: list[str | None] = field(default_factory=list)
+    requests: int = 0
+    connections: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def answer(self, headers: dict[str, str], body: dict[str, Any]) -> Reply:
+        self.requests += 1
+        self.texts += body["input"]
+        self.models.append(body["model"])
+        self.keys.append(headers.get("authorization"))
+        replaced = self.fault(body["input"]) if self.fault is not None else None
+        if replaced is not None:
+            await asyncio.sleep(replaced.after_s)
+            return replaced
+        dimensions = body.get("dimensions", self.dimensions)
+        data = [
+            {"index": place, "embedding": vector_of(text, model=body["model"], dimensions=dimensions)}
+            for place, text in enumerate(body["input"])
+        ]
+        random.Random(1).shuffle(data)  # the order is in `index`
+        return Reply(200, json.dumps({"object": "list", "data": data}).encode())
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.connections.add(task)
+        try:
+            while line := await reader.readline():
+                assert line == b"POST /v1/embeddings HTTP/1.1\r\n"
+                headers: dict[str, str] = {}
+                while (line := await reader.readline()) not in {b"\r\n", b""}:
+                    name, _, value = line.decode().partition(":")
+                    headers[name.lower()] = value.strip()
+                body = json.loads(await reader.readexactly(int(headers["content-length"])))
+                reply = await self.answer(headers, body)
+                head = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
+                writer.write(
+                    f"HTTP/1.1 {reply.status} X\r\nContent-Length: {len(reply.body)}\r\n{head}\r\n".encode()
+                    + reply.body
+                )
+                await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # a client that stopped waiting, or the end of the test
+        finally:
+            self.connections.discard(task)
+            writer.close()
+
+
+@asynccontextmanager
+async def embedding_server(**options: Any) -> AsyncIterator[EmbeddingServer]:
+    """Run an embedding service on a free port of loopback."""
+    service = EmbeddingServer(**options)
+    server = await asyncio.start_server(service.serve, "127.0.0.1", 0)
+    service.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    async with server:
+        yield service
+        for connection in service.connections:
+            connection.cancel()

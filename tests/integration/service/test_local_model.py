@@ -1,0 +1,72 @@
+"""The local embedder: a real ONNX model from a directory, run by fastembed, with nothing from the network."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fix_model import DIMENSIONS, write_model
+
+from stratagraph.memory.embedding.embedder import EmbedderUnavailable
+from stratagraph.service.embedders.local_model import LocalModel
+from stratagraph.store.model.errors import Misconfigured
+
+
+def dot(one: Any, other: Any) -> float:
+    return float(sum(a * b for a, b in zip(one, other, strict=True)))
+
+
+async def test_a_model_in_a_directory_embeds_texts_by_their_meaning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("the embedder asked the network")
+
+    async with LocalModel(write_model(tmp_path / "tiny")) as model:
+        monkeypatch.setattr(socket, "getaddrinfo", refused)
+        car, vehicle, dog = await model.embed(["the car drives", "the vehicle drives", "dog sleeps"])
+        question = await model.embed_question("vehicle", name=model.name, dimensions=DIMENSIONS)
+    assert len(question) == DIMENSIONS
+    assert dot(car, vehicle) == pytest.approx(1, abs=1e-5)
+    assert dot(car, car) == pytest.approx(1, abs=1e-5)
+    assert dot(question, car) > 0.4 > dot(question, dog)
+    assert model.usage.texts == {"question": 1, "record": 3}
+
+
+async def test_the_name_of_a_model_is_that_of_its_content(tmp_path: Path) -> None:
+    one, same, other = (write_model(tmp_path / str(number) / "tiny") for number in range(3))
+    with (other / "model.onnx").open("ab") as file:
+        file.write(b"\x12\x00")
+    names = [LocalModel(path).name for path in (one, same, other)]
+    assert names[0] == names[1] != names[2]
+    assert not LocalModel(one).answers_as(names[2], DIMENSIONS)
+
+
+async def test_the_event_loop_goes_on_while_texts_are_embedded(tmp_path: Path) -> None:
+    async with LocalModel(write_model(tmp_path / "tiny")) as model:
+        await model.embed(["car"])
+        work = asyncio.create_task(model.embed(["the car drives"] * 5_000))
+        turns = 0
+        while not work.done():
+            turns += 1
+            await asyncio.sleep(0)
+        assert turns > 10
+
+
+@pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json", "config.json"])
+async def test_a_directory_without_a_model_is_refused_with_what_it_lacks(tmp_path: Path, missing: str) -> None:
+    directory = write_model(tmp_path / "tiny")
+    (directory / missing).unlink()
+    with pytest.raises(Misconfigured, match=missing.replace(".", r"\.")):
+        LocalModel(directory)
+
+
+async def test_a_damaged_model_is_not_available(tmp_path: Path) -> None:
+    directory = write_model(tmp_path / "tiny")
+    (directory / "model.onnx").write_bytes(b"no model")
+    async with LocalModel(directory) as model:
+        with pytest.raises(EmbedderUnavailable, match="cannot be loaded"):
+            await model.embed(["car"])
