@@ -31,6 +31,7 @@ from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.search import recent_search, word_search
 from stratagraph.store.search.recent_search import search_recent, search_recent_at
+from stratagraph.store.search.word_index import WordIndex
 from stratagraph.store.search.word_search import search_words, search_words_at
 
 SCOPES = ("", "project:a", "project:b", "project:c")
@@ -80,6 +81,7 @@ class Filled:
 
     memory: Memory
     tenant: str
+    index: WordIndex
     written: dict[int, UUID] = field(default_factory=dict)
 
     async def apply(self, number: int, step: Step, *, erased: int | None) -> None:
@@ -112,8 +114,8 @@ class Filled:
         async with memory.database.reading(caller.bounds) as connection:
             asked: dict[str, Any] = {"types": types, "limit": ANSWER_LIMIT}
             scored = [
-                await search_words(connection, caller, question, now=now, **asked),
-                await search_words(connection, caller, question, now=now, history=True, **asked),
+                await search_words(connection, self.index, caller, question, now=now, **asked),
+                await search_words(connection, self.index, caller, question, now=now, history=True, **asked),
                 *[await search_words_at(connection, caller, question, at=at, **asked) for at in instants],
             ]
             listed = [
@@ -163,6 +165,7 @@ def test_hidden_records_change_no_answer_and_no_score(
     with asyncio.Runner() as runner:
         database = Database(database_url)
         memory = memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32)))))
+        index = WordIndex()
         hidden_in_total = answered = 0
 
         @SETTINGS
@@ -196,7 +199,7 @@ def test_hidden_records_change_no_answer_and_no_score(
 
             async def run() -> tuple[list[object], list[object]]:
                 name = next(numbers)
-                stores = [Filled(memory, f"{name}-{which}") for which in ("all", "readable")]
+                stores = [Filled(memory, f"{name}-{which}", index) for which in ("all", "readable")]
                 memory.clock.at, instants = NOON, []
                 for number, step in enumerate(steps):
                     memory.clock.forward(timedelta(seconds=1))

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from fix_examples import examples
@@ -186,7 +187,14 @@ async def log_changes(memory: Memory, changed: list[tuple[int, int, int, tuple[i
         await connection.execute(
             insert(tables.word_change),
             [
-                {"tenant": tenant, "scope": scope, "sensitivity": level, "step": step, "terms": list(terms)}
+                {
+                    "tenant": tenant,
+                    "record": UUID(int=0),
+                    "scope": scope,
+                    "sensitivity": level,
+                    "step": step,
+                    "terms": list(terms),
+                }
                 for tenant, scope, level, terms in changed
             ],
         )

@@ -17,6 +17,7 @@ from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.past import PastReader
 from stratagraph.store.search.candidates import find_candidates
 from stratagraph.store.search.recent_search import search_recent_at
+from stratagraph.store.search.word_index import WordIndex
 from stratagraph.store.search.word_search import search_words_at
 
 CANDIDATES = 200  # records found by words, before salience and confidence reorder them
@@ -35,12 +36,13 @@ class Candidates:
 
 
 async def present_candidates(
-    connection: Connection, caller: Caller, request: RetrieveRequest, *, now: datetime
+    connection: Connection, index: WordIndex, caller: Caller, request: RetrieveRequest, *, now: datetime
 ) -> Candidates:
     """Return the candidates of the present."""
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
     found = await find_candidates(
         connection,
+        index,
         caller,
         task,
         candidate_names(task) if MemoryType.ENTITY in types else [],

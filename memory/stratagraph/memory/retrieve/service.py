@@ -21,6 +21,7 @@ from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.past import Past, PastReader
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.search.retrievals import LoggedRetrieval, RetrievalLog
+from stratagraph.store.search.word_index import WordIndex
 from stratagraph.store.traversal.neighbourhood import Limits
 
 
@@ -36,13 +37,15 @@ class Retrieve:
         self._clock = clock
         self._engines = engines
         self._sequences = Sequences()
+        self._words = WordIndex()
         self.log = RetrievalLog(database)
 
     async def retrieve(self, trust: Trust, request: RetrieveRequest) -> Retrieved:
         """Return the records that fit the task, and the graph around them within the request's limits.
 
         As of a past instant, entities are found by the names they have now; everything else is as it was then. The
-        number of SQL statements does not depend on the data, except where the mirror answers: hubs that it names are
+        number of SQL statements does not depend on the data, with two exceptions: three of them are left out while what
+        the words need is in memory and no record has changed, and where the mirror answers, hubs that it names are
         checked, and if the mirror is behind, SQL answers instead. Raises InvalidInput, Forbidden, or StoreUnavailable.
         """
         check(request)
@@ -61,7 +64,7 @@ class Retrieve:
             reader: Reader | PastReader
             if at is None:
                 reader = Reader(connection, self._directory, caller, now)
-                candidates = await present_candidates(connection, caller, request, now=now)
+                candidates = await present_candidates(connection, self._words, caller, request, now=now)
             else:
                 reader = PastReader(Past(connection, self._directory, caller), at)
                 candidates = await past_candidates(connection, caller, request, reader, at=at)

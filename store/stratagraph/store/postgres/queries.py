@@ -69,12 +69,12 @@ async def defer(connection: AsyncConnection, statement: str, table: str, /, **pa
     await write(connection, table, sql, [parameters[name] for name in names], returns=False)
 
 
-def sending(statement: str, parameters: Mapping[str, Any]) -> Sending:
+def sending(statement: str, parameters: Mapping[str, Any], *, binary: bool = False) -> Sending:
     """Return a named statement for the driver. Raises KeyError if there is no statement of this name."""
     if not _blocks()[statement].is_prepared:
-        return Sending(Statement.of(_filled(statement)), parameters)
+        return Sending(Statement.of(_filled(statement)), parameters, binary=binary)
     booleans = tuple([(name, value) for name, value in parameters.items() if isinstance(value, bool)])
-    return Sending(_with_booleans(statement, booleans), parameters, prepare=True)
+    return Sending(_with_booleans(statement, booleans), parameters, prepare=True, binary=binary)
 
 
 @lru_cache(maxsize=1_024)

@@ -15,7 +15,8 @@ from stratagraph.store.postgres.queries import fetch_together
 from stratagraph.store.records.entities import NameSearch
 from stratagraph.store.records.ranking import Head, fetching_heads, heads_of
 from stratagraph.store.search.recent_search import searching_recent
-from stratagraph.store.search.word_search import WordSearch, scores_of
+from stratagraph.store.search.word_index import WordIndex
+from stratagraph.store.search.word_search import WordSearch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,7 @@ class FoundCandidates:
 
 async def find_candidates(
     connection: AsyncConnection,
+    index: WordIndex,
     caller: Caller,
     text: str,
     names: Sequence[str],
@@ -45,18 +47,19 @@ async def find_candidates(
     """Return at most `most_by_words` records of `types` that match the text, and the entities with one of the names.
 
     At most `most` entities and `most` of the newest records. Takes three round trips: words are counted while names and
-    recent records are looked up, then the words are searched, and then the heads of all are read.
+    recent records are looked up, then what the search of the words needs is read, and then the heads of all. The second
+    is left out if no records have changed in the last seconds and the blocks of the words are in memory.
     """
     words = WordSearch(caller, text, types=types, limit=most_by_words)
     by_name = NameSearch(caller, names, limit=most)
-    counts, entities, newest = await fetch_together(
-        connection, words.counting(), by_name.statement, searching_recent(types=types, now=now, limit=most)
+    counts, (state,), entities, newest = await fetch_together(
+        connection,
+        words.counting(),
+        index.reading(),
+        by_name.statement,
+        searching_recent(types=types, now=now, limit=most),
     )
-    scores: list[tuple[UUID, float]] = []
-    if words.has_words:
-        statistics = await words.statistics(connection, counts)
-        (matches,) = await fetch_together(connection, words.searching(statistics, now=now))
-        scores = scores_of(matches)
+    scores = await words.found(connection, index, counts, state, now=now) if words.has_words else []
     named = by_name.found(entities)
     recent = [row["id"] for row in newest]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent}

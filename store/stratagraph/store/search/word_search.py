@@ -1,12 +1,15 @@
-"""Word search: find candidate records by their words, from an index and never by a scan of the store.
+"""Word search: find the records with the highest BM25 scores for some words, from an index and never by a scan.
 
-The searches are functions in the database that check the caller's trust themselves, because a GIN index is not used
-under row-level security. The GIN index over term numbers finds the records, and pgvector's inner product of impacts
-and idf scores them with exact BM25 (S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-Beyond", 2009).
+Scores are BM25 (S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009) by the
+statistics of the records that the caller may read in full. The word index gives the exact answer, at any size of the
+store: see `word_index`.
 
-Every choice depends on the records that the caller may read in full and on their counts, never on others, so that
-hidden records change neither the answer nor its scores. Where the caller may read few records, all of them are read;
+Every answer depends on the records that the caller may read in full and on their counts, never on others, so that
+hidden records change neither the answer nor its scores.
+
+While more records have changed than the index can do without (an import, the first minutes after an upgrade), and in
+the past, functions in the database search the records' GIN index over terms. They check the caller's trust themselves,
+because that index is not used under row-level security. Where the caller may read few records, all of them are read;
 otherwise a search matches any of the words. Of many readable records it matches the rarest words and conjunctions of
 the common ones, within a budget of records. See docs/data-model.md, Search.
 """
@@ -25,9 +28,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity
-from stratagraph.store.model.words import query_terms, query_vector
+from stratagraph.store.model.words import idf, query_terms, query_vector
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
+from stratagraph.store.search.word_index import WordIndex
 
 SMALL_STORE = 20_000  # readable records; below this number, matching any of the words is fast enough and exact
 FEW_RECORDS = 5_000  # readable records; up to this number, all are read unless the caller may read everything
@@ -62,7 +66,7 @@ class Candidates:
 
 
 class WordSearch:
-    """The search of one question's words, in two statements: the second depends on the counts that the first reads.
+    """The search of one question's words, in two steps: the second depends on the counts that the first reads.
 
     So the first can share a round trip with what else the question needs. Without words, `has_words` is false, and
     there is nothing to search.
@@ -107,9 +111,31 @@ class WordSearch:
             documents=documents, frequencies={term: round(n * scale) for term, n in part.frequencies.items()}
         )
 
-    def searching(self, statistics: WordStatistics, *, now: datetime, history: bool = False) -> Sending:
-        """Return the statement that finds the best records, best first, for `scores_of`."""
-        return sending("search_words", {**self.parameters(statistics), "now": now, "history": history})
+    async def found(
+        self,
+        connection: AsyncConnection,
+        index: WordIndex,
+        counts: Sequence[Row],
+        state: Row,
+        *,
+        now: datetime,
+        history: bool = False,
+    ) -> list[tuple[UUID, float]]:
+        """Return the ids and scores of the best records, best first.
+
+        `counts` are the rows of `counting`, and `state` that of `index.reading`, read in this transaction. With
+        `history`, superseded and retracted records are included.
+        """
+        statistics = await self.statistics(connection, counts)
+        if not index.is_current(state):
+            parameters = {**self.parameters(statistics), "now": now, "history": history}
+            (rows,) = await fetch_together(connection, sending("search_words", parameters))
+            return _scores_of(rows)
+        documents = max(statistics.documents, 1)
+        weights = {term: idf(documents, statistics.frequencies.get(term, 1)) for term in self._terms}
+        return await index.search(
+            connection, self._caller, state, weights, types=self._types, now=now, history=history, limit=self._limit
+        )
 
     def parameters(self, statistics: WordStatistics) -> dict[str, Any]:
         """Return the parameters of a search, now or in the past, except its instant."""
@@ -128,13 +154,14 @@ class WordSearch:
         return sending("count_terms", {"terms": self._counted, "scopes": list(scopes)})
 
 
-def scores_of(rows: Sequence[Mapping[Any, Any]]) -> list[tuple[UUID, float]]:
+def _scores_of(rows: Sequence[Mapping[Any, Any]]) -> list[tuple[UUID, float]]:
     """Return the ids and BM25 scores of the rows of a search, in their order, without those that match no word."""
     return [(row["id"], -row["distance"]) for row in rows if row["distance"] < 0]
 
 
 async def search_words(
     connection: AsyncConnection,
+    index: WordIndex,
     caller: Caller,
     text: str,
     *,
@@ -145,17 +172,14 @@ async def search_words(
 ) -> list[tuple[UUID, float]]:
     """Return the ids and BM25 scores of the best `limit` records for the words of `text`, best first.
 
-    Only records that the caller may read in full are searched. Runs two statements, whatever the size of the
-    store, and a third for callers with very many scopes.
-    With `history`, superseded and retracted records are included.
+    Only records that the caller may read in full are searched. Takes at most two round trips, whatever the size of the
+    store, and a third for callers with very many scopes. With `history`, superseded and retracted records are included.
     """
     search = WordSearch(caller, text, types=types, limit=limit)
     if not search.has_words:
         return []
-    (counts,) = await fetch_together(connection, search.counting())
-    statistics = await search.statistics(connection, counts)
-    (rows,) = await fetch_together(connection, search.searching(statistics, now=now, history=history))
-    return scores_of(rows)
+    counts, (state,) = await fetch_together(connection, search.counting(), index.reading())
+    return await search.found(connection, index, counts, state, now=now, history=history)
 
 
 async def search_all_words(
@@ -207,7 +231,7 @@ async def search_words_at(
         return []
     (counts,) = await fetch_together(connection, search.counting())
     statistics = await search.statistics(connection, counts)
-    return scores_of(await fetch(connection, "search_words_at", **search.parameters(statistics), at=at))
+    return _scores_of(await fetch(connection, "search_words_at", **search.parameters(statistics), at=at))
 
 
 def _of_rows(rows: Sequence[Row]) -> WordStatistics:
