@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.search.word_counts import WordCounter
-from stratagraph.store.search.word_segments import LEAST, MOST, Block, Head
+from stratagraph.store.search.word_segments import LEAST, MOST, STEPS, Block, Head
 
 # All rows are compared in full, so a count of 0, of a scope that is gone, or in the wrong row is a difference as well.
 DIFFERENCES = """
@@ -111,7 +111,7 @@ async def words_of_records(database: Database) -> dict[tuple[int, UUID], Indexed
 
     def impacts_of(vector: str) -> dict[int, float]:
         pairs = (pair.split(":") for pair in vector[1 : vector.index("}")].split(",") if pair)
-        return {int(term): float(np.float32(impact)) for term, impact in pairs}
+        return {int(term): round(float(np.float32(impact)) * STEPS) / STEPS for term, impact in pairs}
 
     async with database.engine.begin() as connection:
         return {

@@ -1,11 +1,11 @@
 """The records with the highest BM25 scores among the readable ones of segments. Pure.
 
 The answer is exact: it depends on the readable records and the weights only, not on how records are divided into
-segments. So hidden records change nothing but the work. To that end scores are sums of whole numbers, which are the
-same in any order, and equal scores are ordered by id.
+segments. So hidden records change nothing but the work. To that end weights and impacts are multiples of 2⁻²⁰: the sums
+of their products are exact, and so the same in any order. Equal scores are ordered by id.
 
-Terms that cannot lift a record among the best are not read to the end: H. Turtle and J. Flood, "Query evaluation:
-strategies and optimizations" (1995), known as MaxScore.
+Common terms that cannot alone lift a record among the best are looked up for those records only that others have lifted
+far enough: H. Turtle and J. Flood, "Query evaluation: strategies and optimizations" (1995), known as MaxScore.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from uuid import UUID
 
 import numpy as np
 
-from stratagraph.store.search.word_segments import Head, Numbers, Postings, Readable
+from stratagraph.store.search.word_segments import STEPS, Head, Numbers, Postings, Readable
 
-SCALE = float(1 << 20)  # a term's part of a score is rounded to a multiple of 1 / SCALE
+FEW_POSTINGS = 1 / 16  # per record that may be read; with more in the other terms, common terms are read as a whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ def best_matches(sources: Sequence[Source], weights: Sequence[float], limit: int
     `weights` are those of the terms of `postings`. Equal scores are ordered by id.
     """
     best = _Best(limit)
+    weights = [round(weight * STEPS) / STEPS for weight in weights]
     for source in sorted(sources, key=lambda source: source.readable.count, reverse=True):
         _score(source, weights, best)
     return best.ordered()
@@ -51,7 +52,7 @@ class _Best:
         self._high: list[Numbers] = []
         self._low: list[Numbers] = []
         self._count = 0
-        self.threshold = 1.0  # the least score above 0
+        self.threshold = 1 / STEPS**2  # the least score above 0
 
     def add(self, scores: Numbers, head: Head, positions: Numbers) -> None:
         if not len(scores):
@@ -81,7 +82,7 @@ class _Best:
             return []
         scores, high, low = (np.concatenate(parts) for parts in (self._scores, self._high, self._low))
         order = np.lexsort((low, high, -scores))[: self._limit]
-        columns = ((scores[order] / SCALE).tolist(), high[order].tolist(), low[order].tolist())
+        columns = (scores[order].tolist(), high[order].tolist(), low[order].tolist())
         return [(UUID(int=a << 64 | b), score) for score, a, b in zip(*columns, strict=True)]
 
 
@@ -94,8 +95,8 @@ class _Part:
     weight: float
     most: float
 
-    def values(self, chosen: Numbers | slice) -> Numbers:
-        return np.rint(np.multiply(self.impacts[chosen], self.weight, dtype=np.float64))
+    def values(self, chosen: Numbers) -> Numbers:
+        return np.multiply(self.impacts[chosen], self.weight, dtype=np.float64)
 
 
 def _score(source: Source, weights: Sequence[float], best: _Best) -> None:
@@ -103,7 +104,7 @@ def _score(source: Source, weights: Sequence[float], best: _Best) -> None:
     if not readable.count:
         return
     parts = [
-        _Part(found.positions, found.impacts, weight * SCALE, round(found.largest * (weight * SCALE)))
+        _Part(found.positions, found.impacts, weight, found.largest * weight)
         for found, weight in zip(source.postings, weights, strict=True)
         if found is not None
     ]
@@ -114,12 +115,14 @@ def _score(source: Source, weights: Sequence[float], best: _Best) -> None:
         skipped += 1
     if skipped == len(parts):
         return
+    if sum(len(part.positions) for part in parts[skipped:]) > FEW_POSTINGS * source.head.records:
+        skipped, rest = 0, 0.0
     sums = _sums(parts[skipped:], readable)
     inside = source.excluded[(source.excluded >= readable.start) & (source.excluded < readable.end)]
     sums[inside - readable.start] = 0
     if readable.mask is not None:
         np.multiply(sums, readable.mask, out=sums)
-    found = np.flatnonzero(sums >= max(best.threshold - rest, 1.0))
+    found = np.flatnonzero(sums >= max(best.threshold - rest, 1 / STEPS**2))
     scores, positions = sums[found], found + readable.start
     for part in reversed(parts[:skipped]):
         if not len(scores):
@@ -152,5 +155,4 @@ def _sums(parts: Sequence[_Part], readable: Readable) -> Numbers:
         np.multiply(part.impacts[chosen], part.weight, out=values[at:to], dtype=np.float64)
         at = to
     positions -= readable.start
-    np.rint(values, out=values)
     return np.bincount(positions, weights=values, minlength=readable.end - readable.start)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 MAX_RECORDS = 65_535  # in one segment; positions are 16-bit numbers
 BLOCK_POSTINGS = 256  # in one block, about: 1.5 kB, of which four fit on a page
+STEPS = 1 << 20  # impacts are multiples of 1 / STEPS, so that sums of their products with such weights are exact
 LEAST, MOST = -(2**63), 2**63 - 1  # bounds of a validity without one, in microseconds since 1970
 MAX_RANGES = 8  # ranges of readable positions; more are a mask
 MAX_ACCESSES = 64  # of callers, whose readable positions a segment remembers
@@ -296,7 +297,8 @@ def _blocks(words: Words, new_position: Numbers, buckets: int) -> tuple[list[int
     # A term number has 30 bits, and a position 16.
     order = np.argsort((bucket << np.uint64(46)) | (term << np.uint64(16)) | position)
     term, bucket = term[order].astype("<u4"), bucket[order].astype(np.int64)
-    positions, impacts = position[order].astype("<u2"), words.impact[order].astype("<f4")
+    positions = position[order].astype("<u2")
+    impacts = (np.rint(words.impact[order].astype(np.float64) * STEPS) / STEPS).astype("<f4")
     ends_of_terms = np.append(np.flatnonzero(np.diff(term)), len(term) - 1) + 1 if len(term) else np.empty(0, np.int64)
     bucket_of_terms = bucket[ends_of_terms - 1] if len(term) else np.empty(0, np.int64)
     used, first = np.unique(bucket_of_terms, return_index=True)
