@@ -73,7 +73,7 @@ class WordStore:
     wording: Wording
     size: int
     said: list[str] = field(default_factory=list)
-    ids: list[UUID] = field(default_factory=list)
+    numbers: dict[UUID, int] = field(default_factory=dict)  # of the records, by id
 
     async def fill(self, bars: Progress) -> None:
         """Copy the records into the store, count their words, and log them to be indexed."""
@@ -123,15 +123,36 @@ class WordStore:
                 self.said.append(said)
             found = record_terms(self.tenant.index_key, said)
             id_, at = new_id(), now - timedelta(seconds=self.size - number)
-            self.ids.append(id_)
+            self.numbers[id_] = number
             (scope,) = pick.choices(numbers, cum_weights=weights)
             (level,) = pick.choices(levels, cum_weights=shares)
-            content = (said[:80], said, '{"kind": "episodic", "timeline": []}', '{"sources": [], "created_by": "bench"}')
-            row = (self.tenant.id, id_, number + 1, 1, scope, level, 1, 0.8, [], *content, at, at, at, 1, 1)
+            content = (
+                said[:80],
+                said,
+                '{"kind": "episodic", "timeline": []}',
+                '{"sources": [], "created_by": "bench"}',
+            )
+            row: tuple[Any, ...] = (
+                self.tenant.id,
+                id_,
+                number + 1,
+                1,
+                scope,
+                level,
+                1,
+                0.8,
+                [],
+                *content,
+                at,
+                at,
+                at,
+                1,
+                1,
+            )
             yield (*row, found.numbers, found.as_sparsevec()), found
 
     def questions(self, kind: str, number: int) -> list[str]:
-        """Return questions: `normal`, `common` (of words in more than 5 % of the records) or `long` (30 to 60 words)."""
+        """Return questions: `normal`, `common` (words that 5 % of all records have), or `long` (30 to 60 words)."""
         pick, wording = self.wording.random, self.wording
         if kind == "normal":
             return [wording.query_about(pick.choice(self.said), pick.randint(5, 12)) for _ in range(number)]
@@ -164,11 +185,7 @@ class WordStore:
         least, scores = self.least_score(caller, question, place)
         if least <= 0:
             return None
-        numbers = {id_: number for number, id_ in enumerate(self.ids)} if not self._numbers else self._numbers
-        self._numbers = numbers
-        return sum(scores[numbers[id_]] >= least - 1e-4 for id_ in found[:place]) / place
-
-    _numbers: dict[UUID, int] = field(default_factory=dict)
+        return sum(bool(scores[self.numbers[id_]] >= least - 1e-4) for id_ in found[:place]) / place
 
 
 async def plain_search(connection: Any, caller: Caller, question: str) -> list[UUID]:

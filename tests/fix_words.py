@@ -136,3 +136,10 @@ async def words_counted(database: Database) -> dict[tuple[int, int], int]:
     )
     async with database.engine.begin() as connection:
         return {(row[0], row[1]): int(row[2]) for row in await connection.execute(text(statement))}
+
+
+async def stored_terms(database: Database) -> set[int]:
+    """Return all terms of which the word index has postings, also of records that are removed from it."""
+    async with database.engine.begin() as connection:
+        blocks = (await connection.execute(text("SELECT postings FROM word_block"))).scalars().all()
+    return {term for block in blocks for term in Block(block).unpacked()[0].tolist()}

@@ -29,7 +29,7 @@ from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.search import recent_search, word_search
+from stratagraph.store.search import recent_search, word_indexing, word_search, word_segments
 from stratagraph.store.search.recent_search import search_recent, search_recent_at
 from stratagraph.store.search.word_index import WordIndex
 from stratagraph.store.search.word_search import search_words, search_words_at
@@ -191,6 +191,10 @@ def test_hidden_records_change_no_answer_and_no_score(
             monkeypatch.setattr(word_search, "SMALL_STORE", small)
             monkeypatch.setattr(word_search, "BUDGET", budget)
             monkeypatch.setattr(recent_search, "RECENT_WINDOW", window)
+            # Two stores with different records have different segments and blocks.
+            monkeypatch.setattr(word_indexing, "MAX_RECORDS", 2 + budget)
+            monkeypatch.setattr(word_indexing, "SMALLEST", few + 1)
+            monkeypatch.setattr(word_segments, "BLOCK_POSTINGS", 1 + small)
             who: dict[str, Any] = {"scopes": scopes, "ceiling": ceiling}
 
             def is_hidden(step: Step) -> bool:

@@ -289,7 +289,8 @@ async def test_the_database_counts_only_words_of_records_within_the_bounds_of_th
         assert connection.execute(counted, (terms, scopes)).fetchall() == readable
         everywhere = "SELECT * FROM count_terms_in_all_scopes(%s)"
         assert connection.execute(everywhere, (terms,)).fetchall() == []  # it has not got all scopes
-        assert row_ids(connection, "word_count") is None
+        for table in ("word_count", "word_change", "word_segment", "word_block"):
+            assert row_ids(connection, table) is None
     of_all = replace(bounds, scopes=None)
     with logins.as_role("read", of_all, url=logins.api) as connection:
         assert dict(connection.execute(everywhere, (terms,)).fetchall())[0] == sum(by_scope.values())
@@ -317,6 +318,9 @@ async def test_without_settings_the_database_returns_no_row(memory: Memory, logi
             before = "SELECT id FROM search_recent_at('{1,2,3,4}', now(), gen_random_uuid(), 400, 9)"
             assert connection.execute(before).fetchall() == []
             for counted in (
+                "SELECT * FROM read_word_index(9) WHERE segments <> '{}' OR changed <> '{}'",
+                "SELECT * FROM fetch_word_segments(ARRAY(SELECT generate_series(1, 99)), '{}')",
+                "SELECT * FROM fetch_word_blocks('{1,2}', '{0,0}')",
                 "SELECT * FROM count_terms_in_all_scopes('{0}')",
                 "SELECT * FROM count_terms('{0}', '{1,2}')",
                 "SELECT * FROM count_scopes('{1,2}')",

@@ -291,6 +291,8 @@ def _buckets(postings: int) -> int:
 
 
 def _blocks(words: Words, new_position: Numbers, buckets: int) -> tuple[list[int], list[int], bytes]:
+    if not len(words.term):
+        return [], [], b""
     term = words.term.astype(np.uint64)
     position = new_position[words.position.astype(np.int64)].astype(np.uint64)
     bucket = term & np.uint64(buckets - 1)
@@ -299,9 +301,8 @@ def _blocks(words: Words, new_position: Numbers, buckets: int) -> tuple[list[int
     term, bucket = term[order].astype("<u4"), bucket[order].astype(np.int64)
     positions = position[order].astype("<u2")
     impacts = (np.rint(words.impact[order].astype(np.float64) * STEPS) / STEPS).astype("<f4")
-    ends_of_terms = np.append(np.flatnonzero(np.diff(term)), len(term) - 1) + 1 if len(term) else np.empty(0, np.int64)
-    bucket_of_terms = bucket[ends_of_terms - 1] if len(term) else np.empty(0, np.int64)
-    used, first = np.unique(bucket_of_terms, return_index=True)
+    ends_of_terms = np.append(np.flatnonzero(np.diff(term)), len(term) - 1) + 1
+    used, first = np.unique(bucket[ends_of_terms - 1], return_index=True)
     lengths, parts, start = [], [], 0
     for a, b in zip(first.tolist(), [*first[1:].tolist(), len(ends_of_terms)], strict=True):
         ends = ends_of_terms[a:b]

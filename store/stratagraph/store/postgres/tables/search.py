@@ -115,5 +115,5 @@ for _column in (word_segment.c.groups, word_segment.c.ids, word_segment.c.bounde
     event.listen(
         _column.table,
         "after_create",
-        DDL(f"ALTER TABLE {_column.table.name} ALTER {_column.name} SET STORAGE EXTERNAL"),
+        DDL(f"ALTER TABLE {_column.table.name} ALTER {_column.name} SET STORAGE EXTERNAL"),  # type: ignore[no-untyped-call]  # not typed in SQLAlchemy
     )
