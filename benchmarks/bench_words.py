@@ -40,7 +40,7 @@ from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.salience import DAY, Decay
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import Role
-from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.inserting import NewRecord, insert_records
 from stratagraph.store.search.recent_search import search_recent
 from stratagraph.store.search.word_counts import WordCounter
@@ -60,7 +60,7 @@ FILTERS = {
 }
 WIDE, NARROW = ("none", "wide"), ("mid", "rare")
 ASKED_PLAINLY = 8  # questions of each kind and filter that PostgreSQL's full-text search answers
-WRITTEN = 100  # records of a batch whose logging and deleting is measured
+WRITTEN = 100  # records of a batch whose inserting and deleting is measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,18 +165,14 @@ async def _sizes(where: Store, size: int) -> dict[str, Any]:
 
 
 async def _writes(where: Store, tenant: Tenant, wording: Wording, rounds: int) -> dict[str, Any]:
-    """Measure what a batch of WRITTEN captures takes, of it the logging of the terms, and deleting the batch."""
-    took: dict[str, list[float]] = {"insert": [], "of it, logging": [], "delete": []}
+    """Measure what inserting the records of WRITTEN captures takes in one transaction, and deleting them."""
+    took: dict[str, list[float]] = {"insert": [], "delete": []}
     for _ in range(rounds):
         records = [_record(tenant, wording, 0, 0) for _ in range(WRITTEN)]
         ids: list[UUID] = [record.id for record in records]
         began = perf_counter()
         await _insert(where, tenant, records)
         took["insert"].append((perf_counter() - began) * 1_000)
-        async with where.database.engine.connect() as connection:  # rolled back: the insert has logged them already
-            began = perf_counter()
-            await run(connection, "log_new_terms", tenant=tenant.id, ids=ids)
-            took["of it, logging"].append((perf_counter() - began) * 1_000)
         async with where.database.background(Role.ERASE) as connection:
             began = perf_counter()
             await fetch(connection, "delete_records", tenant=tenant.id, ids=ids)

@@ -21,23 +21,32 @@ from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.past import Past, PastReader
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.search.retrievals import LoggedRetrieval, RetrievalLog
-from stratagraph.store.search.word_index import WordIndex
+from stratagraph.store.search.word_index import CACHE_BYTES, WordIndex
 from stratagraph.store.traversal.neighbourhood import Limits
 
 
 class Retrieve:
     """The service that retrieves ranked records for a task. One per process; safe to call from many tasks.
 
-    What it returned is written to `log` in the background; close that before the database.
+    What it returned is written to `log` in the background; close that before the database. At most `word_cache_bytes`
+    of the word index are kept in memory.
     """
 
-    def __init__(self, database: Database, directory: Directory, clock: Clock, engines: Engines) -> None:
+    def __init__(
+        self,
+        database: Database,
+        directory: Directory,
+        clock: Clock,
+        engines: Engines,
+        *,
+        word_cache_bytes: int = CACHE_BYTES,
+    ) -> None:
         self._database = database
         self._directory = directory
         self._clock = clock
         self._engines = engines
         self._sequences = Sequences()
-        self._words = WordIndex()
+        self._words = WordIndex(cache_bytes=word_cache_bytes)
         self.log = RetrievalLog(database)
 
     async def retrieve(self, trust: Trust, request: RetrieveRequest) -> Retrieved:
