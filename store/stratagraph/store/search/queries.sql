@@ -146,7 +146,7 @@ FROM search_words_at(CAST(:any_of AS integer[]), CAST(:all_of AS integer[]), :ev
   :limit)
 
 -- take_word_changes --
--- Delete the first changes of a tenant; return their records and what they add up to, in the order of the counts' index.
+-- Delete the first changes of a tenant; return their records, and their sums in the order of the counts' index.
 -- In the order of seq no deletion comes before the insertion of the same record: its number was given later.
 WITH taken AS (
   DELETE FROM word_change WHERE tenant = :tenant AND seq = ANY(ARRAY(
