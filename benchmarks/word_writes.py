@@ -5,9 +5,10 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
+import psutil
 import psycopg
 from word_stores import WordStore
 
@@ -60,16 +61,19 @@ class WriteCost:
                 await connection.execute(statement)
             for name, number in (("batch of 100", BATCH), ("single", 1)):
                 took: dict[str, list[float]] = {"bare": [], "plain": [], "ours": []}
+                processor_s = dict.fromkeys(took, 0.0)
                 for _ in range(rounds * (1 if number > 1 else 5)):
                     said = [self.filled.wording.text(30) for _ in range(number)]
                     for how, times in took.items():
-                        began = perf_counter()
+                        used, began = _processor_s(connection), perf_counter()
                         await self._write(connection, how, said)
                         times.append((perf_counter() - began) * 1_000)
+                        processor_s[how] += _processor_s(connection) - used
                 medians = {how: statistics.median(times) for how, times in took.items()}
                 figures[name] = {
                     **{f"{how}_ms": round(median, 3) for how, median in medians.items()},
                     "ratio": round(medians["ours"] / medians["plain"], 3),
+                    "ratio_of_processor_time": round(processor_s["ours"] / processor_s["plain"], 3),
                 }
         return figures
 
@@ -82,3 +86,9 @@ class WriteCost:
             await connection.execute(OURS, (ids, terms, ids, array_literal(said), terms, impacts))
         else:
             await connection.execute(BARE if how == "bare" else PLAIN, (ids, array_literal(said)))
+
+
+def _processor_s(connection: psycopg.AsyncConnection[Any]) -> float:
+    """Return the processor time that this process and the connection's server process have used."""
+    server = psutil.Process(connection.info.backend_pid).cpu_times()
+    return process_time() + server.user + server.system

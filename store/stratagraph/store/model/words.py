@@ -62,7 +62,9 @@ class Terms:
 
 def sparsevec(weights: Iterable[tuple[int, float]]) -> str:
     """Return (term number, weight) pairs in the text form of pgvector's sparsevec."""
-    return "{" + ",".join(f"{number}:{weight:.6g}" for number, weight in weights) + f"}}/{DIMENSIONS}"
+    pairs = list(weights)
+    shown = {weight: f"{weight:.6g}" for weight in {weight for _, weight in pairs}}  # most of a record's are equal
+    return "{" + ",".join([f"{number}:{shown[weight]}" for number, weight in pairs]) + f"}}/{DIMENSIONS}"
 
 
 def lexemes(text: str) -> list[str]:
@@ -133,7 +135,7 @@ def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
         frequency[word] += SUMMARY_BOOST
     saturation = K1 * (1 - B + B * max(1, len(words)) / AVERAGE_LENGTH)
     impacts: dict[int, float] = {}
-    for lexeme, count in frequency.most_common(MAX_TERMS):
+    for lexeme, count in frequency.items() if len(frequency) <= MAX_TERMS else frequency.most_common(MAX_TERMS):
         number = term_number(index_key, lexeme)  # two terms with one number (probability 2·10⁻⁷) add up
         impacts[number] = impacts.get(number, 0.0) + count * (K1 + 1) / (count + saturation)
     numbers = sorted(impacts)
