@@ -210,7 +210,8 @@ WHERE tenant = :tenant AND EXISTS (
 
 -- remove_from_word_segment --
 -- Set the removed positions of a segment, which is to be written again without them in :purge_s seconds at the latest.
-UPDATE word_segment SET removed = CAST(:removed AS integer[]), version = version + 1,
+-- Its version is a new random number: after a restore, none means what a process has in memory of another list.
+UPDATE word_segment SET removed = CAST(:removed AS integer[]), version = (random() * 2147483647)::integer,
   purge_at = least(purge_at, clock_timestamp() + make_interval(secs => :purge_s))
 WHERE tenant = :tenant AND id = :segment
 
@@ -249,4 +250,4 @@ DELETE FROM word_segment WHERE tenant = :tenant AND id = ANY(CAST(:segments AS b
 
 -- find_tenants_with_due_segments --
 -- Find the tenants with segments that are due to be written again.
-SELECT DISTINCT tenant FROM word_segment WHERE purge_at <= clock_timestamp()
+SELECT DISTINCT tenant FROM word_segment WHERE purge_at <= now()

@@ -156,7 +156,8 @@ class Head:
         halves = np.frombuffer(ids, ">u8").reshape(-1, 2)
         self.high, self.low = halves[:, 0].astype(np.uint64), halves[:, 1].astype(np.uint64)
         self._bounded = np.frombuffer(bounded, _BOUNDED)
-        self._by_id: Numbers | None = None
+        self._first, self._last = self.high.min(), self.high.max()
+        self._by_id: tuple[Numbers, Numbers] | None = None  # positions in the order of ids, and these ids' upper halves
         self._readable: dict[int, Readable] = {}
         self.size = len(groups) + len(ids) + len(bounded)
 
@@ -195,15 +196,16 @@ class Head:
 
     def positions_of(self, high: Numbers, low: Numbers) -> Numbers:
         """Return the positions of those of the given ids, in halves, that are in the segment."""
-        if not len(high) or not self.records:
+        if not len(high) or high.max() < self._first or high.min() > self._last:
             return np.empty(0, np.int64)
         if self._by_id is None:
-            self._by_id = np.lexsort((self.low, self.high))
-        highs = self.high[self._by_id]
+            order = np.lexsort((self.low, self.high))
+            self._by_id = order, self.high[order]
+        order, highs = self._by_id
         starts, ends = np.searchsorted(highs, high, "left"), np.searchsorted(highs, high, "right")
         found = []
         for number in np.flatnonzero(starts < ends).tolist():
-            places = self._by_id[starts[number] : ends[number]]
+            places = order[starts[number] : ends[number]]
             found.append(places[self.low[places] == low[number]])
         return np.concatenate(found) if found else np.empty(0, np.int64)
 

@@ -83,10 +83,17 @@ word_segment = Table(
     "word_segment",
     metadata,
     tenant_key(),
-    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column(
+        "id",
+        BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        server_default=text("(random() * 9007199254740992)::bigint"),
+        comment="random, so that none is used again after a restore",
+    ),
     Column("records", Integer, nullable=False),
     Column("buckets", Integer, nullable=False),
-    Column("version", Integer, nullable=False, server_default=text("1"), comment="moves with `removed`"),
+    Column("version", Integer, nullable=False, server_default=text("0"), comment="a new random number with `removed`"),
     Column(
         "removed", ARRAY(Integer), nullable=False, server_default=text("'{}'"), comment="positions of former records"
     ),

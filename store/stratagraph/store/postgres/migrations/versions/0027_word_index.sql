@@ -20,10 +20,10 @@ SELECT tenant, id, scope, sensitivity, 0, '{}' FROM record ORDER BY tenant, id;
 
 CREATE TABLE word_segment (
 	tenant BIGINT NOT NULL,
-	id BIGINT GENERATED ALWAYS AS IDENTITY,
+	id BIGINT DEFAULT (random() * 9007199254740992)::bigint NOT NULL,
 	records INTEGER NOT NULL,
 	buckets INTEGER NOT NULL,
-	version INTEGER DEFAULT 1 NOT NULL,
+	version INTEGER DEFAULT 0 NOT NULL,
 	removed INTEGER[] DEFAULT '{}' NOT NULL,
 	purge_at TIMESTAMP WITH TIME ZONE,
 	first_id UUID NOT NULL,
@@ -34,7 +34,9 @@ CREATE TABLE word_segment (
 	CONSTRAINT word_segment_pk PRIMARY KEY (tenant, id)
 );
 
-COMMENT ON COLUMN word_segment.version IS 'moves with `removed`';
+COMMENT ON COLUMN word_segment.id IS 'random, so that none is used again after a restore';
+
+COMMENT ON COLUMN word_segment.version IS 'a new random number with `removed`';
 
 COMMENT ON COLUMN word_segment.removed IS 'positions of former records';
 
