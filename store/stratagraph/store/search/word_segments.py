@@ -22,7 +22,7 @@ BLOCK_POSTINGS = 256  # in one block, about: 1.5 kB, of which four fit on a page
 STEPS = 1 << 20  # impacts are multiples of 1 / STEPS, so that sums of their products with such weights are exact
 LEAST, MOST = -(2**63), 2**63 - 1  # bounds of a validity without one, in microseconds since 1970
 MAX_RANGES = 8  # ranges of readable positions; more are a mask
-MAX_ACCESSES = 64  # of callers, whose readable positions a segment remembers
+MAX_ACCESSES = 16  # of callers, whose readable positions a segment remembers, each in up to 64 kB
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _GROUP = np.dtype([("scope", "<i4"), ("level", "<i2"), ("type", "u1"), ("past", "u1"), ("end", "<i4")])
 _BOUNDED = np.dtype([("position", "<i4"), ("since", "<i8"), ("until", "<i8")])
@@ -135,7 +135,7 @@ class Readable:
 class Access:
     """The records that a search may read: those of scopes (None: of all) and levels, of types, and past ones if asked.
 
-    `key` is equal for equal accesses of a process.
+    Scopes are ascending. `key` is equal for equal accesses of a process.
     """
 
     key: int
@@ -153,6 +153,7 @@ class Head:
         self.records = records
         self.buckets = buckets
         self._groups = np.frombuffer(groups, _GROUP)
+        self._scopes = self._groups["scope"].copy()
         halves = np.frombuffer(ids, ">u8").reshape(-1, 2)
         self.high, self.low = halves[:, 0].astype(np.uint64), halves[:, 1].astype(np.uint64)
         self._bounded = np.frombuffer(bounded, _BOUNDED)
@@ -171,11 +172,13 @@ class Head:
 
     def _readable_to(self, access: Access) -> Readable:
         groups = self._groups
-        chosen = (groups["level"] <= access.ceiling) & np.isin(groups["type"], access.types)
+        places = self._groups_of(access.scopes)
+        within = groups[places]
+        reads = (within["level"] <= access.ceiling) & np.isin(within["type"], access.types)
         if not access.history:
-            chosen &= groups["past"] == 0
-        if access.scopes is not None:
-            chosen &= np.isin(groups["scope"], access.scopes)
+            reads &= within["past"] == 0
+        chosen = np.zeros(len(groups), bool)
+        chosen[places[reads]] = True
         edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False))
         borders = np.concatenate(([0], groups["end"]))[edges].reshape(-1, 2)
         if not len(borders):
@@ -188,6 +191,15 @@ class Head:
             return Readable(count, start, end, ranges=tuple((int(a), int(b)) for a, b in borders))
         lengths = np.diff(groups["end"], prepend=0)
         return Readable(count, start, end, mask=np.repeat(chosen, lengths)[start:end])
+
+    def _groups_of(self, scopes: Numbers | None) -> Numbers:
+        """Return the places of the groups of some scopes, ascending. There may be as many groups as records."""
+        if scopes is None:
+            return np.arange(len(self._groups))
+        starts = np.searchsorted(self._scopes, scopes, "left")
+        lengths = np.searchsorted(self._scopes, scopes, "right") - starts
+        before = np.cumsum(lengths) - lengths
+        return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
 
     def invalid(self, at: int) -> Numbers:
         """Return the positions of the facts that do not hold at an instant, in microseconds since 1970."""
