@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -86,8 +87,7 @@ class _Best:
         return [(UUID(int=a << 64 | b), score) for score, a, b in zip(*columns, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """A term in one segment: its postings, its weight, and the most that it can add to a score."""
 
     positions: Numbers
@@ -130,7 +130,7 @@ def _score(source: Source, weights: Sequence[float], best: _Best) -> None:
         keep = scores + rest >= best.threshold
         scores, positions = scores[keep], positions[keep]
         wanted = positions.astype(np.uint16)
-        places = np.minimum(np.searchsorted(part.positions, wanted), len(part.positions) - 1)
+        places = np.minimum(part.positions.searchsorted(wanted), len(part.positions) - 1)
         has = part.positions[places] == wanted
         scores[has] += part.values(places[has])
         rest -= part.most
@@ -140,19 +140,18 @@ def _score(source: Source, weights: Sequence[float], best: _Best) -> None:
 
 def _sums(parts: Sequence[_Part], readable: Readable) -> Numbers:
     """Return the sums of the parts at the positions from start to end; with ranges, 0 outside of these."""
-    slices: list[tuple[_Part, slice]] = []
-    ranges = readable.ranges or ((readable.start, readable.end),)
-    borders = np.array(ranges, np.uint16).ravel()
+    slices: list[tuple[_Part, int, int]] = []
+    borders = np.array(readable.ranges or (readable.start, readable.end), np.uint16).ravel()
     for part in parts:
-        ends = np.searchsorted(part.positions, borders).tolist()
-        slices += [(part, slice(a, b)) for a, b in zip(ends[::2], ends[1::2], strict=True) if a < b]
-    total = sum(chosen.stop - chosen.start for _, chosen in slices)
+        ends = part.positions.searchsorted(borders).tolist()
+        slices += [(part, a, b) for a, b in zip(ends[::2], ends[1::2], strict=True) if a < b]
+    total = sum(b - a for _, a, b in slices)
     positions, values = np.empty(total, np.intp), np.empty(total)
     at = 0
-    for part, chosen in slices:
-        to = at + chosen.stop - chosen.start
-        positions[at:to] = part.positions[chosen]
-        np.multiply(part.impacts[chosen], part.weight, out=values[at:to], dtype=np.float64)
+    for part, a, b in slices:
+        to = at + b - a
+        positions[at:to] = part.positions[a:b]
+        np.multiply(part.impacts[a:b], part.weight, out=values[at:to], dtype=np.float64)
         at = to
     positions -= readable.start
     return np.bincount(positions, weights=values, minlength=readable.end - readable.start)
