@@ -59,7 +59,11 @@ async def find_candidates(
         by_name.statement,
         searching_recent(types=types, now=now, limit=most),
     )
-    scores = await words.found(connection, index, counts, state, now=now) if words.has_words else []
+    scores: list[tuple[UUID, float]] = []
+    if words.has_words:
+        searching = words.searching(await words.statistics(connection, counts), index, state, now=now)
+        rows = await fetch_together(connection, *searching.statements) if searching.statements else ()
+        scores = searching.found(rows)
     named = by_name.found(entities)
     recent = [row["id"] for row in newest]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent}

@@ -8,19 +8,18 @@ found are read. Records that changed since the index was last written are scored
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 import numpy as np
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.words import sparsevec
 from stratagraph.store.postgres.bulk import uuid_array
 from stratagraph.store.postgres.driver import Sending
-from stratagraph.store.postgres.queries import Row, fetch_together, sending
+from stratagraph.store.postgres.queries import Row, sending
 from stratagraph.store.search.word_scoring import Source, best_matches
 from stratagraph.store.search.word_segments import Access, Block, Head, Numbers, halves_of, microseconds
 
@@ -38,6 +37,17 @@ class _Segment:
     id: int
     version: int
     buckets: int
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """A search whose statements, if it has any, are to be sent in the transaction that its counts were read in.
+
+    `found` returns the ids and scores of the best records, best first, given the rows of each of `statements`.
+    """
+
+    statements: tuple[Sending, ...]
+    found: Callable[[Sequence[Sequence[Row]]], list[tuple[UUID, float]]]
 
 
 class WordIndex:
@@ -66,9 +76,8 @@ class WordIndex:
         """Return whether the index is to be searched, given the row of `reading`: few records have changed since."""
         return state["changed"] is not None
 
-    async def search(
+    def searching(
         self,
-        connection: AsyncConnection,
         caller: Caller,
         state: Row,
         weights: Mapping[int, float],
@@ -77,11 +86,11 @@ class WordIndex:
         now: datetime,
         history: bool,
         limit: int,
-    ) -> list[tuple[UUID, float]]:
-        """Return the ids and scores of the `limit` readable records with the highest scores above 0, best first.
+    ) -> Searching:
+        """Return the search for the `limit` readable records with the highest scores above 0.
 
         `state` is the row of `reading`, of the same snapshot; `weights` are those of the terms. Equal scores are
-        ordered by id. Takes no round trip if nothing has changed and what it needs is in memory, otherwise one.
+        ordered by id. It needs no statement if nothing has changed and its blocks are in memory.
         """
         segments = [
             _Segment(*each) for each in zip(state["segments"], state["versions"], state["buckets"], strict=True)
@@ -90,39 +99,26 @@ class WordIndex:
         changed: list[UUID] = list(set(state["changed"]))
         pieces, missing = self._look_up(segments, weights)
         stale = [segment.id for segment in segments if self._removed.get(segment.id, (-1,))[0] != segment.version]
-        new: list[tuple[UUID, float]] = []
         removed = {segment.id: self._removed[segment.id][1] for segment in segments if segment.id not in stale}
-        if changed or missing or stale:
-            scored, heads, rows = await fetch_together(
-                connection,
-                _scoring(caller, changed, weights, types=types, now=now, history=history, limit=limit),
-                _fetching_heads(stale, [id_ for id_, bucket in missing if bucket == _HEAD]),
-                _fetching_blocks([key for key in missing if key[1] != _HEAD]),
-            )
-            new = [(row["id"], -row["distance"]) for row in scored if row["distance"] < 0]
-            removed |= self._keep_removed(heads)
-            pieces |= self._keep(missing, heads, rows)
         access = self._access(caller, types, history=history)
-        at = microseconds(now)
-        high, low = halves_of([id_.int for id_ in changed])
-        sources = []
-        for segment in segments:
-            head = pieces[segment.id, _HEAD]
-            assert isinstance(head, Head)
-            readable = head.readable(access)
-            if readable.count:
-                excluded = [removed[segment.id], head.positions_of(high, low)]
-                if not history:
-                    excluded.append(head.invalid(at))
-                blocks = (pieces[segment.id, term & segment.buckets - 1] for term in weights)
-                postings = [
-                    block.postings(term)
-                    for term, block in zip(weights, blocks, strict=True)
-                    if isinstance(block, Block)
-                ]
-                sources.append(Source(head, readable, np.concatenate(excluded), postings))
-        found = best_matches(sources, list(weights.values()), limit)
-        return sorted([*found, *new], key=lambda match: (-match[1], match[0]))[:limit] if new else found
+
+        def found(results: Sequence[Sequence[Row]]) -> list[tuple[UUID, float]]:
+            new: list[tuple[UUID, float]] = []
+            if results:
+                scored, heads, blocks = results
+                new = [(row["id"], -row["distance"]) for row in scored if row["distance"] < 0]
+                removed.update(self._keep_removed(heads))
+                pieces.update(self._keep(missing, heads, blocks))
+            at = None if history else microseconds(now)
+            sources = _sources(segments, pieces, removed, weights, access, changed=changed, at=at)
+            best = best_matches(sources, list(weights.values()), limit)
+            return sorted([*best, *new], key=lambda match: (-match[1], match[0]))[:limit] if new else best
+
+        if not (changed or missing or stale):
+            return Searching((), found)
+        scoring = _scoring(caller, changed, weights, types=types, now=now, history=history, limit=limit)
+        fetching = _fetching_heads(stale, [id_ for id_, bucket in missing if bucket == _HEAD])
+        return Searching((scoring, fetching, _fetching_blocks([key for key in missing if key[1] != _HEAD])), found)
 
     def _look_up(
         self, segments: Iterable[_Segment], weights: Collection[int]
@@ -196,6 +192,34 @@ class WordIndex:
             self._next_access += 1
             self._accesses[key] = Access(self._next_access, scopes, int(caller.ceiling), tuple(types), history)
         return self._accesses[key]
+
+
+def _sources(
+    segments: Iterable[_Segment],
+    pieces: Mapping[tuple[int, int], Head | Block],
+    removed: Mapping[int, Numbers],
+    terms: Iterable[int],
+    access: Access,
+    *,
+    changed: Iterable[UUID],
+    at: int | None,
+) -> list[Source]:
+    """Return the segments with readable records, without those that were removed or changed, or do not hold `at`."""
+    high, low = halves_of([id_.int for id_ in changed])
+    found = []
+    for segment in segments:
+        head = pieces[segment.id, _HEAD]
+        assert isinstance(head, Head)
+        readable = head.readable(access)
+        if not readable.count:
+            continue
+        excluded = [removed[segment.id], head.positions_of(high, low)]
+        if at is not None:
+            excluded.append(head.invalid(at))
+        blocks = [(term, pieces[segment.id, term & segment.buckets - 1]) for term in terms]
+        postings = [block.postings(term) for term, block in blocks if isinstance(block, Block)]
+        found.append(Source(head, readable, np.concatenate(excluded), postings))
+    return found
 
 
 def _scoring(

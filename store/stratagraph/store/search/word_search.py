@@ -31,7 +31,7 @@ from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.words import idf, query_terms, query_vector
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
-from stratagraph.store.search.word_index import WordIndex
+from stratagraph.store.search.word_index import Searching, WordIndex
 
 SMALL_STORE = 20_000  # readable records; below this number, matching any of the words is fast enough and exact
 FEW_RECORDS = 5_000  # readable records; up to this number, all are read unless the caller may read everything
@@ -111,30 +111,20 @@ class WordSearch:
             documents=documents, frequencies={term: round(n * scale) for term, n in part.frequencies.items()}
         )
 
-    async def found(
-        self,
-        connection: AsyncConnection,
-        index: WordIndex,
-        counts: Sequence[Row],
-        state: Row,
-        *,
-        now: datetime,
-        history: bool = False,
-    ) -> list[tuple[UUID, float]]:
-        """Return the ids and scores of the best records, best first.
+    def searching(
+        self, statistics: WordStatistics, index: WordIndex, state: Row, *, now: datetime, history: bool = False
+    ) -> Searching:
+        """Return the search for the best records; `state` is the row of `index.reading`, read in this transaction.
 
-        `counts` are the rows of `counting`, and `state` that of `index.reading`, read in this transaction. With
-        `history`, superseded and retracted records are included.
+        With `history`, superseded and retracted records are included.
         """
-        statistics = await self.statistics(connection, counts)
         if not index.is_current(state):
             parameters = {**self.parameters(statistics), "now": now, "history": history}
-            (rows,) = await fetch_together(connection, sending("search_words", parameters))
-            return _scores_of(rows)
+            return Searching((sending("search_words", parameters),), lambda results: _scores_of(results[0]))
         documents = max(statistics.documents, 1)
         weights = {term: idf(documents, statistics.frequencies.get(term, 1)) for term in self._terms}
-        return await index.search(
-            connection, self._caller, state, weights, types=self._types, now=now, history=history, limit=self._limit
+        return index.searching(
+            self._caller, state, weights, types=self._types, now=now, history=history, limit=self._limit
         )
 
     def parameters(self, statistics: WordStatistics) -> dict[str, Any]:
@@ -179,7 +169,8 @@ async def search_words(
     if not search.has_words:
         return []
     counts, (state,) = await fetch_together(connection, search.counting(), index.reading())
-    return await search.found(connection, index, counts, state, now=now, history=history)
+    searching = search.searching(await search.statistics(connection, counts), index, state, now=now, history=history)
+    return searching.found(await fetch_together(connection, *searching.statements) if searching.statements else ())
 
 
 async def search_all_words(
