@@ -161,10 +161,10 @@ class WordStore:
             return [" ".join(pick.sample(wording.words[:25], pick.randint(5, 12))) for _ in range(number)]
         return [wording.text(pick.randint(46, 92), topic=wording.some_topic(), paths=False) for _ in range(number)]
 
-    def least_score(self, caller: Caller, question: str, place: int) -> tuple[float, NDArray[np.float64]]:
-        """Return the exact score of the record at a place of the answer, and the scores of all records in order.
+    def scores(self, caller: Caller, question: str) -> NDArray[np.float64]:
+        """Return the exact scores of all records, in the order in which they were copied.
 
-        The scores are BM25 by the statistics of the records that the caller may read; those of other records are 0.
+        They are BM25 by the statistics of the records that the caller may read; those of other records are 0.
         """
         readable = self._levels <= int(caller.ceiling)
         if caller.scopes is not None:
@@ -176,16 +176,18 @@ class WordStore:
             seen = readable[documents]
             weight = idf(int(readable.sum()), int(seen.sum()))
             scores[documents[seen]] += self._impacts[start:end][seen].astype(np.float64) * weight
-        return float(np.partition(scores, self.size - place)[self.size - place]), scores
+        return scores
 
     def recall(self, caller: Caller, question: str, found: Sequence[UUID], *, place: int) -> float | None:
         """Return the share of the best `place` records that are among the first `place` of `found`.
 
-        A record of equal score counts as well. None if fewer records have one of the words.
+        Of all records that match, if they are fewer; None if there are none. A record of equal score counts as well.
         """
-        least, scores = self.least_score(caller, question, place)
-        if least <= 0:
+        scores = self.scores(caller, question)
+        place = min(place, int((scores > 0).sum()))
+        if not place:
             return None
+        least = float(np.partition(scores, self.size - place)[self.size - place])
         return sum(bool(scores[self.numbers[id_]] >= least - 1e-4) for id_ in found[:place]) / place
 
 
