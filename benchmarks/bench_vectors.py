@@ -12,9 +12,10 @@ from uuid import UUID
 
 import psycopg
 import typer
-from bench_words import CALLERS, fill
+from bench_words import FILTERS
 from harness import Case, Store, interleaved, machine, progress, report, server, store, summary
 from rich.progress import Progress
+from word_stores import WordStore
 from wording import Wording
 
 from stratagraph.memory.embedding.embedder import Vector, unit_vector
@@ -93,19 +94,19 @@ async def _measure(url: str, *, size: int, dimensions: int, rounds: int) -> dict
         texts = Texts(dimensions)
         model = await add_model(where.database, "bench", dimensions)
         with progress() as bars:
-            await fill(where, tenant, Wording(size), size, bars)
+            await WordStore(where, tenant, Wording(size), size).fill(bars)
             await _embed(where, model, texts, bars)
         questions = [QuestionVector(model=model.id, vector=texts.vector(), lowest=0.0) for _ in range(rounds)]
         cases: dict[tuple[str, bool], Case] = {}
         found: dict[tuple[str, bool], list[list[UUID]]] = {}
-        for name, who in CALLERS.items():
+        for name, who in FILTERS.items():
             caller = await where.directory.resolve(who)
             for exactly in (True, False):
                 answers = found[name, exactly] = []
                 cases[name, exactly] = Case(run=_search(where, caller, questions, exactly=exactly, found=answers))
         took = await interleaved(cases, rounds, title="searching")
     figures: dict[str, Any] = {"records": size, "dimensions": dimensions}
-    for name in CALLERS:
+    for name in FILTERS:
         exact, by_index = found[name, True], found[name, False]
         common = sum(len({*a} & {*b}) for a, b in zip(exact, by_index, strict=True))
         figures[name] = {
@@ -122,7 +123,7 @@ def main(
     dimensions: Annotated[int, typer.Option(help="Dimensions of a vector.")] = 384,
     rounds: Annotated[int, typer.Option(help="Searches of each caller.")] = 30,
 ) -> None:
-    """Compare both searches for callers who may read one scope of 100, 60 of them, one level in all, and everything."""
+    """Compare both searches for callers who may read everything, 60 of 100 scopes, and one of them."""
     with server() as url:
         figures = asyncio.run(_measure(url, size=size, dimensions=dimensions, rounds=rounds))
         about = machine(url)

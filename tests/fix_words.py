@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
+import numpy as np
 from sqlalchemy import text
 
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.search.word_counts import WordCounter
+from stratagraph.store.search.word_segments import LEAST, MOST, STEPS, Block, Head
 
 # All rows are compared in full, so a count of 0, of a scope that is gone, or in the wrong row is a difference as well.
 DIFFERENCES = """
@@ -44,9 +47,85 @@ async def count_all_words(database: Database, *, batch: int = 1_000) -> None:
 
 
 async def count_differences(database: Database) -> list[Any]:
-    """Return what is wrong with the statistics of a store at rest, and the changes that are not counted."""
+    """Return what is wrong with statistics and index of a store at rest, and the changes that are not counted."""
     async with database.engine.begin() as connection:
-        return list((await connection.execute(text(DIFFERENCES))).mappings().all())
+        differences = list((await connection.execute(text(DIFFERENCES))).mappings().all())
+    indexed, expected = await indexed_words(database), await words_of_records(database)
+    wrong = [key for key in indexed.keys() | expected.keys() if indexed.get(key) != expected.get(key)]
+    return [*differences, *((key, indexed.get(key), expected.get(key)) for key in wrong)]
+
+
+Indexed = tuple[int, int, int, bool, int, int, dict[int, float]]  # scope, level, type, past, since, until, impacts
+
+
+async def indexed_words(database: Database) -> dict[tuple[int, UUID], Indexed]:
+    """Return what the word index has of each record, by tenant and id. Fails if it has a record twice."""
+    found: dict[tuple[int, UUID], Indexed] = {}
+    async with database.engine.begin() as connection:
+        segments = (await connection.execute(text("SELECT * FROM word_segment"))).mappings().all()
+        for row in segments:
+            blocks = await connection.execute(
+                text("SELECT postings FROM word_block WHERE tenant = :tenant AND segment = :id"), dict(row)
+            )
+            head = Head(
+                id_=row["id"],
+                records=row["records"],
+                buckets=row["buckets"],
+                groups=row["groups"],
+                ids=row["ids"],
+                bounded=row["bounded"],
+            )
+            words = head.kept(np.array(row["removed"], int), [Block(block.postings) for block in blocks])
+            impacts: list[dict[int, float]] = [{} for _ in range(words.records)]
+            for term, position, impact in zip(
+                words.term.tolist(), words.position.tolist(), words.impact.tolist(), strict=True
+            ):
+                impacts[position][term] = impact
+            columns = (
+                words.high,
+                words.low,
+                words.scope,
+                words.level,
+                words.type,
+                words.past,
+                words.since,
+                words.until,
+            )
+            for place, (high, low, scope, level, type_, past, since, until) in enumerate(
+                zip(*(column.tolist() for column in columns), strict=True)
+            ):
+                key = (row["tenant"], UUID(int=high << 64 | low))
+                assert key not in found
+                found[key] = (scope, level, type_, bool(past), since, until, impacts[place])
+    return found
+
+
+async def words_of_records(database: Database) -> dict[tuple[int, UUID], Indexed]:
+    """Return what the word index is to have of each record."""
+    statement = """
+    SELECT tenant, id, scope, sensitivity, type, state > 2 AS past, impacts::text AS impacts,
+      (extract(epoch FROM CASE WHEN NOT isempty(validity) THEN lower(validity) END) * 1000000)::bigint AS since,
+      (extract(epoch FROM CASE WHEN NOT isempty(validity) THEN upper(validity) END) * 1000000)::bigint AS until
+    FROM record
+    """
+
+    def impacts_of(vector: str) -> dict[int, float]:
+        pairs = (pair.split(":") for pair in vector[1 : vector.index("}")].split(",") if pair)
+        return {int(term): round(float(np.float32(impact)) * STEPS) / STEPS for term, impact in pairs}
+
+    async with database.engine.begin() as connection:
+        return {
+            (row.tenant, row.id): (
+                row.scope,
+                row.sensitivity,
+                row.type,
+                row.past,
+                LEAST if row.since is None else row.since,
+                MOST if row.until is None else row.until,
+                impacts_of(row.impacts),
+            )
+            for row in await connection.execute(text(statement))
+        }
 
 
 async def words_counted(database: Database) -> dict[tuple[int, int], int]:
@@ -57,3 +136,10 @@ async def words_counted(database: Database) -> dict[tuple[int, int], int]:
     )
     async with database.engine.begin() as connection:
         return {(row[0], row[1]): int(row[2]) for row in await connection.execute(text(statement))}
+
+
+async def stored_terms(database: Database) -> set[int]:
+    """Return all terms of which the word index has postings, also of records that are removed from it."""
+    async with database.engine.begin() as connection:
+        blocks = (await connection.execute(text("SELECT postings FROM word_block"))).scalars().all()
+    return {term for block in blocks for term in Block(block).unpacked()[0].tolist()}

@@ -58,6 +58,9 @@ class Settings(EmbedderSettings):
         le=64,
         description=f"processes that answer the API; default: one for each processor core, up to {MOST_WORKERS}",
     )
+    word_cache_mb: int = Field(
+        default=256, ge=0, le=65_536, description="memory of each process for the word index, in megabytes"
+    )
     database_url: SecretStr | None = Field(
         default=None, description="PostgreSQL ≥ 16 with pgvector, pg_trgm and btree_gist, instead of the embedded one"
     )

@@ -29,8 +29,9 @@ from stratagraph.store.keys.sealing.vault import Vault
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
-from stratagraph.store.search import recent_search, word_search
+from stratagraph.store.search import recent_search, word_indexing, word_search, word_segments
 from stratagraph.store.search.recent_search import search_recent, search_recent_at
+from stratagraph.store.search.word_index import WordIndex
 from stratagraph.store.search.word_search import WordSearch, search_words, search_words_at
 
 SCOPES = ("", "project:a", "project:b", "project:c")
@@ -80,6 +81,7 @@ class Filled:
 
     memory: Memory
     tenant: str
+    index: WordIndex
     written: dict[int, UUID] = field(default_factory=dict)
 
     async def apply(self, number: int, step: Step, *, erased: int | None) -> None:
@@ -113,8 +115,8 @@ class Filled:
             asked: dict[str, Any] = {"types": types, "limit": ANSWER_LIMIT}
             search = WordSearch(caller, question, **asked)
             scored = [
-                await search_words(connection, caller, question, now=now, **asked),
-                await search_words(connection, caller, question, now=now, history=True, **asked),
+                await search_words(connection, self.index, caller, question, now=now, **asked),
+                await search_words(connection, self.index, caller, question, now=now, history=True, **asked),
                 *[(await search_words_at(connection, search, at=at))[0] for at in instants],
             ]
             listed = [
@@ -164,6 +166,7 @@ def test_hidden_records_change_no_answer_and_no_score(
     with asyncio.Runner() as runner:
         database = Database(database_url)
         memory = memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32)))))
+        index = WordIndex()
         hidden_in_total = answered = 0
 
         @SETTINGS
@@ -189,6 +192,10 @@ def test_hidden_records_change_no_answer_and_no_score(
             monkeypatch.setattr(word_search, "SMALL_STORE", small)
             monkeypatch.setattr(word_search, "BUDGET", budget)
             monkeypatch.setattr(recent_search, "RECENT_WINDOW", window)
+            # Two stores with different records have different segments and blocks.
+            monkeypatch.setattr(word_indexing, "MAX_RECORDS", 2 + budget)
+            monkeypatch.setattr(word_indexing, "SMALLEST", few + 1)
+            monkeypatch.setattr(word_segments, "BLOCK_POSTINGS", 1 + small)
             who: dict[str, Any] = {"scopes": scopes, "ceiling": ceiling}
 
             def is_hidden(step: Step) -> bool:
@@ -197,7 +204,7 @@ def test_hidden_records_change_no_answer_and_no_score(
 
             async def run() -> tuple[list[object], list[object]]:
                 name = next(numbers)
-                stores = [Filled(memory, f"{name}-{which}") for which in ("all", "readable")]
+                stores = [Filled(memory, f"{name}-{which}", index) for which in ("all", "readable")]
                 memory.clock.at, instants = NOON, []
                 for number, step in enumerate(steps):
                     memory.clock.forward(timedelta(seconds=1))

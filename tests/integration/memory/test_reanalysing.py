@@ -26,6 +26,7 @@ from stratagraph.store.model.words import query_terms
 from stratagraph.store.postgres.database import Database, Role, elevated
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.old_terms import fetch_analysed
+from stratagraph.store.search.word_index import WordIndex
 from stratagraph.store.search.word_search import search_words
 
 # Texts, and questions for them that only the present analysis answers.
@@ -85,7 +86,7 @@ async def found_by(memory: Memory, question: str) -> list[UUID]:
     caller = await memory.directory.resolve(memory.trust)
     async with memory.database.reading(caller.bounds) as connection:
         found = await search_words(
-            connection, caller, question, types=tuple(MemoryType), now=memory.clock.now(), limit=20
+            connection, WordIndex(), caller, question, types=tuple(MemoryType), now=memory.clock.now(), limit=20
         )
     return [id_ for id_, _ in found]
 

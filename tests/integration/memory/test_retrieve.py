@@ -11,6 +11,7 @@ from datetime import timedelta
 import pytest
 from fix_jobs import server_of
 from fix_memory import Memory, trust_of
+from fix_words import count_all_words
 
 from stratagraph.memory.retrieve.answer import Retrieved
 from stratagraph.memory.retrieve.rank import Signal
@@ -178,25 +179,34 @@ async def test_selection_names_the_missing_condition_and_uses_it_when_given(memo
     assert chosen.name == "fix linker cache on linux"
 
 
-# Snapshot and entry; counts, names, newest; words, relations of named entities, similar names; heads; one for each of
-# two hops; records and relations.
-STATEMENTS, ROUND_TRIPS = 13, 7
+# Snapshot and entry; counts, state of the word index, names, newest; relations of named entities, similar names,
+# changed records, segments, blocks; heads; one for each of two hops; records and relations. What the words need is left
+# out while nothing has changed and it is in memory.
+STATEMENTS, ROUND_TRIPS = 16, 7
+STATEMENTS_AT_REST, ROUND_TRIPS_AT_REST = 13, 7
 
 
 @pytest.mark.parametrize(
     "caller", [trust_of(), trust_of(scopes={"project:a"}, ceiling=Sensitivity.LOW)], ids=["all", "one scope"]
 )
 async def test_the_number_of_statements_and_of_round_trips_is_constant(memory: Memory, caller: Trust) -> None:
-    counts = set()
+    async def counted() -> tuple[int, int]:
+        await memory.retrieve.log.flush()
+        statements, round_trips = memory.database.statements, memory.database.round_trips
+        found = await ask(memory, "what does Person 1 like", trust=caller, max_hops=2)
+        assert max(node.hop for node in found.nodes) >= 1
+        return memory.database.statements - statements, memory.database.round_trips - round_trips
+
+    changing, at_rest = set(), set()
     for number in range(30):
         await memory.observe(f"Person {number % 5}", "likes", f"thing {number}", scope="project:a")
         if number % 10 == 9:
-            await memory.retrieve.log.flush()
-            statements, round_trips = memory.database.statements, memory.database.round_trips
-            found = await ask(memory, "what does Person 1 like", trust=caller, max_hops=2)
-            assert max(node.hop for node in found.nodes) >= 1
-            counts.add((memory.database.statements - statements, memory.database.round_trips - round_trips))
-    assert counts == {(STATEMENTS, ROUND_TRIPS)}
+            changing.add(await counted())
+            await count_all_words(memory.database)
+            changing.add(await counted())  # reads the segments that were written
+            at_rest.add(await counted())
+    assert changing == {(STATEMENTS, ROUND_TRIPS)}
+    assert at_rest == {(STATEMENTS_AT_REST, ROUND_TRIPS_AT_REST)}
 
 
 async def test_a_large_tenant_is_searched_by_rare_words_and_by_conjunctions(

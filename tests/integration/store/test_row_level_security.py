@@ -289,7 +289,8 @@ async def test_the_database_counts_only_words_of_records_within_the_bounds_of_th
         assert connection.execute(counted, (terms, scopes)).fetchall() == readable
         everywhere = "SELECT * FROM count_terms_in_all_scopes(%s)"
         assert connection.execute(everywhere, (terms,)).fetchall() == []  # it has not got all scopes
-        assert row_ids(connection, "word_count") is None
+        for table in ("word_count", "word_change", "word_segment", "word_block"):
+            assert row_ids(connection, table) is None
     of_all = replace(bounds, scopes=None)
     with logins.as_role("read", of_all, url=logins.api) as connection:
         assert dict(connection.execute(everywhere, (terms,)).fetchall())[0] == sum(by_scope.values())
@@ -297,6 +298,10 @@ async def test_the_database_counts_only_words_of_records_within_the_bounds_of_th
 
 async def test_without_settings_the_database_returns_no_row(memory: Memory, logins: Logins) -> None:
     await fill(memory, logins)
+    with psycopg.connect(logins.owner) as owner:
+        indexed = owner.execute("SELECT segment, bucket FROM word_block").fetchone()
+        assert indexed is not None
+        segment, bucket = indexed
     with psycopg.connect(logins.api) as connection:
         tables = tables_of_tenants(connection)
         connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(logins.prefix + "read")))
@@ -317,11 +322,17 @@ async def test_without_settings_the_database_returns_no_row(memory: Memory, logi
             before = "SELECT id FROM search_recent_at('{1,2,3,4}', now(), gen_random_uuid(), 400, 9)"
             assert connection.execute(before).fetchall() == []
             for counted in (
+                "SELECT * FROM read_word_index(9) WHERE segments <> '{}' OR changed <> '{}'",
                 "SELECT * FROM count_terms_in_all_scopes('{0}')",
                 "SELECT * FROM count_terms('{0}', '{1,2}')",
                 "SELECT * FROM count_scopes('{1,2}')",
             ):
                 assert connection.execute(counted).fetchall() == []
+            for piece, of in (
+                ("fetch_word_segments(%s, '{}')", [[segment]]),
+                ("fetch_word_blocks(%s, %s)", [[segment], [bucket]]),
+            ):
+                assert connection.execute(sql.SQL("SELECT * FROM {}").format(sql.SQL(piece)), of).fetchall() == []
             if not again:
                 for name, value in (("tenant", "1"), ("scopes", "*"), ("ceiling", "4"), ("actor", "tester")):
                     connection.execute("SELECT set_config(%s, %s, true)", (f"stratagraph.{name}", value))

@@ -1,4 +1,4 @@
-"""Count the words of new, edited and deleted records: the statistics by which word search weighs rare words."""
+"""Count and index the words of new, edited and deleted records, by which word search weighs and finds them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class CountWordsConfig(JobConfig):
 
 
 class CountWords:
-    """Adds each change of a record's words to the statistics once."""
+    """Adds each change of a record's words to the statistics once, and to the word index."""
 
     name = JOB
-    summary = "Count the words of new, edited and deleted records for word search."
+    summary = "Count and index the words of new, edited and deleted records for word search."
 
     def __init__(self, resources: Resources, config: CountWordsConfig | None = None) -> None:
         self._words = WordCounter(resources.database)
@@ -30,4 +30,6 @@ class CountWords:
     async def run_once(self, now: datetime) -> JobResult:
         """Count the changes committed since the last run; `more` if a tenant has further ones."""
         counted = await self._words.count_changes()
-        return JobResult(counts={"changes_counted": counted.changes}, more=counted.more)
+        return JobResult(
+            counts={"changes_counted": counted.changes, "segments_merged": counted.merged}, more=counted.more
+        )

@@ -32,6 +32,7 @@ from stratagraph.store.search.candidates import (
 from stratagraph.store.search.recent_search import search_recent_at
 from stratagraph.store.search.similar_names import SimilarName
 from stratagraph.store.search.vector_search import QuestionVector
+from stratagraph.store.search.word_index import WordIndex
 from stratagraph.store.search.word_search import WordSearch, search_words_at
 from stratagraph.store.traversal.past import PastGraphReader
 
@@ -54,6 +55,7 @@ class Candidates:
 
 async def present_candidates(
     connection: Connection,
+    index: WordIndex,
     caller: Caller,
     request: RetrieveRequest,
     *,
@@ -64,6 +66,7 @@ async def present_candidates(
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
     found = await find_candidates(
         connection,
+        index,
         caller,
         task,
         candidate_names(task) if MemoryType.ENTITY in types else [],

@@ -33,6 +33,7 @@ from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.past import Past, PastReader
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.search.retrievals import LoggedRetrieval, RetrievalLog
+from stratagraph.store.search.word_index import CACHE_BYTES, WordIndex
 from stratagraph.store.traversal.neighbourhood import Limits
 
 
@@ -40,7 +41,7 @@ class Retrieve:
     """The service that retrieves ranked records for a task. One per process; safe to call from many tasks.
 
     With `questions`, records are found by vectors too. What it returned is written to `log` in the background; close
-    that before the database.
+    that before the database. At most `word_cache_bytes` of the word index are kept in memory.
     """
 
     def __init__(
@@ -50,6 +51,8 @@ class Retrieve:
         clock: Clock,
         engines: Engines,
         questions: QuestionEmbedder | None = None,
+        *,
+        word_cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self._database = database
         self._directory = directory
@@ -57,13 +60,15 @@ class Retrieve:
         self._engines = engines
         self._questions = questions
         self._sequences = Sequences()
+        self._words = WordIndex(cache_bytes=word_cache_bytes)
         self.log = RetrievalLog(database)
 
     async def retrieve(self, trust: Trust, request: RetrieveRequest) -> Retrieved:
         """Return the records that fit the task, and the graph around them within the request's limits.
 
         As of a past instant, entities are found by the names they have now; everything else is as it was then. The
-        number of SQL statements does not depend on the data, except where the mirror answers: hubs that it names are
+        number of SQL statements does not depend on the data, with two exceptions: three of them are left out while what
+        the words need is in memory and no record has changed, and where the mirror answers, hubs that it names are
         checked, and if the mirror is behind, SQL answers instead. Raises InvalidInput, Forbidden, or StoreUnavailable.
         """
         search = await self._search(trust, request)
@@ -121,7 +126,9 @@ class Retrieve:
             reader: Reader | PastReader
             if at is None:
                 reader = Reader(connection, self._directory, caller, now)
-                candidates = await present_candidates(connection, caller, request, now=now, vector=question.vector)
+                candidates = await present_candidates(
+                    connection, self._words, caller, request, now=now, vector=question.vector
+                )
             else:
                 reader = PastReader(Past(connection, self._directory, caller), at)
                 candidates = await past_candidates(connection, caller, request, reader, at=at)

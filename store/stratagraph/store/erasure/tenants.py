@@ -25,8 +25,10 @@ _AFTER_SCOPES = (
     tables.free_predicate,
     tables.rekeying,
     tables.reanalysis,
-    tables.word_change,  # before the counts: the job that adds changes to them holds these rows until it has committed
+    tables.word_change,
     tables.word_count,
+    tables.word_block,
+    tables.word_segment,
     tables.doc_counter,
     tables.sync_dead_letter,
     tables.job_set_aside,
@@ -63,6 +65,9 @@ async def delete_tenant_leftovers(connection: AsyncConnection, tenant: Tenant) -
     counts["scope"] = (
         await connection.execute(delete(tables.scope).where(tables.scope.c.tenant == tenant.id))
     ).rowcount
+    await connection.execute(
+        text("SELECT pg_advisory_xact_lock(7003)")
+    )  # wait for the job that counts and indexes words
     counts |= {str(table.name): await _delete_rows(connection, tenant, table) for table in _AFTER_SCOPES}
     keys = tables.data_key  # created after the shredding, for records written during the erasure
     await connection.execute(delete(keys).where(keys.c.tenant == tenant.id))

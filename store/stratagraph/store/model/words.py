@@ -50,7 +50,9 @@ class Terms:
 
 def sparsevec(weights: Iterable[tuple[int, float]]) -> str:
     """Return (term number, weight) pairs in the text form of pgvector's sparsevec."""
-    return "{" + ",".join(f"{number}:{weight:.6g}" for number, weight in weights) + f"}}/{DIMENSIONS}"
+    pairs = list(weights)
+    shown = {weight: f"{weight:.6g}" for weight in {weight for _, weight in pairs}}  # most of a record's are equal
+    return "{" + ",".join([f"{number}:{shown[weight]}" for number, weight in pairs]) + f"}}/{DIMENSIONS}"
 
 
 @lru_cache(maxsize=400_000)
@@ -69,7 +71,7 @@ def record_terms(index_key: bytes, body: str, summary: str = "") -> Terms:
             frequency[word] += SUMMARY_BOOST
     saturation = K1 * (1 - B + B * max(1, text.length) / AVERAGE_LENGTH)
     impacts: dict[int, float] = {}
-    for lexeme, count in frequency.most_common(MAX_TERMS):
+    for lexeme, count in frequency.items() if len(frequency) <= MAX_TERMS else frequency.most_common(MAX_TERMS):
         number = term_number(index_key, lexeme)  # two terms with one number (probability 2·10⁻⁷) add up
         impacts[number] = impacts.get(number, 0.0) + count * (K1 + 1) / (count + saturation)
     numbers = sorted(impacts)
@@ -141,16 +143,21 @@ def idf(documents: int, frequency: int) -> float:
     return math.log(1.0 + (max(documents, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
-def query_vector(
+def term_weights(
     numbers: Iterable[int], frequencies: Mapping[int, int], documents: int, *, names: Collection[int] = ()
-) -> str:
-    """Return a query as a sparsevec of idf weights. A term without a count gets the weight of a frequency of 1.
+) -> dict[int, float]:
+    """Return the idf of each term of a query. A term without a count gets the weight of a frequency of 1.
 
     The terms `names` get NAME_SHARE of their weight.
     """
-    return sparsevec(
-        sorted(
-            (number, idf(documents, frequencies.get(number, 1)) * (NAME_SHARE if number in names else 1.0))
-            for number in numbers
-        )
-    )
+    return {
+        number: idf(documents, frequencies.get(number, 1)) * (NAME_SHARE if number in names else 1.0)
+        for number in numbers
+    }
+
+
+def query_vector(
+    numbers: Iterable[int], frequencies: Mapping[int, int], documents: int, *, names: Collection[int] = ()
+) -> str:
+    """Return a query as a sparsevec of the weights of its terms."""
+    return sparsevec(sorted(term_weights(numbers, frequencies, documents, names=names).items()))

@@ -53,12 +53,16 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A statement with its parameters, by name. With `prepare`, the server keeps the parsed statement (see `send`)."""
+    """A statement with its parameters, by name. With `prepare`, the server keeps the parsed statement (see `send`).
+
+    With `binary`, rows are sent in binary form: for those with long byte strings, which take twice the bytes as text.
+    """
 
     statement: Statement
     parameters: Mapping[str, Any]
     _: KW_ONLY
     prepare: bool = False
+    binary: bool = False
 
     @property
     def values(self) -> list[Any]:
@@ -100,7 +104,13 @@ async def send(connection: AsyncConnection, sending: Sending) -> psycopg.AsyncCu
     driver, session = _known(connection.sync_connection)
     await _flush(driver, session)
     return await _send(
-        driver, session, sending.statement.sql, sending.values, prepare=sending.prepare, row_factory=dict_row
+        driver,
+        session,
+        sending.statement.sql,
+        sending.values,
+        prepare=sending.prepare,
+        row_factory=dict_row,
+        binary=sending.binary,
     )
 
 
@@ -121,7 +131,7 @@ async def send_together(connection: AsyncConnection, sendings: Sequence[Sending]
     async with driver.pipeline():
         for one in sendings:
             cursor = psycopg.AsyncRawCursor(driver, row_factory=dict_row)
-            cursors.append(await cursor.execute(one.statement.sql, one.values, prepare=one.prepare))
+            cursors.append(await cursor.execute(one.statement.sql, one.values, prepare=one.prepare, binary=one.binary))
     return [await _rows(cursor) for cursor in cursors]
 
 
@@ -231,8 +241,9 @@ async def _send(
     *,
     prepare: bool,
     row_factory: AsyncRowFactory[R],
+    binary: bool = False,
 ) -> psycopg.AsyncCursor[R]:
     session.count(1)
     cursor = psycopg.AsyncRawCursor(driver, row_factory=row_factory)
-    await cursor.execute(statement, parameters, prepare=prepare)
+    await cursor.execute(statement, parameters, prepare=prepare, binary=binary)
     return cursor

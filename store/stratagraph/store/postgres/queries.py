@@ -78,16 +78,16 @@ async def defer(connection: AsyncConnection, statement: str, table: str, /, **pa
     await write(connection, table, sql, [_wire(parameters[name]) for name in names], returns=False)
 
 
-def sending(statement: str, parameters: Mapping[str, Any]) -> Sending:
+def sending(statement: str, parameters: Mapping[str, Any], *, binary: bool = False) -> Sending:
     """Return a named statement for the driver. Raises KeyError if there is no statement of this name.
 
     Flat lists become arrays in PostgreSQL's text form, so a statement casts them to its type: `CAST(:ids AS uuid[])`.
     """
     parameters = {name: _wire(value) for name, value in parameters.items()}
     if not _blocks()[statement].is_prepared:
-        return Sending(Statement.of(_filled(statement)), parameters)
+        return Sending(Statement.of(_filled(statement)), parameters, binary=binary)
     booleans = tuple([(name, value) for name, value in parameters.items() if isinstance(value, bool)])
-    return Sending(_with_booleans(statement, booleans), parameters, prepare=True)
+    return Sending(_with_booleans(statement, booleans), parameters, prepare=True, binary=binary)
 
 
 def _wire(value: Any) -> Any:

@@ -136,6 +136,7 @@ async def insert_records(
         [
             {
                 "tenant": tenant.id,
+                "record": record.id,
                 "scope": scopes[record.scope],
                 "sensitivity": int(record.sensitivity),
                 "step": 1,

@@ -12,8 +12,8 @@ WITH asked AS (
     AND NOT r.terms && CAST(a.added AS integer[])
   RETURNING r.id, r.scope, r.sensitivity, CAST(a.added AS integer[]) AS added
 )
-INSERT INTO word_change (tenant, scope, sensitivity, step, terms)
-SELECT CAST(:tenant AS bigint), scope, sensitivity, 1, added FROM changed ORDER BY id
+INSERT INTO word_change (tenant, record, scope, sensitivity, step, terms)
+SELECT CAST(:tenant AS bigint), id, scope, sensitivity, 1, added FROM changed ORDER BY id
 
 -- fetch_analysable --
 -- Fetch the text and the terms of records, in id order.

@@ -291,11 +291,12 @@ ON CONFLICT (tenant, source, predicate, target) WHERE ended_at IS NULL DO NOTHIN
 -- Update a record after copying its present version to the history, and return the new row_version.
 -- A version written at the same instant, by this transaction, is not copied, because no reader has seen it.
 -- The sensitivity never falls, on which hints at relations rely.
--- If the record has other terms or another sensitivity now, both are logged for the statistics of word search.
+-- If the record has other terms or another sensitivity now, both are logged for the statistics of word search. A change
+-- of what else the word index has of it is logged for the index alone.
 -- The vectors of a text that changes, or is sealed, are deleted.
 -- Prepared: keys only, found by indexes.
 WITH before AS (
-  SELECT scope, sensitivity, terms FROM record WHERE tenant = :tenant AND id = :id
+  SELECT scope, sensitivity, terms, impacts, state, validity FROM record WHERE tenant = :tenant AND id = :id
 ), kept AS (
   INSERT INTO record_history (tenant, id, row_version, from_at, to_at, type, scope, sensitivity, state, confidence,
     tags, name, text, payload, provenance, interpretation, sealed, occurred_at, version, terms, impacts, validity)
@@ -325,13 +326,22 @@ WITH before AS (
     version = version + :step,
     row_version = row_version + 1
   WHERE tenant = :tenant AND id = :id
-  RETURNING row_version, scope, sensitivity, terms
+  RETURNING row_version, scope, sensitivity, terms, impacts, state, validity
+), difference AS (
+  SELECT
+    (b.scope, b.sensitivity, b.terms) IS DISTINCT FROM (a.scope, a.sensitivity, a.terms) AS is_counted,
+    (b.state > 2, b.validity) IS DISTINCT FROM (a.state > 2, a.validity)
+      OR (CAST(:impacts AS text) IS NOT NULL AND b.impacts <> a.impacts) AS is_indexed
+  FROM before b, after a
 ), logged AS (
-  INSERT INTO word_change (tenant, scope, sensitivity, step, terms)
-  SELECT CAST(:tenant AS bigint), change.* FROM before, after, LATERAL (
-    VALUES (before.scope, before.sensitivity, -1, 0 || before.terms), (after.scope, after.sensitivity, 1, 0 || after.terms)
+  INSERT INTO word_change (tenant, record, scope, sensitivity, step, terms)
+  SELECT CAST(:tenant AS bigint), CAST(:id AS uuid), change.* FROM before, after, difference, LATERAL (
+    SELECT before.scope, before.sensitivity, -1, 0 || before.terms WHERE is_counted
+    UNION ALL
+    SELECT after.scope, after.sensitivity, 1, 0 || after.terms WHERE is_counted
+    UNION ALL
+    SELECT after.scope, after.sensitivity, 0, CAST('{}' AS integer[]) WHERE is_indexed AND NOT is_counted
   ) AS change
-  WHERE (before.scope, before.sensitivity, before.terms) IS DISTINCT FROM (after.scope, after.sensitivity, after.terms)
 ), outdated AS (
   DELETE FROM embedding
   WHERE (CAST(:text AS text) IS NOT NULL OR CAST(:sealed AS bytea) IS NOT NULL) AND tenant = :tenant AND id = :id

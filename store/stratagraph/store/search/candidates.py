@@ -27,7 +27,8 @@ from stratagraph.store.search.similar_names import (
     unknown_words,
 )
 from stratagraph.store.search.vector_search import QuestionVector, VectorSearch, similarities_of
-from stratagraph.store.search.word_search import WordSearch, scores_of
+from stratagraph.store.search.word_index import Searching, WordIndex
+from stratagraph.store.search.word_search import WordSearch
 
 # Of the best records by words, those whose neighbours in threads become candidates; more if more are wanted.
 EXPANDED = 32
@@ -35,6 +36,7 @@ LINKING, LINKED = 4, 16  # named entities whose relations make candidates, and r
 STEPS, MOST_STEPS = 2, 100  # events before and after a record in its thread that are its neighbours
 
 MOST_NEAR = 50  # records found by the question's vector
+NO_WORDS = Searching((), lambda _: [])  # the search of a question without words
 
 
 def steps(near: int, *, most: int) -> int:
@@ -85,6 +87,7 @@ class FoundCandidates:
 
 async def find_candidates(
     connection: AsyncConnection,
+    index: WordIndex,
     caller: Caller,
     text: str,
     names: Sequence[str],
@@ -99,13 +102,17 @@ async def find_candidates(
 
     At most `most` entities and `most` of the newest records, and, where the question has a `vector`, at most MOST_NEAR
     records near to it. Takes three round trips: words are counted while names and recent records are looked up, then
-    the words are searched and the relations of named entities followed, and then the heads of all are read, with their
-    neighbours in threads.
+    what the search of the words needs is read while the relations of named entities are followed, and then the heads of
+    all are read, with their neighbours in threads.
     """
     words = WordSearch(caller, text, types=types, limit=most_by_words)
     by_name = NameSearch(caller, names, limit=most)
-    counts, entities, newest = await fetch_together(
-        connection, words.counting(), by_name.statement, searching_recent(types=types, now=now, limit=most)
+    counts, (state,), entities, newest = await fetch_together(
+        connection,
+        words.counting(),
+        index.reading(),
+        by_name.statement,
+        searching_recent(types=types, now=now, limit=most),
     )
     named = by_name.found(entities)
     statistics = await words.statistics(connection, counts)
@@ -116,13 +123,15 @@ async def find_candidates(
     if vector is not None:
         by_vector = VectorSearch(vector, types=types, limit=MOST_NEAR)
         searches.append(by_vector.searching(documents=statistics.documents, now=now))
+    by_words = NO_WORDS
     if words.has_words:
-        searches.append(words.searching(statistics, now=now, names=terms_of_names(caller, named)))
+        by_words = words.searching(statistics, index, state, now=now, names=terms_of_names(caller, named))
+        searches += by_words.statements
     links, alike, *found = await fetch_together(connection, *searches)
     linked = telling((row["entity"], row["far"]) for row in links)
     similar = similar_names(alike, limit=most)
     nearest = similarities_of(found.pop(0)) if vector is not None else []
-    scores = scores_of(found[0]) if found else []
+    scores = by_words.found(found)
     recent = [row["id"] for row in newest]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *(id_ for _, id_ in linked), *recent}
     ids |= {*(one.entity for one in similar), *(id_ for id_, _ in nearest)}

@@ -133,8 +133,8 @@ CROSS JOIN LATERAL (
 
 -- log_deleted --
 -- Fragment: log the terms of the records `deleted`, with 0 for the record itself.
-INSERT INTO word_change (tenant, scope, sensitivity, step, terms)
-  SELECT tenant, scope, sensitivity, -1, 0 || terms FROM deleted
+INSERT INTO word_change (tenant, record, scope, sensitivity, step, terms)
+  SELECT tenant, id, scope, sensitivity, -1, 0 || terms FROM deleted
 
 -- log_retrievals --
 -- Insert retrievals of one caller into the log, without the records that were deleted since.
@@ -167,19 +167,108 @@ FROM search_words_at(CAST(:any_of AS integer[]), CAST(:all_of AS integer[]), :ev
   :limit)
 
 -- take_word_changes --
--- Delete the first changes of a tenant and return what they add up to, in the order of the index of the counts.
+-- Delete the first changes of a tenant; return their records, and their sums in the order of the counts' index.
 -- In the order of seq no deletion comes before the insertion of the same record: its number was given later.
 WITH taken AS (
   DELETE FROM word_change WHERE tenant = :tenant AND seq = ANY(ARRAY(
     SELECT seq FROM word_change WHERE tenant = :tenant ORDER BY seq LIMIT :limit))
-  RETURNING scope, sensitivity, step, terms
+  RETURNING record, scope, sensitivity, step, terms
 ), differences AS (
   SELECT term, scope, sensitivity, sum(step)::integer AS step FROM taken, unnest(terms) AS term
   GROUP BY term, scope, sensitivity HAVING sum(step) <> 0
 )
-SELECT (SELECT count(*) FROM taken) AS changes,
+SELECT (SELECT count(*) FROM taken) AS changes, ARRAY(SELECT DISTINCT record FROM taken) AS records,
   array_agg(term ORDER BY term, scope, sensitivity) AS terms,
   array_agg(scope ORDER BY term, scope, sensitivity) AS scopes,
   array_agg(sensitivity ORDER BY term, scope, sensitivity) AS sensitivities,
   array_agg(step ORDER BY term, scope, sensitivity) AS steps
 FROM differences
+
+-- read_word_index --
+-- Read the segments of the tenant's word index, and which records have changed since it was written, at most :most.
+-- Prepared: a look-up.
+SELECT segments, versions, buckets, changed FROM read_word_index(:most)
+
+-- fetch_word_segments --
+-- Fetch the heads of segments of the tenant's word index; of those that are not in `whole`, only what may have changed.
+-- Prepared: each segment is a look-up.
+SELECT id, version, removed, records, buckets, groups, ids, bounded
+FROM fetch_word_segments(CAST(:segments AS bigint[]), CAST(:whole AS bigint[]))
+
+-- fetch_word_blocks --
+-- Fetch blocks of the tenant's word index, given as pairs of a segment and a bucket.
+-- Prepared: each block is a look-up.
+SELECT segment, bucket, postings FROM fetch_word_blocks(CAST(:segments AS bigint[]), CAST(:buckets AS integer[]))
+
+-- score_changed_records --
+-- Score those of the given records that the caller may read in full and that have one of the terms.
+SELECT r.id, r.impacts <#> CAST(:vector AS sparsevec) AS distance
+FROM unnest(CAST(:ids AS uuid[])) AS asked(id) CROSS JOIN LATERAL (
+  SELECT * FROM record r WHERE r.tenant = :tenant AND r.id = asked.id LIMIT 1
+) r
+WHERE r.terms && CAST(:terms AS integer[]) AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[])))
+  AND r.sensitivity <= :ceiling AND r.type = ANY(CAST(:types AS smallint[]))
+  AND (:history OR (r.state <= 2 AND (r.validity IS NULL OR r.validity @> CAST(:now AS timestamptz))))
+ORDER BY distance, r.id LIMIT :limit
+
+-- fetch_words_of_records --
+-- Fetch what the word index has of records. Times are in microseconds since 1970; nothing holds at an empty validity.
+-- Prepared: each record is a look-up.
+SELECT r.id, r.scope, r.sensitivity, r.type, r.state > 2 AS is_past, sparsevec_send(r.impacts) AS impacts,
+  CASE WHEN isempty(r.validity) THEN :most
+    WHEN isfinite(lower(r.validity)) THEN (extract(epoch FROM lower(r.validity)) * 1000000)::bigint ELSE :least END AS since,
+  CASE WHEN isempty(r.validity) THEN :least
+    WHEN isfinite(upper(r.validity)) THEN (extract(epoch FROM upper(r.validity)) * 1000000)::bigint ELSE :most END AS until
+FROM unnest(CAST(:ids AS uuid[])) AS asked(id) CROSS JOIN LATERAL (
+  SELECT * FROM record r WHERE r.tenant = :tenant AND r.id = asked.id LIMIT 1
+) r
+
+-- fetch_segments_with_ids --
+-- Fetch the segments of a tenant that may have one of the records, by their first and last ids.
+SELECT id, records, buckets, removed, ''::bytea AS groups, ids, ''::bytea AS bounded FROM word_segment s
+WHERE tenant = :tenant AND EXISTS (
+  SELECT FROM unnest(CAST(:ids AS uuid[])) AS asked(id) WHERE asked.id BETWEEN s.first_id AND s.last_id)
+
+-- remove_from_word_segment --
+-- Set the removed positions of a segment, which is to be written again without them in :purge_s seconds at the latest.
+-- Its version is a new random number: after a restore, none means what a process has in memory of another list.
+UPDATE word_segment SET removed = CAST(:removed AS integer[]), version = (random() * 2147483647)::integer,
+  purge_at = least(purge_at, clock_timestamp() + make_interval(secs => :purge_s))
+WHERE tenant = :tenant AND id = :segment
+
+-- insert_word_segment --
+-- Insert a segment and its blocks, which are given one after another.
+WITH segment AS (
+  INSERT INTO word_segment (tenant, records, buckets, groups, ids, bounded, first_id, last_id)
+  SELECT CAST(:tenant AS bigint), CAST(:records AS integer), CAST(:size AS integer), CAST(:groups AS bytea),
+    CAST(:ids AS bytea), CAST(:bounded AS bytea), CAST(:first_id AS uuid), CAST(:last_id AS uuid)
+  RETURNING id
+)
+INSERT INTO word_block (tenant, segment, bucket, postings)
+SELECT CAST(:tenant AS bigint), segment.id, b.bucket, substring(CAST(:blocks AS bytea) FROM b.start FOR b.length)
+FROM segment, unnest(CAST(:buckets AS integer[]), CAST(:starts AS integer[]), CAST(:lengths AS integer[]))
+  AS b(bucket, start, length)
+
+-- list_word_segments --
+-- List the segments of a tenant's word index with their sizes.
+SELECT id, records, cardinality(removed) AS removed, coalesce(purge_at <= clock_timestamp(), false) AS is_due
+FROM word_segment WHERE tenant = :tenant ORDER BY id
+
+-- fetch_word_segment --
+-- Fetch the head of a segment.
+SELECT id, records, buckets, removed, groups, ids, bounded FROM word_segment WHERE tenant = :tenant AND id = :segment
+
+-- fetch_blocks_of_segment --
+-- Fetch all blocks of a segment.
+SELECT postings FROM word_block WHERE tenant = :tenant AND segment = :segment
+
+-- delete_word_segments --
+-- Delete segments with their blocks.
+WITH blocks AS (
+  DELETE FROM word_block WHERE tenant = :tenant AND segment = ANY(CAST(:segments AS bigint[]))
+)
+DELETE FROM word_segment WHERE tenant = :tenant AND id = ANY(CAST(:segments AS bigint[]))
+
+-- find_tenants_with_due_segments --
+-- Find the tenants with segments that are due to be written again.
+SELECT DISTINCT tenant FROM word_segment WHERE purge_at <= now()

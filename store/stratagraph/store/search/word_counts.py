@@ -1,10 +1,13 @@
-"""Maintain the statistics of word search: the numbers of records with each term, by scope and sensitivity.
+"""Maintain word search: the numbers of records with each term, by scope and sensitivity, and the word index.
 
 A transaction that writes, edits or deletes a record appends its terms to `word_change` with a sign, so writers never
 wait for the row of a common word. A job takes the changes of one tenant after another and adds them to `word_count`,
 where the counts of a word are packed into one row, or into one for each 16 scopes if there are more than 100. Taking
 and adding are one transaction, so each change is counted exactly once, whenever the job is stopped. Superseded and
 retracted records count, because the history can be searched. See docs/decisions/002-word-counts.md.
+
+The same transaction indexes the records of the changes (`word_indexing`). So a search needs to read the changes that
+are waiting and nothing else to know which records it does not find in the index as they are.
 """
 
 from __future__ import annotations
@@ -16,37 +19,46 @@ import structlog
 from stratagraph.store.model.errors import StoreUnavailable, StratagraphError, error_kind
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.search.word_indexing import PURGE_AFTER_S, index_records, merge_segments
 
 JOB = "count-words"
 BATCH = 1_000  # changes in one transaction: about 20,000 terms
 ROUNDS = 50  # transactions for each tenant in one call
+MERGES = 20  # segments of one tenant that are written again in one call
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """The number of changes that one call counted, and whether more are waiting."""
+    """The numbers of changes that one call counted and of segments that it merged, and whether more are waiting."""
 
     changes: int
+    merged: int
     more: bool
 
 
 class WordCounter:
-    """Adds the logged changes of records to the statistics of word search."""
+    """Adds the logged changes of records to the statistics of word search and to its index."""
 
-    def __init__(self, database: Database, *, batch: int = BATCH) -> None:
-        """`batch` is the number of changes in one transaction."""
+    def __init__(self, database: Database, *, batch: int = BATCH, purge_after_s: float = PURGE_AFTER_S) -> None:
+        """`batch` is the number of changes in one transaction.
+
+        The postings of a deleted record are deleted after `purge_after_s` seconds at the latest.
+        """
         self._database = database
         self._batch = batch
+        self._purge_after_s = purge_after_s
 
     async def count_changes(self) -> Counted:
-        """Add the changes of every tenant, one batch of each in turn, in at most ROUNDS rounds.
+        """Add the changes of every tenant, one batch of each in turn, in at most ROUNDS rounds; then merge segments.
 
         A tenant whose changes cannot be added does not keep the others waiting; its error is raised at the end.
         """
         async with self._database.background(Role.FEED) as connection:
             tenants = [row["tenant"] for row in await fetch(connection, "find_tenants_with_word_changes")]
-        changes = 0
+            due = [row["tenant"] for row in await fetch(connection, "find_tenants_with_due_segments")]
+        changed = tenants
+        changes = merged = 0
         failure: StratagraphError | None = None
         for _ in range(ROUNDS):
             unfinished = []
@@ -63,9 +75,20 @@ class WordCounter:
                     if counted == self._batch:
                         unfinished.append(tenant)
             tenants = unfinished
+        for tenant in dict.fromkeys([*due, *changed]):
+            merged += await self._merge(tenant)
         if failure is not None:
             raise failure
-        return Counted(changes=changes, more=bool(tenants))
+        return Counted(changes=changes, merged=merged, more=bool(tenants))
+
+    async def _merge(self, tenant: int) -> int:
+        """Merge segments of a tenant, each time in a transaction of its own; return how often."""
+        for done in range(MERGES):
+            async with self._database.background(Role.FEED) as connection:
+                await fetch(connection, "lock_word_counts")
+                if not await merge_segments(connection, tenant):
+                    return done
+        return MERGES
 
     async def _count_batch(self, tenant: int) -> int:
         """Add the first changes of a tenant in one transaction; return their number."""
@@ -75,4 +98,6 @@ class WordCounter:
             if row["terms"]:
                 differences = {name: row[name] for name in ("terms", "scopes", "sensitivities", "steps")}
                 await run(connection, "add_word_counts", tenant=tenant, **differences)
+            if row["records"]:
+                await index_records(connection, tenant, row["records"], purge_after_s=self._purge_after_s)
             return int(row["changes"])

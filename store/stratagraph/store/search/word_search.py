@@ -1,12 +1,15 @@
-"""Word search: find candidate records by their words, from an index and never by a scan of the store.
+"""Word search: find the records with the highest BM25 scores for some words, from an index and never by a scan.
 
-The searches are functions in the database that check the caller's trust themselves, because a GIN index is not used
-under row-level security. The GIN index over term numbers finds the records, and pgvector's inner product of impacts
-and idf scores them with exact BM25 (S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-Beyond", 2009).
+Scores are BM25 (S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009) by the
+statistics of the records that the caller may read in full. The word index gives the exact answer, at any size of the
+store: see `word_index`.
 
-Every choice depends on the records that the caller may read in full and on their counts, never on others, so that
-hidden records change neither the answer nor its scores. Where the caller may read few records, all of them are read;
+Every answer depends on the records that the caller may read in full and on their counts, never on others, so that
+hidden records change neither the answer nor its scores.
+
+While more records have changed than the index can do without (an import, the first minutes after an upgrade), and in
+the past, functions in the database search the records' GIN index over terms. They check the caller's trust themselves,
+because that index is not used under row-level security. Where the caller may read few records, all of them are read;
 otherwise a search matches any of the words. Of many readable records it matches the rarest words and conjunctions of
 the common ones, within a budget of records. See docs/data-model.md, Search.
 """
@@ -25,9 +28,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity
-from stratagraph.store.model.words import idf, name_terms, query_terms, query_vector, query_words
+from stratagraph.store.model.words import idf, name_terms, query_terms, query_vector, query_words, term_weights
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
+from stratagraph.store.search.word_index import Searching, WordIndex
 
 SMALL_STORE = 20_000  # readable records; below this number, matching any of the words is fast enough and exact
 FEW_RECORDS = 5_000  # readable records; up to this number, all are read unless the caller may read everything
@@ -62,7 +66,7 @@ class Candidates:
 
 
 class WordSearch:
-    """The search of one question's words, in two statements: the second depends on the counts that the first reads.
+    """The search of one question's words, in two steps: the second depends on the counts that the first reads.
 
     So the first can share a round trip with what else the question needs. Without words, `has_words` is false, and
     there is nothing to search.
@@ -114,14 +118,32 @@ class WordSearch:
         return [idf(documents, max(frequencies.get(term, 1) for term in word.numbers)) for word in self.words]
 
     def searching(
-        self, statistics: WordStatistics, *, now: datetime, history: bool = False, names: Collection[int] = ()
-    ) -> Sending:
-        """Return the statement that finds the best records, best first, for `scores_of`.
+        self,
+        statistics: WordStatistics,
+        index: WordIndex,
+        state: Row,
+        *,
+        now: datetime,
+        history: bool = False,
+        names: Collection[int] = (),
+    ) -> Searching:
+        """Return the search for the best records; `state` is the row of `index.reading`, read in this transaction.
 
         The terms `names` find records as the others do, but have only NAME_SHARE of their weight in the scores, unless
-        the question has no others.
+        the question has no others. With `history`, superseded and retracted records are included.
         """
-        return sending("search_words", {**self.parameters(statistics, names), "now": now, "history": history})
+        if not index.is_current(state):
+            parameters = {**self.parameters(statistics, names), "now": now, "history": history}
+            return Searching((sending("search_words", parameters),), lambda results: _scores_of(results[0]))
+        return index.searching(
+            self._caller,
+            state,
+            term_weights(self.terms, statistics.frequencies, max(statistics.documents, 1), names=self._apart(names)),
+            types=self._types,
+            now=now,
+            history=history,
+            limit=self._limit,
+        )
 
     def parameters(self, statistics: WordStatistics, names: Collection[int] = ()) -> dict[str, Any]:
         """Return the parameters of a search, now or in the past, except its instant."""
@@ -132,26 +154,28 @@ class WordSearch:
             "everything": candidates.everything,
             "cap": candidates.cap,
             "vector": query_vector(
-                self.terms,
-                statistics.frequencies,
-                max(statistics.documents, 1),
-                names=set(names) if set(self.terms) - set(names) else (),
+                self.terms, statistics.frequencies, max(statistics.documents, 1), names=self._apart(names)
             ),
             "types": self._types,
             "limit": self._limit,
         }
 
+    def _apart(self, names: Collection[int]) -> set[int]:
+        """Return the terms that are scored apart: `names`, unless the question has no others."""
+        return set(names) if set(self.terms) - set(names) else set()
+
     def _counting_in(self, scopes: Sequence[int]) -> Sending:
         return sending("count_terms", {"terms": self._counted, "scopes": list(scopes)})
 
 
-def scores_of(rows: Sequence[Mapping[Any, Any]]) -> list[tuple[UUID, float]]:
+def _scores_of(rows: Sequence[Mapping[Any, Any]]) -> list[tuple[UUID, float]]:
     """Return the ids and BM25 scores of the rows of a search, in their order, without those that match no word."""
     return [(row["id"], -row["distance"]) for row in rows if row["distance"] < 0]
 
 
 async def search_words(
     connection: AsyncConnection,
+    index: WordIndex,
     caller: Caller,
     text: str,
     *,
@@ -162,17 +186,15 @@ async def search_words(
 ) -> list[tuple[UUID, float]]:
     """Return the ids and BM25 scores of the best `limit` records for the words of `text`, best first.
 
-    Only records that the caller may read in full are searched. Runs two statements, whatever the size of the
-    store, and a third for callers with very many scopes.
-    With `history`, superseded and retracted records are included.
+    Only records that the caller may read in full are searched. Takes at most two round trips, whatever the size of the
+    store, and a third for callers with very many scopes. With `history`, superseded and retracted records are included.
     """
     search = WordSearch(caller, text, types=types, limit=limit)
     if not search.has_words:
         return []
-    (counts,) = await fetch_together(connection, search.counting())
-    statistics = await search.statistics(connection, counts)
-    (rows,) = await fetch_together(connection, search.searching(statistics, now=now, history=history))
-    return scores_of(rows)
+    counts, (state,) = await fetch_together(connection, search.counting(), index.reading())
+    searching = search.searching(await search.statistics(connection, counts), index, state, now=now, history=history)
+    return searching.found(await fetch_together(connection, *searching.statements) if searching.statements else ())
 
 
 async def search_all_words(
@@ -219,7 +241,7 @@ async def search_words_at(
     (counts,) = await fetch_together(connection, search.counting())
     statistics = await search.statistics(connection, counts)
     rows = await fetch(connection, "search_words_at", **search.parameters(statistics, names), at=at)
-    return scores_of(rows), search.weights(statistics)
+    return _scores_of(rows), search.weights(statistics)
 
 
 def _of_rows(rows: Sequence[Row]) -> WordStatistics:
