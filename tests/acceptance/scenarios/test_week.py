@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -36,6 +36,7 @@ KEYS = {"agent": "medium", "owner": "hyper"}  # name of the credential: its ceil
 UNHURRIED = {"rate": "1000000", "burst": "1000000", "request_rate": "10000", "request_burst": "10000"}
 PROMPT_TOKENS = 500  # of a short rendering
 LEAST_RENDERED = 0.95  # share of the answerable questions whose needed record must be in it
+FOUND_EARLY = {1: 0.70, 3: 0.90, 10: 0.97}  # place among the nodes: share of the questions
 JOB_RUNS = 2  # of each job: the second run does what another job's first run made necessary
 
 # One process plays the weeks, once; with a shared Neo4j, the process of all tests that need it (conftest.py).
@@ -245,9 +246,21 @@ def test_every_question_gets_what_it_needs_and_nothing_that_no_longer_holds(
     url = memory.url
     if engine == "NEO4J":
         url = stores.mirrored_at(mode, request.getfixturevalue("neo4j_server").bolt)
-    wrong = []
+    wrong, rows = [], []
     for question in memory.week.questions:
         found, row = ask(memory, question, url, engine)
         wrong += found
+        rows.append(row)
         report({"week": week, "mode": mode, "engine": engine} | row)
     assert_nothing(wrong)
+    _assert_found_early(rows)
+
+
+def _assert_found_early(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Check how early the needed records come, and that unknown things, and only those, get empty answers."""
+    known = [row for row in rows if "empty" not in row]
+    unknown = [row for row in rows if "empty" in row]
+    for place, share in FOUND_EARLY.items():
+        assert sum(row["place"] <= place for row in known) >= share * len(known), f"among the first {place}"
+    assert sum(row["nodes"] == 0 for row in known) <= 0.02 * len(known)
+    assert sum(row["empty"] for row in unknown) >= 0.8 * len(unknown)  # of five; of both weeks, nine of ten

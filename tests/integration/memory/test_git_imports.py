@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from stratagraph.memory.imports.git_history import import_history, open_repository
 from stratagraph.memory.imports.progress import ImportSummary
+from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
@@ -392,3 +393,19 @@ async def interrupted(memory: Memory, path: Path, *, after: int) -> None:
 
     with patch("stratagraph.memory.imports.git_history.BATCH", 3), suppress(InterruptedError):
         await imported(memory, path, advance=count)
+
+
+async def test_a_question_about_changes_finds_commits_before_the_files_that_they_name(
+    memory: Memory, repository: GitRepository
+) -> None:
+    for number in range(12):
+        repository.write(f"graph_sync/mirror/mirror_part{number}.py", f"{number}\n")
+        repository.commit(
+            f"Rework step {number} of the importer" if number % 4 else f"Rebuild the mirror in step {number}"
+        )
+    await imported(memory, repository.path)
+    request = RetrieveRequest(task_descriptor="what changed in the mirror?", max_hops=0)
+    found = await memory.retrieve.retrieve(memory.trust, request)
+    first = [node.record for node in found.nodes[:3]]
+    assert [record.type for record in first] == [MemoryType.EPISODIC] * 3
+    assert all("Rebuild the mirror" in (record.name or "") for record in first)

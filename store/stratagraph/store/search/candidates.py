@@ -31,7 +31,7 @@ from stratagraph.store.search.word_index import Searching, WordIndex
 from stratagraph.store.search.word_search import WordSearch
 
 # Of the best records by words, those whose neighbours in threads become candidates; more if more are wanted.
-EXPANDED = 32
+EXPANDED = 16
 LINKING, LINKED = 4, 16  # named entities whose relations make candidates, and relations followed in each direction
 STEPS, MOST_STEPS = 2, 100  # events before and after a record in its thread that are its neighbours
 
