@@ -155,7 +155,8 @@ class Values:
         fields = [(field.extensions["strawberry-definition"], field.type) for field in type_.fields.values()]
         given = {field.python_name: self.of(inner, depth - 1) for field, inner in fields if field.base_resolver is None}
         # What resolvers need and no field shows: without it they fail.
-        given |= {field.name: None for field in dataclasses.fields(definition.origin) if field.name not in given}
+        needed = {field.name for field in dataclasses.fields(definition.origin) if field.init}
+        given |= dict.fromkeys(needed - given.keys())
         if self.random.random() < self.wrong / 4:
             return SimpleNamespace(**given)
         return definition.origin(**given)
