@@ -51,7 +51,7 @@ async def test_the_metrics_are_complete_and_their_labels_are_names_of_the_code(
 ) -> None:
     async def all_jobs_ran() -> bool:
         runs = (await samples(client.http, client.url)).get("stratagraph_job_runs_total", {})
-        return len(runs) == len(JOBS) and min(runs.values()) > 0
+        return len(runs) == len(JOBS) - 1 and min(runs.values()) > 0  # all but `embed`: there is no embedder
 
     await until(all_jobs_ran)
     content = {"role": "user", "text": CANARY}

@@ -37,7 +37,7 @@ def ask(memory: Memory, question: Question, url: str, engine: str) -> tuple[list
     if question.unknown:
         row["empty"] = not nodes
     wrong = [*_secrets_in(memory, memory.replies), *_stale(nodes)]
-    if answer["freshness"]["engine"] != engine:
+    if nodes and answer["freshness"]["engine"] != engine:  # an empty answer needs no traversal
         wrong.append(f"answered by {answer['freshness']}")
     places = {node["record"]["id"]: place for place, node in reversed([*enumerate(nodes, start=1)])}
     try:
