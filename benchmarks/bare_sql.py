@@ -101,7 +101,7 @@ class BareSql:
                 return [ids.get(item, item) if isinstance(item, UUID) else item for item in value]
             if name in KEYS or (name == "slot_key" and value in slots):
                 return value and sha256(salt + value).digest()
-            return next(self._numbers) if name in {"doc", "position"} else value
+            return next(self._numbers) if name == "position" else value
 
         return {
             table: [{name: renew(name, value) for name, value in row.items()} for row in found]

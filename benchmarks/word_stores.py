@@ -31,7 +31,7 @@ SCOPES = tuple(f"team/{number}" for number in range(100))
 LEVELS = {Sensitivity.PUBLIC: 20, Sensitivity.LOW: 50, Sensitivity.MEDIUM: 20, Sensitivity.HIGH: 10}
 MEAN_WORDS = 30  # of a text; lengths are lognormal
 COLUMNS = (
-    "tenant, id, doc, type, scope, sensitivity, state, confidence, tags, name, text, payload, provenance, created_at,"
+    "tenant, id, type, scope, sensitivity, state, confidence, tags, name, text, payload, provenance, created_at,"
     " occurred_at, updated_at, version, row_version, terms, impacts"
 )
 # As the job counts them: see migration 0022.
@@ -78,7 +78,6 @@ class WordStore:
     async def fill(self, bars: Progress) -> None:
         """Copy the records into the store, count their words, and log them to be indexed."""
         scopes = await self.where.directory.scopes(self.tenant, set(SCOPES), create=True)
-        docs = await self.where.directory.docs(self.tenant, self.size)
         bar = bars.add_task(f"{self.size:,} records", total=self.size)
         self._scopes = np.empty(self.size, np.int32)
         self._levels = np.empty(self.size, np.int16)
@@ -86,7 +85,7 @@ class WordStore:
         impacts: list[NDArray[np.float32]] = []
         async with await psycopg.AsyncConnection.connect(self.where.url) as connection:
             async with connection.cursor().copy(f"COPY record ({COLUMNS}) FROM STDIN") as copy:
-                for number, (row, found) in enumerate(self._rows(scopes, docs)):
+                for number, (row, found) in enumerate(self._rows(scopes)):
                     await copy.write_row(row)
                     self._scopes[number], self._levels[number] = row[4], row[5]
                     terms.append(np.array(found.numbers))
@@ -112,7 +111,7 @@ class WordStore:
                 await connection.execute(statement)
             await connection.execute("VACUUM ANALYZE plain")
 
-    def _rows(self, scopes: dict[str, int], docs: Sequence[int]) -> Iterator[tuple[tuple[Any, ...], Terms]]:
+    def _rows(self, scopes: dict[str, int]) -> Iterator[tuple[tuple[Any, ...], Terms]]:
         pick, now = self.wording.random, datetime.now(UTC)
         numbers = [scopes[name] for name in SCOPES]
         weights = list(accumulate(1 / (rank + 1) ** 1.2 for rank in range(len(SCOPES))))
@@ -136,7 +135,6 @@ class WordStore:
             row: tuple[Any, ...] = (
                 self.tenant.id,
                 id_,
-                number + 1,
                 1,
                 scope,
                 level,

@@ -52,14 +52,14 @@ async def reanalyse_batch(database: Database, directory: Directory, *, now: date
         while (found := await lock_reanalysis(connection, beyond=beyond)) is not None:
             beyond, after = found
             tenant = await directory.tenant_by_id(beyond)
-            done = await _reanalyse_tenant(connection, directory, tenant, after, now=now, batch=batch)
+            done = await _reanalyse_tenant(connection, tenant, after, now=now, batch=batch)
             if done is not None:
                 return done
     return AnalysedBatch()
 
 
 async def _reanalyse_tenant(
-    connection: Connection, directory: Directory, tenant: Tenant, after: UUID | None, *, now: datetime, batch: int
+    connection: Connection, tenant: Tenant, after: UUID | None, *, now: datetime, batch: int
 ) -> AnalysedBatch | None:
     """Analyse the next records of a locked tenant; None if none is due at `now`."""
     next_ids = await list_analysable(connection, tenant, after=after, limit=batch)
@@ -78,7 +78,7 @@ async def _reanalyse_tenant(
             terms, added = with_more_terms(record.terms, record_terms(tenant.index_key, text))
             if added:
                 changes.append(MoreTerms(record=record, terms=terms, added=added))
-        await add_terms(connection, directory, tenant, changes)
+        await add_terms(connection, tenant, changes)
 
     _, failures = await process_or_set_aside(connection, JOB, ids, process, key=lambda id_: (tenant.id, id_), at=now)
     if next_ids:

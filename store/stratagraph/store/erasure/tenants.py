@@ -29,7 +29,6 @@ _AFTER_SCOPES = (
     tables.word_count,
     tables.word_block,
     tables.word_segment,
-    tables.doc_counter,
     tables.sync_dead_letter,
     tables.job_set_aside,
     tables.credential,

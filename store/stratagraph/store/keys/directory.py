@@ -7,7 +7,7 @@ that rolls back never leaves a number in the cache that the database does not ha
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from sqlalchemy import func, select, text, union
@@ -25,7 +25,6 @@ from stratagraph.store.postgres.database import Connection, Database
 
 MAX_FREE_PREDICATES = 200  # of one actor, by default
 MAX_PREDICATES = 1_000  # per tenant; the mirror makes a relationship type and a constraint for each
-DOC_CHUNK = 1_024  # document numbers that a process reserves at once; unused ones leave harmless gaps
 
 
 class Directory:
@@ -46,7 +45,6 @@ class Directory:
         self._scope_names: dict[int, str] = {}
         self._predicates: dict[int, dict[str, int]] = {}
         self._predicate_names: dict[tuple[int, int], str] = {}
-        self._docs: dict[int, list[int]] = {}
         self._max_free_predicates = max_free_predicates
         database.when_tenant_erased.append(self._forget_number)
         self._free_predicates: dict[tuple[int, str], set[str]] = {}
@@ -94,7 +92,7 @@ class Directory:
 
     def _forget_number(self, number: int) -> None:
         self._tenants = {name: tenant for name, tenant in self._tenants.items() if tenant.id != number}
-        for numbers in (self._scopes, self._predicates, self._docs):
+        for numbers in (self._scopes, self._predicates):
             numbers.pop(number, None)
         self._free_predicates = {key: names for key, names in self._free_predicates.items() if key[0] != number}
         self.vault.forget(number)
@@ -254,28 +252,6 @@ class Directory:
         """Return the names of the predicates of all tenants."""
         async with self._database.autonomous() as connection:
             return set((await connection.execute(select(tables.predicate.c.name).distinct())).scalars())
-
-    async def docs(self, tenant: Tenant, count: int) -> Sequence[int]:
-        """Reserve and return `count` new document numbers of the tenant, ascending; numbers not used leave gaps.
-
-        The process reserves them in chunks, so that writers do not queue for the counter row.
-        """
-        reserved = self._docs.setdefault(tenant.id, [])
-        if len(reserved) < count:
-            chunk = max(DOC_CHUNK, count)
-            async with self._interning(tenant) as connection:
-                end = (
-                    await connection.execute(
-                        text(
-                            "INSERT INTO doc_counter AS c (tenant, next) VALUES (:tenant, 1 + :chunk)"
-                            " ON CONFLICT (tenant) DO UPDATE SET next = c.next + :chunk RETURNING next"
-                        ),
-                        {"tenant": tenant.id, "chunk": chunk},
-                    )
-                ).scalar_one()
-            reserved.extend(range(end - chunk, end))
-        taken, self._docs[tenant.id] = reserved[:count], reserved[count:]
-        return taken
 
 
 async def _count_predicates(connection: Connection, tenant: int) -> int:

@@ -71,15 +71,13 @@ async def update_records(
     changes: list[Change] = []
     if not edits:
         return changes
-    docs = await directory.docs(tenant, len(edits))
     blobs, newly_sealed = await _seal_edits(connection, tenant, edits)
-    for edit, doc, blob in zip(edits, docs, blobs, strict=True):
+    for edit, blob in zip(edits, blobs, strict=True):
         rows = await fetch(
             connection,
             "update_record",
             tenant=tenant.id,
             id=edit.id,
-            doc=doc,
             at=at,
             state=edit.state,
             sensitivity=edit.sensitivity,

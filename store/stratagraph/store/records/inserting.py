@@ -122,12 +122,11 @@ async def insert_records(
     if not records:
         return []
     scopes = await directory.scopes(tenant, {record.scope for record in records}, create=True)
-    docs = await directory.docs(tenant, len(records))
     sealed = {record.id for record in records if tenant.keyring.seals(record.sensitivity)}
     sealer = await tenant.keyring.sealer(connection) if sealed else None
     rows = [
-        _record_row(tenant, record, scopes[record.scope], doc, at, sealer if record.id in sealed else None)
-        for record, doc in zip(records, docs, strict=True)
+        _record_row(tenant, record, scopes[record.scope], at, sealer if record.id in sealed else None)
+        for record in records
     ]
     await insert_rows(connection, tables.record, rows)
     await insert_rows(
@@ -169,15 +168,12 @@ async def insert_records(
     return [Change(kind=Kind.RECORD, id=record.id, version=1) for record in records]
 
 
-def _record_row(
-    tenant: Tenant, record: NewRecord, scope: int, doc: int, at: datetime, sealer: Sealer | None
-) -> dict[str, Any]:
+def _record_row(tenant: Tenant, record: NewRecord, scope: int, at: datetime, sealer: Sealer | None) -> dict[str, Any]:
     fact = record.fact
     values = {name: getattr(record, name) for name in contents.FIELDS}
     return {
         "tenant": tenant.id,
         "id": record.id,
-        "doc": doc,
         "type": int(record.type),
         "scope": scope,
         "sensitivity": int(record.sensitivity),

@@ -10,7 +10,6 @@ from sqlalchemy import delete, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
-from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.words import Terms
 from stratagraph.store.postgres import tables
@@ -78,9 +77,7 @@ async def fetch_analysed(connection: AsyncConnection, tenant: Tenant, ids: Seque
     ]
 
 
-async def add_terms(
-    connection: AsyncConnection, directory: Directory, tenant: Tenant, changes: Sequence[MoreTerms]
-) -> None:
+async def add_terms(connection: AsyncConnection, tenant: Tenant, changes: Sequence[MoreTerms]) -> None:
     """Add terms to records, and to the counts what they lacked; records written since they were read are skipped."""
     if not changes:
         return
@@ -89,7 +86,6 @@ async def add_terms(
         "add_terms",
         tenant=tenant.id,
         ids=[change.record.id for change in changes],
-        docs=list(await directory.docs(tenant, len(changes)))[: len(changes)],
         row_versions=[change.record.row_version for change in changes],
         added=[array_literal(list(change.added)) for change in changes],
         terms=[array_literal(list(change.terms.numbers)) for change in changes],

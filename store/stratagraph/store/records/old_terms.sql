@@ -2,11 +2,11 @@
 -- Add terms to records, unless they have been written again since they were read; log what was added for the counts.
 -- No version is kept of it: terms follow from the content, which does not change.
 WITH asked AS (
-  SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:docs AS bigint[]), CAST(:row_versions AS bigint[]),
-    CAST(:terms AS text[]), CAST(:added AS text[]), CAST(:impacts AS text[])) AS a(id, doc, row_version, terms, added, impacts)
+  SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:row_versions AS bigint[]),
+    CAST(:terms AS text[]), CAST(:added AS text[]), CAST(:impacts AS text[])) AS a(id, row_version, terms, added, impacts)
 ), changed AS (
   UPDATE record r
-  SET doc = a.doc, terms = CAST(a.terms AS integer[]), impacts = CAST(a.impacts AS sparsevec)
+  SET terms = CAST(a.terms AS integer[]), impacts = CAST(a.impacts AS sparsevec)
   FROM asked a
   WHERE r.tenant = :tenant AND r.id = a.id AND r.row_version = a.row_version
     AND NOT r.terms && CAST(a.added AS integer[])

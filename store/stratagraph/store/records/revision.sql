@@ -305,7 +305,6 @@ WITH before AS (
   FROM record WHERE tenant = :tenant AND id = :id AND updated_at < :at
 ), after AS (
   UPDATE record SET
-    doc = CASE WHEN CAST(:impacts AS text) IS NULL THEN doc ELSE :doc END,
     state = coalesce(CAST(:state AS smallint), state),
     sensitivity = greatest(CAST(:sensitivity AS smallint), sensitivity),
     confidence = coalesce(CAST(:confidence AS float8), confidence),

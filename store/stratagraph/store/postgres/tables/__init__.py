@@ -41,7 +41,7 @@ from stratagraph.store.postgres.tables.merges import (
 )
 from stratagraph.store.postgres.tables.propagation import reevaluation
 from stratagraph.store.postgres.tables.records import lifecycle_history, record, record_history, relation, salience
-from stratagraph.store.postgres.tables.search import doc_counter, word_block, word_change, word_count, word_segment
+from stratagraph.store.postgres.tables.search import word_block, word_change, word_count, word_segment
 from stratagraph.store.postgres.tables.tenancy import credential, data_key, free_predicate, predicate, scope, tenant
 
 __all__ = [
@@ -55,7 +55,6 @@ __all__ = [
     "candidate",
     "credential",
     "data_key",
-    "doc_counter",
     "embedding",
     "embedding_model",
     "entity_merge",

@@ -17,7 +17,6 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
-    UniqueConstraint,
     Uuid,
     text,
 )
@@ -53,7 +52,6 @@ record = Table(
     metadata,
     Column("tenant", BigInteger, nullable=False),
     Column("id", Uuid, nullable=False),
-    Column("doc", BigInteger, nullable=False, comment="dense per tenant, new on every edit of the text"),
     Column("type", SmallInteger, nullable=False),
     Column("scope", Integer, nullable=False),
     Column("sensitivity", SmallInteger, nullable=False),
@@ -76,7 +74,6 @@ record = Table(
     Column("impacts", SparseVec, nullable=False),
     # The key's index includes the columns by which traversal filters, so that a hop reads no heap pages.
     PrimaryKeyConstraint("tenant", "id", postgresql_include=["scope", "sensitivity", "state"]),
-    UniqueConstraint("tenant", "doc"),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
     ForeignKeyConstraint(
         ["tenant", "scope", "sensitivity", "slot_key", "single_valued"],

@@ -1,4 +1,4 @@
-"""Statistics of word search, the changes to them, and the counter of document numbers.
+"""The index and the statistics of word search, and the changes to them.
 
 Transactions of writers append changes, and one job adds these to the statistics: see
 `stratagraph.store.search.word_counts`. The statistics have no foreign keys, because the job would wait for the row of
@@ -13,7 +13,6 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
-    ForeignKeyConstraint,
     Identity,
     Index,
     Integer,
@@ -27,14 +26,6 @@ from sqlalchemy import (
 )
 
 from stratagraph.store.postgres.tables.base import Instant, metadata, tenant_key
-
-doc_counter = Table(
-    "doc_counter",
-    metadata,
-    tenant_key(),
-    Column("next", BigInteger, nullable=False),
-    ForeignKeyConstraint(["tenant"], ["tenant.id"]),
-)
 
 word_change = Table(
     "word_change",
