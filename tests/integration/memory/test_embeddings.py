@@ -218,15 +218,17 @@ async def test_a_narrow_scope_gets_its_own_records_among_many_nearer_ones(
 
 
 async def copies(embedded: Embedded, text: str, *, scope: str, number: int) -> None:
-    """Make many records of one text by copying one, in the way of a bulk load; they are in no feed."""
+    """Make many records of one text by copying one, in the way of a bulk load; they are in no feed, but indexed."""
     made = (await embedded.memory.turn(text, scope=scope)).primary
     async with embedded.memory.database.background(Role.JOBS) as connection:
-        columns = "doc, type, scope, sensitivity, state, confidence, tags, name, text, payload, provenance,"
+        columns = "type, scope, sensitivity, state, confidence, tags, name, text, payload, provenance,"
         columns += " created_at, occurred_at, updated_at, version, row_version, terms, impacts"
-        copied = columns.replace("doc,", "doc + 1000000 + n,", 1)
         await connection.exec_driver_sql(
-            f"INSERT INTO record (tenant, id, {columns}) SELECT tenant, gen_random_uuid(), {copied}"  # noqa: S608 - a fixed text
-            f" FROM record, generate_series(1, {number}) AS n WHERE id = '{made.id}'"
+            f"WITH made AS (INSERT INTO record (tenant, id, {columns})"  # noqa: S608 - fixed texts, and an id
+            f" SELECT tenant, gen_random_uuid(), {columns} FROM record, generate_series(1, {number})"
+            f" WHERE id = '{made.id}' RETURNING *)"
+            " INSERT INTO word_change (tenant, record, scope, sensitivity, step, terms)"
+            " SELECT tenant, id, scope, sensitivity, 1, 0 || terms FROM made"
         )
 
 
