@@ -36,7 +36,7 @@ from stratagraph.store.search.word_index import WordIndex
 from stratagraph.store.search.word_search import WordSearch, search_words_at
 from stratagraph.store.traversal.past import PastGraphReader
 
-CANDIDATES = 200  # records found by words, before the other signals, salience and confidence reorder them
+CANDIDATES = 100  # records found by words, before the other signals, salience and confidence reorder them
 
 MISSPELT = 0.5  # share of a word's weight that an entity has whose name the question misspells, times the similarity
 

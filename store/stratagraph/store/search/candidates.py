@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from math import ceil
 from uuid import UUID
 
@@ -14,7 +15,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.words import QueryWord, query_terms
-from stratagraph.store.postgres.bulk import uuid_array
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import fetch_together, sending
 from stratagraph.store.records.entities import NameSearch
@@ -118,8 +118,10 @@ async def find_candidates(
     statistics = await words.statistics(connection, counts)
     searches = [
         _finding_linked(caller, [id_ for id_, _ in named[:LINKING]], now=now),
-        finding_similar_names(unknown_words(words.words if names else (), statistics.frequencies)),
     ]
+    unknown = unknown_words(words.words if names else (), statistics.frequencies)
+    if unknown:
+        searches.append(finding_similar_names(unknown))
     if vector is not None:
         by_vector = VectorSearch(vector, types=types, limit=MOST_NEAR)
         searches.append(by_vector.searching(documents=statistics.documents, now=now))
@@ -127,9 +129,9 @@ async def find_candidates(
     if words.has_words:
         by_words = words.searching(statistics, index, state, now=now, names=terms_of_names(caller, named))
         searches += by_words.statements
-    links, alike, *found = await fetch_together(connection, *searches)
+    links, *found = await fetch_together(connection, *searches)
     linked = telling((row["entity"], row["far"]) for row in links)
-    similar = similar_names(alike, limit=most)
+    similar = similar_names(found.pop(0), limit=most) if unknown else []
     nearest = similarities_of(found.pop(0)) if vector is not None else []
     scores = by_words.found(found)
     recent = [row["id"] for row in newest]
@@ -155,6 +157,7 @@ async def find_candidates(
 
 
 def _finding_linked(caller: Caller, entities: Sequence[UUID], *, now: datetime) -> Sending:
-    """Return the statement that finds the records which have a relation with one of the entities."""
-    parameters = {"entities": uuid_array(entities), "at": now, "most": LINKED}
+    """Return the statement that finds the records which have a relation with one of the entities, at most LINKING."""
+    places = zip_longest(("first", "second", "third", "fourth"), entities)
+    parameters = {**dict(places), "at": now, "most": LINKED}
     return sending("find_linked", {**caller.parameters(), **parameters})
