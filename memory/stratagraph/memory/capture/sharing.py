@@ -14,15 +14,26 @@ from contextvars import Context, copy_context
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+import structlog
+
 from stratagraph.memory.capture.answers import Captured
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.store.keys.callers import Caller
-from stratagraph.store.model.errors import StoreUnavailable, TenantErased, WriteCollision
+from stratagraph.store.model.errors import (
+    StoreUnavailable,
+    StratagraphError,
+    TenantErased,
+    WriteCollision,
+    error_kind,
+)
 from stratagraph.store.postgres.operations import Operation, current_operation, working_for
 from stratagraph.store.records.candidates import RequestKey
 
 MAX_SHARING = 32  # captures in one transaction; fewer than contend for one slot in a batch (see `grouping`)
-PATIENCE_S = 1.0  # after which captures no longer wait for a round, such as one that waits for a lock
+PATIENCE_S = 1.0  # seconds after which the next round may start beside one that is still being written
+MAX_ROUNDS = 3  # of a credential at once; each has a connection, and the others are for its other requests
+_log = structlog.get_logger(__name__)
+
 WriteTogether: TypeAlias = Callable[[Caller, list[Draft], list[RequestKey]], Awaitable[list[Captured]]]
 WriteAlone: TypeAlias = Callable[[], Awaitable[Captured]]
 
@@ -122,13 +133,16 @@ class _Queue:
 
     def _start(self) -> None:
         self._is_starting = False
-        if all(round_.is_slow for round_ in self._rounds) and (entries := self._take()):
+        is_free = len(self._rounds) < MAX_ROUNDS and all(round_.is_slow for round_ in self._rounds)
+        if is_free and (entries := self._take()):
             round_ = _Round(entries, self._loop.call_later(PATIENCE_S, self._overtake, entries[0]))
             self._rounds.append(round_)
             for entry in entries:
                 entry.round = round_
             if len(entries) > 1:
-                round_.writing = self._loop.create_task(self._write_together(round_), context=entries[0].context)
+                round_.writing = self._loop.create_task(self._answer_together(entries), context=entries[0].context)
+                # Not in the task itself: one that is cancelled before it has begun never runs.
+                round_.writing.add_done_callback(lambda _: self._note_written(round_))
             else:
                 self._go_on(round_)
 
@@ -153,12 +167,9 @@ class _Queue:
         self._waiting = left
         return taken
 
-    async def _write_together(self, round_: _Round) -> None:
-        try:
-            await self._answer_together(round_.entries)
-        finally:
-            round_.writing = None
-            self._go_on(round_)
+    def _note_written(self, round_: _Round) -> None:
+        round_.writing = None
+        self._go_on(round_)
 
     async def _answer_together(self, entries: Sequence[_Entry]) -> None:
         """Write the entries in one transaction, and answer those that have not left; none if nothing was written."""
@@ -174,7 +185,10 @@ class _Queue:
         except StoreUnavailable as error:
             # It is open whether the transaction was committed, so it must not be repeated.
             answers = [StoreUnavailable(error.message) for _ in entries]
-        except Exception:  # each entry meets its own error when it is written alone
+        except StratagraphError:  # each entry meets its own error when it is written alone
+            return
+        except Exception as error:  # as above, where only single writes have it
+            _log.error("shared transaction failed", captures=len(entries), error=error_kind(error))
             return
         for entry, answer in zip(entries, answers, strict=True):
             if entry.has_left or entry.turn.done():

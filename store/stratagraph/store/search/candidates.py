@@ -118,10 +118,8 @@ async def find_candidates(
     statistics = await words.statistics(connection, counts)
     searches = [
         _finding_linked(caller, [id_ for id_, _ in named[:LINKING]], now=now),
+        finding_similar_names(unknown_words(words.words if names else (), statistics.frequencies)),
     ]
-    unknown = unknown_words(words.words if names else (), statistics.frequencies)
-    if unknown:
-        searches.append(finding_similar_names(unknown))
     if vector is not None:
         by_vector = VectorSearch(vector, types=types, limit=MOST_NEAR)
         searches.append(by_vector.searching(documents=statistics.documents, now=now))
@@ -129,9 +127,9 @@ async def find_candidates(
     if words.has_words:
         by_words = words.searching(statistics, index, state, now=now, names=terms_of_names(caller, named))
         searches += by_words.statements
-    links, *found = await fetch_together(connection, *searches)
+    links, alike, *found = await fetch_together(connection, *searches)
     linked = telling((row["entity"], row["far"]) for row in links)
-    similar = similar_names(found.pop(0), limit=most) if unknown else []
+    similar = similar_names(alike, limit=most)
     nearest = similarities_of(found.pop(0)) if vector is not None else []
     scores = by_words.found(found)
     recent = [row["id"] for row in newest]
