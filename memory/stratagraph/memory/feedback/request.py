@@ -73,7 +73,7 @@ def check(report: OutcomeReport) -> None:
         )
     if len(report.steps) > MAX_STEPS:
         raise InvalidInput(f"steps: {len(report.steps)} entries; at most {MAX_STEPS:,} are allowed", path=["steps"])
-    seen: set[tuple[UUID, str]] = set()
+    used, seen = set(report.used), set[tuple[UUID, str]]()
     for position, step in enumerate(report.steps):
         path = ["steps", str(position)]
         check_json(step.step, path=[*path, "stepId"])
@@ -82,7 +82,7 @@ def check(report: OutcomeReport) -> None:
                 f"steps.{position}.stepId: {len(step.step)} characters; the ids of steps have at most {MAX_STEP_ID:,}",
                 path=[*path, "stepId"],
             )
-        if step.record not in report.used:
+        if step.record not in used:
             raise InvalidInput(
                 f"steps.{position}.recordId: {step.record} is not among usedRecordIds; add the plan there",
                 path=[*path, "recordId"],

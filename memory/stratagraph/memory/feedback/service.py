@@ -54,7 +54,7 @@ _IDS_CLOCK = SystemClock()  # ids are made by the clock of the machine, whatever
 class Credited:
     """What a report changed: the ids of records whose salience was raised and lowered.
 
-    `skipped` are the used records that the outcome did not change: those that are deleted, superseded, retracted, or
+    `skipped` are the used records that could not be credited: those that are deleted, superseded, retracted, or
     no longer the caller's to read and write. With `replayed` it is the result of the same report before. Records that
     were deleted since that are skipped then.
     """

@@ -64,7 +64,7 @@ async def index_records(
 ) -> None:
     """Bring the index up to date for these records of a tenant, which were written, edited or deleted.
 
-    Does nothing for those that are indexed as they are now. The caller holds the lock of the index.
+    Repeating it is harmless: the records get new positions. The caller holds the lock of the index.
     """
     rows = await _binary(
         connection, "fetch_words_of_records", tenant=tenant, ids=uuid_array(ids), least=LEAST, most=MOST

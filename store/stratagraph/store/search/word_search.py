@@ -4,8 +4,8 @@ Scores are BM25 (S. Robertson and H. Zaragoza, "The Probabilistic Relevance Fram
 statistics of the records that the caller may read in full. The word index gives the exact answer, at any size of the
 store: see `word_index`.
 
-Every answer depends on the records that the caller may read in full and on their counts, never on others, so that
-hidden records change neither the answer nor its scores.
+Every answer of a store at rest depends on the records that the caller may read in full and on their counts, never on
+others, so that hidden records change neither the answer nor its scores.
 
 While more records have changed than the index can do without (an import, the first minutes after an upgrade), and in
 the past, functions in the database search the records' GIN index over terms. They check the caller's trust themselves,
