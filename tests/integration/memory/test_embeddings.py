@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -295,6 +296,19 @@ async def test_a_failing_embedder_costs_a_question_a_bounded_time_and_the_answer
         assert answer.vector_fallback is None
         assert not asked.is_paused
         await retrieve.log.close()
+
+
+async def test_questions_that_fail_at_once_make_one_pause(embedded: Embedded) -> None:
+    memory, server = embedded.memory, embedded.server
+    await memory.turn("the puppy sleeps")
+    await embedded.fill()
+    asked = QuestionEmbedder(memory.database, embedded.embedder, patience_s=30.0)
+    assert (await asked.embed("puppy")).fallback is None
+    server.fault = lambda _: Reply(503)
+    answers = await asyncio.gather(*(asked.embed(f"puppy {number}") for number in range(questions.AT_ONCE)))
+    assert all(answer.fallback is not None for answer in answers)
+    assert asked.is_paused
+    assert asked._paused_until <= time.monotonic() + questions.FIRST_PAUSE_S
 
 
 async def test_no_vectors_yet_and_the_past_are_answered_by_words_and_say_so(embedded: Embedded) -> None:

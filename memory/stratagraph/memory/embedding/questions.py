@@ -37,6 +37,10 @@ class EmbeddedQuestion:
     fallback: str | None = None
 
 
+class _NotAsked(Exception):
+    """The patience with a question ended before the embedder was asked, which says nothing about the embedder."""
+
+
 class QuestionEmbedder:
     """Embeds questions by the model whose vectors are stored. One per process; safe to call from many tasks."""
 
@@ -56,7 +60,7 @@ class QuestionEmbedder:
         self._model_until = 0.0
         self._at_once = asyncio.Semaphore(AT_ONCE)
         self._failures = 0
-        self._paused_until = 0.0
+        self._paused_at = self._paused_until = 0.0
 
     @property
     def is_paused(self) -> bool:
@@ -72,12 +76,15 @@ class QuestionEmbedder:
             return EmbeddedQuestion(fallback="the embedder failed several times and is not asked for a while")
         if self._failures >= FAILURES:
             self._pause()  # for the other questions, while this one tries
+        began = time.monotonic()
         try:
             vector = await self._vector(masked_text(question, None)[0][:MAX_CHARACTERS])
         except StoreUnavailable:
             return EmbeddedQuestion(fallback="the vectors are not available")
+        except _NotAsked:
+            return EmbeddedQuestion(fallback=f"the embedder was busy for {self._patience_s:g} s")
         except Exception as error:  # a defect in an embedder must not keep words from answering
-            return EmbeddedQuestion(fallback=self._failed(error))
+            return EmbeddedQuestion(fallback=self._failed(error, began))
         if self._failures >= FAILURES:
             _log.info("embedder answers questions again")
         self._failures, self._paused_until = 0, 0.0
@@ -86,21 +93,36 @@ class QuestionEmbedder:
         return EmbeddedQuestion(vector=vector)
 
     async def _vector(self, question: str) -> QuestionVector | None:
-        """Return the vector, or None if no vectors are stored. Raises TimeoutError once the patience has ended."""
-        async with asyncio.timeout(self._patience_s):
-            model = await self._serving()
-            if model is None:
-                return None
-            async with self._at_once:
-                vector = await self._embedder.embed_question(question, name=model.name, dimensions=model.dimensions)
+        """Return the vector, or None if no vectors are stored.
+
+        Raises TimeoutError once the patience has ended, or _NotAsked where the embedder had not been asked by then.
+        """
+        is_asked = False
+        try:
+            async with asyncio.timeout(self._patience_s):
+                model = await self._serving()
+                if model is None:
+                    return None
+                async with self._at_once:
+                    is_asked = True
+                    vector = await self._embedder.embed_question(question, name=model.name, dimensions=model.dimensions)
+        except TimeoutError:
+            if is_asked:
+                raise
+            raise _NotAsked from None
         return QuestionVector(model=model.id, vector=vector, lowest=self._lowest)
 
-    def _failed(self, error: Exception) -> str:
-        """Count a failure, pause after several in a row, and return what the caller is told."""
-        self._failures += 1
-        if self._failures >= FAILURES:
+    def _failed(self, error: Exception, began: float) -> str:
+        """Count a failure, pause after several in a row, and return what the caller is told.
+
+        Questions that were asked at the same time fail for one reason: those asked before the present pause began do
+        not make the next one longer.
+        """
+        is_news = began >= self._paused_at
+        self._failures += is_news
+        if is_news and self._failures >= FAILURES:
             self._pause()
-        if self._failures == FAILURES:
+        if is_news and self._failures == FAILURES:
             reason = error.message if isinstance(error, EmbedderUnavailable) else error_kind(error)
             _log.warning("embedder does not answer questions; words answer alone", reason=reason)
         if isinstance(error, TimeoutError):
@@ -109,7 +131,8 @@ class QuestionEmbedder:
 
     def _pause(self) -> None:
         pause_s = min(FIRST_PAUSE_S * 2.0 ** min(max(0, self._failures - FAILURES), 20), LONGEST_PAUSE_S)
-        self._paused_until = time.monotonic() + pause_s
+        self._paused_at = time.monotonic()
+        self._paused_until = self._paused_at + pause_s
 
     async def _serving(self) -> EmbeddingModel | None:
         """Return the model to search by, which is looked up again after MODEL_FRESH_S."""

@@ -6,6 +6,7 @@ Case, accents and the signs between words do not matter.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Collection, Mapping
 from typing import Protocol, TypeVar
@@ -58,10 +59,15 @@ def has_phrases(record: MemoryRecord, phrases: Collection[str]) -> bool:
 async def with_phrases(reader: RecordReader, question: str, candidates: Mapping[UUID, T]) -> Mapping[UUID, T]:
     """Return the candidates that have all phrases of the question; all of them if it has none.
 
-    Reads the candidates only where the question has a phrase, in one statement.
+    Reads the candidates only where the question has a phrase, in one statement, and their texts beside the event loop:
+    they may be long.
     """
     phrases = phrases_of(question)
     if not phrases or not candidates:
         return candidates
     records = await reader.records(candidates)
-    return {id_: why for id_, why in candidates.items() if id_ in records and has_phrases(records[id_], phrases)}
+
+    def having_them() -> dict[UUID, T]:
+        return {id_: why for id_, why in candidates.items() if id_ in records and has_phrases(records[id_], phrases)}
+
+    return await asyncio.to_thread(having_them)
