@@ -7,6 +7,9 @@ from fix_memory import Memory
 from stratagraph.graphql.services import HealthReport, Services
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.explore.service import Explore
+from stratagraph.memory.learning.duplicates.review import DuplicateReview
+from stratagraph.memory.learning.runs import ConsolidationRuns
+from stratagraph.memory.measures import Measures
 from stratagraph.memory.predicates import Predicates
 from stratagraph.store.model.trust import Trust
 
@@ -23,7 +26,11 @@ def services_of(memory: Memory, engines: Engines | None = None) -> Services:
         erasure=memory.erasure,
         forgetting=memory.forgetting,
         explore=Explore(memory.database, memory.directory, memory.clock, engines or Engines()),
+        duplicates=DuplicateReview(memory.database, memory.directory, memory.clock),
         predicates=Predicates(memory.database, memory.directory),
+        lessons=memory.lessons,
+        measures=Measures(memory.database, memory.directory, None),
+        runs=ConsolidationRuns(memory.database, memory.directory, memory.clock),
         health=_health,
         version="test",
     )

@@ -16,18 +16,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from fix_endpoint import Endpoint, Reply, running
+
 SYNONYMS = {"automobile": "car", "vehicle": "car", "physician": "doctor", "canine": "dog", "puppy": "dog"}
-Fault = Callable[[list[str]], "Reply | None"]
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer that is no list of vectors; `after_s` is how long it is kept back."""
-
-    status: int
-    body: bytes = b"{}"
-    headers: dict[str, str] = field(default_factory=dict)
-    after_s: float = 0.0
+Fault = Callable[[list[str]], Reply | None]
 
 
 def vector_of(text: str, *, model: str, dimensions: int) -> list[float]:
@@ -41,17 +33,16 @@ def vector_of(text: str, *, model: str, dimensions: int) -> list[float]:
 
 
 @dataclass
-class EmbeddingServer:
+class EmbeddingServer(Endpoint):
     """A running service. `texts` are all texts that it was sent, in order; `fault` may replace an answer."""
 
+    path = "/v1/embeddings"
     dimensions: int = 256
-    url: str = ""
     fault: Fault | None = None
     texts: list[str] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
     requests: int = 0
-    connections: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def answer(self, headers: dict[str, str], body: dict[str, Any]) -> Reply:
         self.requests += 1
@@ -70,39 +61,9 @@ class EmbeddingServer:
         random.Random(1).shuffle(data)  # the order is in `index`
         return Reply(200, json.dumps({"object": "list", "data": data}).encode())
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self.connections.add(task)
-        try:
-            while line := await reader.readline():
-                assert line == b"POST /v1/embeddings HTTP/1.1\r\n"
-                headers: dict[str, str] = {}
-                while (line := await reader.readline()) not in {b"\r\n", b""}:
-                    name, _, value = line.decode().partition(":")
-                    headers[name.lower()] = value.strip()
-                body = json.loads(await reader.readexactly(int(headers["content-length"])))
-                reply = await self.answer(headers, body)
-                head = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
-                writer.write(
-                    f"HTTP/1.1 {reply.status} X\r\nContent-Length: {len(reply.body)}\r\n{head}\r\n".encode()
-                    + reply.body
-                )
-                await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # a client that stopped waiting, or the end of the test
-        finally:
-            self.connections.discard(task)
-            writer.close()
-
 
 @asynccontextmanager
 async def embedding_server(**options: Any) -> AsyncIterator[EmbeddingServer]:
     """Run an embedding service on a free port of loopback."""
-    service = EmbeddingServer(**options)
-    server = await asyncio.start_server(service.serve, "127.0.0.1", 0)
-    service.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    async with server:
+    async with running(EmbeddingServer(**options)) as service:
         yield service
-        for connection in service.connections:
-            connection.cancel()

@@ -12,6 +12,11 @@ from obstore.store import MemoryStore
 from stratagraph.consolidation.job import Job, Resources
 from stratagraph.consolidation.registry import build_jobs
 from stratagraph.memory.artifacts import Artifacts
+from stratagraph.memory.learning.extraction.extractor import Extractor
+from stratagraph.memory.learning.extraction.limits import Limits
+from stratagraph.memory.learning.frame import Learning
+from stratagraph.memory.learning.stage import StageReport
+from stratagraph.memory.learning.stages import build_stages, build_sweeps
 from stratagraph.store.artifacts.blobs import Blobs
 
 
@@ -23,8 +28,42 @@ def resources_of(memory: Memory, *, artifacts: Artifacts | None = None) -> Resou
         clock=memory.clock,
         artifacts=artifacts or Artifacts(memory.database, memory.directory, memory.clock, Blobs(MemoryStore())),
         failed_captures=memory.failed_captures,
+        learning=sweeping_of(memory),
         owner=f"test:{secrets.token_hex(4)}",
     )
+
+
+def learning_of(memory: Memory) -> Learning:
+    """Return the service that learns from episodes, with all stages and no sweeps."""
+    return Learning(memory.database, memory.directory, memory.clock, build_stages())
+
+
+def sweeping_of(
+    memory: Memory,
+    *,
+    extractor: Extractor | None = None,
+    limits: Limits | None = None,
+    owner: str = "test",
+    first_pause_s: float = 0.001,
+) -> Learning:
+    """Return the service that learns, with all stages and sweeps; with extraction if there is an extractor."""
+    parts = (memory.database, memory.directory, memory.clock)
+    sweeps = build_sweeps(*parts, owner=owner, extractor=extractor, limits=limits, first_pause_s=first_pause_s)
+    return Learning(*parts, build_stages(extracts=extractor is not None), sweeps)
+
+
+async def learn(learning: Learning, memory: Memory) -> list[StageReport]:
+    """Run learning to its end, and return the reports of the steps of its sweeps; none if nothing is due."""
+    run = await learning.open_run(memory.clock.now())
+    if run is None:
+        return []
+    while await learning.run_batch(run) is not None:
+        pass
+    steps: list[StageReport] = []
+    while (done := await learning.run_sweep(run)) is not None:
+        steps += done.stages.values()
+    await learning.close_run(run)
+    return steps
 
 
 @dataclass

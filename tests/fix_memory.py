@@ -33,6 +33,7 @@ from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.feedback.service import Feedback
 from stratagraph.memory.forgetting import Forgetting
+from stratagraph.memory.lessons.service import Lessons
 from stratagraph.memory.lookup import Lookup
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
@@ -182,6 +183,7 @@ class Memory:
     revision: Revision
     erasure: Erasure
     forgetting: Forgetting
+    lessons: Lessons
     trust: Trust = field(default_factory=trust_of)
 
     async def remember(self, kind: SourceKind, content: dict[str, Any], **more: Any) -> Captured:
@@ -220,6 +222,7 @@ def memory_of(database: Database, directory: Directory) -> Memory:
         revision=Revision(database, directory, clock),
         erasure=Erasure(database, directory, clock, Artifacts(database, directory, clock, Blobs(MemoryStore()))),
         forgetting=Forgetting(database, directory, clock),
+        lessons=Lessons(database, directory, clock, capture, retrieve.log),
     )
 
 

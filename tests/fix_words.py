@@ -67,15 +67,7 @@ async def indexed_words(database: Database) -> dict[tuple[int, UUID], Indexed]:
             blocks = await connection.execute(
                 text("SELECT postings FROM word_block WHERE tenant = :tenant AND segment = :id"), dict(row)
             )
-            head = Head(
-                id_=row["id"],
-                records=row["records"],
-                buckets=row["buckets"],
-                groups=row["groups"],
-                ids=row["ids"],
-                bounded=row["bounded"],
-            )
-            words = head.kept(np.array(row["removed"], int), [Block(block.postings) for block in blocks])
+            words = Head.of(row).kept(np.array(row["removed"], int), [Block(block.postings) for block in blocks])
             impacts: list[dict[int, float]] = [{} for _ in range(words.records)]
             for term, position, impact in zip(
                 words.term.tolist(), words.position.tolist(), words.impact.tolist(), strict=True

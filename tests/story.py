@@ -50,7 +50,12 @@ ROLL_BACK = {
     "plan_id": "roll-back-lantern",
     "version": "1",
     "intent": "roll Lantern back",
-    "nodes": [{"id": "find", "op": "list_releases"}, {"id": "ship", "op": "deploy"}, {"id": "test", "op": "run_tests"}],
+    "nodes": [
+        {"id": "find", "op": "list_releases"},
+        {"id": "ship", "op": "deploy", "metrics": {"execution_count": 4, "failure_count": 1}},
+        {"id": "test", "op": "run_tests"},
+    ],
+    "metrics": {"execution_count": 4, "failure_rate": 0.25},
     "edges": [
         {"from": "find", "to": "ship", "kind": "data"},
         {"from": "ship", "to": "test", "kind": "control"},
@@ -169,7 +174,7 @@ async def _outage(memory: Memory, kept: dict[str, UUID]) -> None:
     await call("c4", "deploy", "release 81 is live", "c3")
     await say("Chiara Rossi", "Logins work again. Thank you!", _named("Incident of 12 May", "Incident"))
     outcome = {"thread_id": thread, "outcome_status": "success", "reason": "logins work"}
-    await memory.remember(SourceKind.OUTCOME, outcome, scope=SCOPE)
+    kept["episode"] = (await memory.remember(SourceKind.OUTCOME, outcome, scope=SCOPE)).primary.id
     memory.clock.forward(timedelta(hours=20))
     await say("Ben Okafor", "Is the clock of Keycloak watched now?", _named("Keycloak", "Service"))
     await call("d1", "list_alerts", "no alert for clock skew")
@@ -217,7 +222,7 @@ async def _learn(memory: Memory, kept: dict[str, UUID]) -> None:
     ):
         made = await memory.remember(
             SourceKind.OBSERVATION,
-            payload,
+            {**payload, "evidence": [{"kind": "event", "ref": str(kept["episode"])}] if name == "rollback" else []},
             proposed_type=memory_type,
             context={"mentions": [LANTERN], "references": [{"ref": str(kept["cause"])}]},
             scope=SCOPE,

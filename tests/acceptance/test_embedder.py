@@ -8,7 +8,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fix_embedder import Reply, embedding_server
+from fix_embedder import embedding_server
+from fix_endpoint import Reply
 from fix_memory import Memory, until
 from fix_model import write_model
 from fix_service import Client, run_command, running

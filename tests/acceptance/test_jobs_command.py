@@ -14,6 +14,7 @@ CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input
 JOBS = {
     "analyse-words",
     "close-episodes",
+    "consolidate",
     "count-words",
     "link-names",
     "log-days",
@@ -22,6 +23,7 @@ JOBS = {
     "rekey",
     "retry-captures",
     "sweep-artifacts",
+    "take-census",
     "trim-logs",
 }
 

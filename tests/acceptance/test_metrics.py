@@ -15,6 +15,7 @@ from stratagraph.consolidation.registry import JOBS
 from stratagraph.graphql.request_record import OTHER, ROUTES
 from stratagraph.graphql.telemetry import INTROSPECTION
 from stratagraph.store.model import errors
+from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import StratagraphError
 from stratagraph.store.postgres.database import POOL_SIZE, SPARE_CONNECTIONS
 
@@ -102,6 +103,14 @@ async def test_the_metrics_are_complete_and_their_labels_are_names_of_the_code(
         return after["stratagraph_reported_outcomes_total"][(("outcome", "success"),)] == 1
 
     await until(outcome_is_measured)
+
+    async def records_are_counted() -> bool:  # every ten seconds
+        after.update(await samples(client.http, client.url))
+        return "stratagraph_records" in after
+
+    await until(records_are_counted)
+    assert labels(after["stratagraph_records"], "state") == {"active", "contested", "past"}
+    assert labels(after["stratagraph_records"], "type") <= {memory_type.label for memory_type in MemoryType}
     assert labels(after["stratagraph_reported_outcomes_total"], "outcome") == {"success", "failure", "partial"}
     for records in ("returned", "used"):
         assert after["stratagraph_reported_records_total"][(("records", records),)] == len(used)
@@ -124,7 +133,8 @@ async def test_the_metrics_are_complete_and_their_labels_are_names_of_the_code(
     documented = set(re.findall(r"`(stratagraph_\w+)`", (ROOT / "docs" / "observing.md").read_text()))
     present = {re.sub("_(bucket|count|sum)$", "", name) for name in after if name.startswith("stratagraph_")}
     assert present <= documented
-    absent = ("mirror_", "embedded_", "feed_", "process_", "embedder_", "records_to_embed")
+    nothing_to_take_them_of = ("competence_", "plan_", "memory_growth_")
+    absent = ("mirror_", "embedded_", "feed_", "process_", "embedder_", "records_to_embed", *nothing_to_take_them_of)
     assert all(name.removeprefix("stratagraph_").startswith(absent) for name in documented - present)
 
 

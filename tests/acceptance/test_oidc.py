@@ -61,15 +61,15 @@ async def test_a_token_grants_what_its_claims_say_and_a_request_cannot_widen_it(
     bare = issuer.token(sub="bare")
     async with httpx.AsyncClient(timeout=30) as http:
         client = Client(http, guarded.url)
-        for scope, level in (
-            ("project:a", "LOW"),
-            ("project:b", "LOW"),
-            ("project:b", "MEDIUM"),
-            ("project:b", "HIGH"),
-            ("", "PUBLIC"),
-            ("", "MEDIUM"),
+        for scope, level, colour in (  # records that say the same would take one place
+            ("project:a", "LOW", "green"),
+            ("project:b", "LOW", "red"),
+            ("project:b", "MEDIUM", "yellow"),
+            ("project:b", "HIGH", "blue"),
+            ("", "PUBLIC", "white"),
+            ("", "MEDIUM", "black"),
         ):
-            made = await client.data(CAPTURE, writer, input=event(scope, level))
+            made = await client.data(CAPTURE, writer, input=event(scope, level, f"the build is {colour}"))
             assert made["captureMemory"]["primaryRecord"]["auditLog"] == [{"actor": "oidc:writer"}]
 
         async def seen(token: str) -> set[tuple[str, str, bool]]:

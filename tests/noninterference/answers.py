@@ -15,7 +15,7 @@ from uuid import UUID
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)")
 # What depends on timing, or is a token without an order. `at` is the end of an erasure by the clock.
-_TOKENS = ("sequence", "freshness", "digest", "salt", "targetHash", "retrievalId")
+_TOKENS = ("sequence", "freshness", "digest", "salt", "targetHash", "retrievalId", "seconds")
 
 
 def plain(answer: Any) -> Any:
@@ -28,7 +28,7 @@ def plain(answer: Any) -> Any:
 def _plain_field(key: str, value: Any) -> Any:
     if key == "endCursor" and isinstance(value, str):
         return _cursor(value)
-    return len(value) if key == "hashes" else plain(value)
+    return len(value) if key == "hashes" and isinstance(value, list) else plain(value)
 
 
 def _cursor(text: str) -> list[str]:

@@ -11,7 +11,8 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from fix_jobs import resources_of
+from fix_jobs import resources_of, sweeping_of
+from fix_learning import run_learning
 from fix_memory import Memory
 from noninterference.steps import Step
 
@@ -27,6 +28,7 @@ from stratagraph.store.model.enums import Sensitivity, SourceKind
 from stratagraph.store.model.errors import StratagraphError
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Role
+from stratagraph.store.records.census import begin_census, count_page
 from stratagraph.store.search.word_counts import WordCounter
 
 AHEAD = timedelta(days=2)  # events and working records have faded by then, facts and entities have not
@@ -38,9 +40,12 @@ async def run_jobs(memory: Memory) -> None:
     now = memory.clock.now()
     await RetryCaptures(resources, RetryCapturesConfig()).run_once(now)
     await CloseEpisodes(resources).run_once(now)
+    await run_learning(memory, sweeping_of(memory))
     await link_due(memory.database, memory.directory, now=now, batch=100)
     await reevaluate_due(memory.database, memory.directory, now=now, batch=100)
     await WordCounter(memory.database).count_changes()
+    await begin_census(memory.database, now)  # at once, since its pace depends on the clock of the machine
+    await count_page(memory.database, limit=100_000, now=now)
 
 
 async def prune(memory: Memory) -> None:

@@ -107,15 +107,31 @@ def questions(sight: Sight, ids: Sequence[UUID], others: Sequence[UUID], now: da
         ],
         "planGraph": [{"id": "p"}, {"id": "p", "version": "1"}, *({"id": id_} for id_ in probed[-2:])]
         + [{"id": id_, "at": at} for id_ in ("p", probed[-1]) for at in past],
+        "planDiff": [{"planId": id_, "from": "1", "to": "2"} for id_ in ("p", probed[-1])],
         "revisionImpact": [{"id": id_} for id_ in probed],
         "reevaluations": [{}],
         "failedCaptures": [{"first": 100}, {"first": 1}],
+        "duplicateCandidates": [{"first": 100}, {"first": 1}],
         "predicates": [{}],
+        "consolidationRuns": [{"first": 1}, {"first": 100}],
         "forgetPreview": [
             {"until": (now + ahead).isoformat(), "first": first}
             for ahead in (timedelta(days=2), timedelta(days=3_000))
             for first in (2, 100)
         ],
+        "lessons": [
+            {"query": query, "scope": scope, "first": first, "window": window}
+            for query in (None, f"{WORDS[0]} {WORDS[1]} {WORDS[2]}")
+            for scope, first, window in ((None, 100, "ALL"), (None, 1, "TODAY"), ("project:a", 100, "WEEK"))
+        ]
+        + [{"trigger": WORDS[0]}, {"source": "lesson", "scope": "project:b"}],
+        "playbook": [
+            {"query": query, "scope": scope, "limit": limit, "recordRetrievals": False}
+            for query in (None, WORDS[0], "nothing of it")
+            for scope, limit in ((None, 50), (None, 1), ("project:a", 50))
+        ],
+        "metrics": [{}],
+        "recentFailures": [{}, {"limit": 1}, {"scope": "project:b"}],
         "explainPath": [{"from": start, "to": end, "k": 5, "maxHops": 4} for start, end in pairs]
         + [{"from": asked[0], "to": probed[-1], "maxHops": 6}],
         "impact": [{"id": id_, "hops": hops, "first": 5} for id_ in [*some, *probed[-1:]] for hops in (1, 3)],

@@ -95,6 +95,29 @@ def whole_story(rng: random.Random) -> tuple[Sight, list[Step]]:
     return rng.choice(SIGHTS), [{"place": rng.randint(0, 40), "aims": rng.random() < 0.2, **step} for step in steps]
 
 
+def learning_story(rng: random.Random) -> tuple[Sight, list[Step]]:
+    """Return a story of episodes that are learned from, half of them hidden, some runs of which are undone."""
+    steps: list[Step] = [_capture_of(rng, "tool") | {"who": who} for who in ("caller", "hidden", "colleague")]
+    for _ in range(30):
+        kinds = ("tool", "tool", "event", "turn", "outcome", "outcome", "observe", "jobs", "undo_run", "revise")
+        kind = rng.choice(kinds)
+        who = rng.choice(["caller", "caller", "colleague", "hidden", "hidden", "hidden"])
+        if kind == "jobs":
+            steps.append({"kind": "jobs", "who": "hidden"})
+        elif kind == "revise":
+            steps.append(_revisions(rng, rng.choice(["retract", "reinforce", "supersede", "erase"])) | {"who": who})
+        elif kind == "undo_run":
+            steps.append(_other(rng, "undo_run") | {"who": "caller"})
+        else:
+            steps.append(_capture_of(rng, kind) | {"who": who})
+    return rng.choice(SIGHTS), [{"place": rng.randint(0, 1), "aims": rng.random() < 0.2, **step} for step in steps]
+
+
+def _capture_of(rng: random.Random, kind: str) -> Step:
+    step = _captures(rng, kind) | {"raised": False, "key": None}
+    return step | {"thread": "t"} if "thread" in step else step
+
+
 def hub_story(rng: random.Random) -> tuple[Sight, list[Step]]:
     """Return a story about two people of whom many facts are known, most of them hidden."""
     sight = rng.choice(SIGHTS)
@@ -126,10 +149,13 @@ REVISIONS = {
     "merge": "merge",
     "merge_entities": "merge",
     "unmerge": "unmerge",
+    "reject": "rejectDuplicate",
     "delete": "deleteRecord",
     "penalize": "penalize",
     "reinforce": "reinforce",
     "pin": "pin",
+    "verify_lesson": "verifyLesson",
+    "remove_lesson": "removeLesson",
     "erase": "erase",
 }
 # The field of Mutation that a kind of step calls.
@@ -141,9 +167,13 @@ FIELDS = {
     "drop": "dropCapture",
     "predicate": "setPredicate",
     "report": "reportOutcome",
+    "learn": "learnLesson",
+    "credit": "creditLessons",
+    "retire_lessons": "retireLessons",
     "erase_entity": "erase",
     "erase_scope": "erase",
     "erase_tenant": "erase",
+    "undo_run": "undoRun",
 }
 _OFTEN = ("supersede", "contest", "resolve", "merge_entities", "merge_entities", "unmerge", "unmerge")
 
@@ -206,11 +236,17 @@ def _revisions(rng: random.Random, kind: str | None = None) -> Step:
 
 def _other(rng: random.Random, kind: str | None = None) -> Step:
     kind = kind or rng.choice(
-        ["batch", "retry", "drop", "predicate", "report", "import", "erase_entity", "erase_scope", "erase_tenant"]
+        [
+            *("batch", "retry", "drop", "predicate", "report", "import"),
+            *("erase_entity", "erase_scope", "erase_tenant", "undo_run"),
+            *("learn", "learn", "learn", "learn", "credit", "retire_lessons"),
+        ]
     )
     step = {"kind": kind, "on": rng.randint(0, 40), "words": rng.choices((*NAMES, *WORDS), k=2)}
     if kind == "batch":
         step["items"] = [{"place": rng.randint(0, 40), **_captures(rng)} for _ in range(rng.randint(1, 3))]
+    if kind == "learn":
+        step |= {"task": rng.choice(WORDS), "verified": rng.random() < 0.3, "raised": rng.random() < 0.2}
     if kind == "predicate":
         step |= {"predicate": rng.choice(["lives_in", "knows"]), "single": rng.random() < 0.5}
     if kind == "report":

@@ -28,6 +28,7 @@ from stratagraph.memory.capture.policy import Policy, Rule
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.engines.service import Engines
+from stratagraph.memory.lessons.service import Lessons
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
@@ -37,6 +38,7 @@ from stratagraph.store.postgres.database import Database
 
 Json = dict[str, Any]
 STEP = timedelta(seconds=20)
+_OF_TWO = ("contest", "merge", "merge_entities", "reject")  # revisions that name two records
 AT_ONCE = 5  # each takes a connection of the pool
 UNKNOWN = UUID("01980d6e-6c1f-7c11-8d5e-2f9a3b4c5d6e")
 
@@ -186,10 +188,10 @@ class Store:
     def _stays_hidden(self, kind: str) -> bool:
         """Return whether a hidden step of this kind concerns hidden records only.
 
-        Retries, predicates and reports concern what the caller sees; an import has no sensitivity, only a scope of its
-        own.
+        Retries, predicates, reports, credits and runs concern what the caller sees, and so does the retirement of
+        lessons of all levels; an import has no sensitivity, only a scope of its own.
         """
-        return kind not in ("retry", "drop", "predicate", "report") and (
+        return kind not in ("retry", "drop", "predicate", "report", "undo_run", "credit", "retire_lessons") and (
             kind != "import" or self.sight.scopes is not None
         )
 
@@ -206,6 +208,10 @@ class Store:
             given = {"input": {"items": [self._capture(item | {"who": who}) for item in step["items"]]}}
         elif kind in CAPTURES:
             given = {"input": self._capture(step)}
+        elif kind == "undo_run":
+            given = {"input": {"id": str(await self._run(step, trust)), "rationale": "not wanted"}}
+        elif kind in ("learn", "credit", "retire_lessons"):
+            given = {"input": await self._about_lessons(step, trust)}
         else:
             given = await self._other(step, trust)
         answer = await self.bench.ask(trust, "Mutation", FIELDS[kind], given)
@@ -251,9 +257,18 @@ class Store:
                 return {"input": {"tenant": tenant, "rationale": "asked for"}}
         raise AssertionError(step)
 
+    async def _run(self, step: Step, trust: Trust) -> UUID:
+        """Return the id of a run that the author of the step sees; for the caller, sometimes a hidden id."""
+        page = await self.bench.ask(trust, "Query", "consolidationRuns", {"first": 100})
+        runs = [UUID(one["id"]) for one in page["nodes"]]
+        if step["aims"] and step["who"] == "caller":
+            return self._aimed(step["on"])
+        return runs[step["on"] % len(runs)] if runs else UNKNOWN
+
     def _note(self, who: str, answer: Any) -> None:
         """Remember the records that the step created; a revision also lists those that it changed."""
         records = answer.get("createdRecords") or answer.get("records") or []
+        records = [*records, *([answer["lesson"]] if answer.get("lesson") else ())]
         for one in (*(answer.get("results") or ()), *(answer.get("captures") or ())):
             records = [*records, *(one.get("createdRecords") or ()), *([one["record"]] if one.get("record") else ())]
         made = [Made(UUID(one["id"]), one["type"]) for one in records if self._is_of_step(UUID(one["id"]))]
@@ -283,6 +298,22 @@ class Store:
             given["idempotencyKey"] = step["key"]
         return given
 
+    async def _about_lessons(self, step: Step, trust: Trust) -> Json:
+        """Return the input of a mutation about lessons; several steps have one task, so that some are merged."""
+        places = self._places(step["who"])
+        scope, level = places[step["place"] % len(places)]
+        if step["kind"] == "credit":
+            await self.bench.ask(trust, "Query", "playbook", {})
+            await self.bench.memory.retrieve.log.flush()
+            return {"windowSeconds": 600}
+        if step["kind"] == "retire_lessons":
+            return {"scope": scope, "minRetrievals": 1, "fraction": 1.0}
+        is_above = Sensitivity[level] > self.sight.ceiling
+        mark = HIDDEN if step["who"] == "hidden" else REDACTED if is_above else "carefully"
+        said = {"solution": f"do it {mark}", "mistake": f"{' '.join(step['words'])} {mark}"}
+        given: Json = {"task": step["task"], **said, "verified": step["verified"], "scope": scope, "sensitivity": level}
+        return given | {"tags": [RAISED]} if step["raised"] else given
+
     def _evidence(self, step: Step) -> UUID:
         """Return the id of a record that a capture names: one that the caller sees or, for the caller, a hidden one.
 
@@ -305,10 +336,11 @@ class Store:
         is_hidden = step["who"] == "hidden"
         pool = self.hidden if is_hidden else self.seen
         # Of an act that names a hidden record as well, the caller must not see the words.
-        names_both = named and is_hidden and number % 2 == 1 and kind in ("contest", "merge", "merge_entities")
+        names_both = named and is_hidden and number % 2 == 1 and kind in _OF_TWO
         if names_both:
             pool = self.seen
-        type_ = "ENTITY" if kind in ("rename", "retract_entity", "merge_entities", "unmerge") else "SEMANTIC"
+        type_ = "ENTITY" if kind in ("rename", "retract_entity", "merge_entities", "unmerge", "reject") else "SEMANTIC"
+        type_ = "COMPETENCE" if kind in ("verify_lesson", "remove_lesson") else type_
         if kind in ("delete", "penalize", "reinforce", "pin", "erase") and step["by"] % 3:
             type_ = ""
         first = _pick(pool, step["on"], type_)
@@ -317,9 +349,9 @@ class Store:
         elif kind == "unmerge" and self.merged[step["who"]]:
             first = self.merged[step["who"]][-1 - step["on"] % len(self.merged[step["who"]])]
         given: Json = {"recordId": str(first), "rationale": f"because {mark}".strip()}
-        if kind in ("contest", "merge", "merge_entities"):
+        if kind in _OF_TWO:
             second = _pick(self.hidden if named and is_hidden else pool, step["by"], type_)
-            given |= {"recordIds": [given.pop("recordId"), str(second)]} if "merge" in kind else {}
+            given |= {"recordIds": [given.pop("recordId"), str(second)]} if kind != "contest" else {}
             if kind == "contest":
                 given |= (
                     {"contestingId": str(second)}
@@ -384,6 +416,7 @@ def story_memory(database: Database) -> Memory:
     rule = Rule.model_validate({"when": {"tag": [RAISED]}, "set": {"sensitivity": "hyper"}})
     memory.capture = Capture(database, memory.directory, memory.clock, Policy((rule,)))
     memory.failed_captures = FailedCaptures(database, memory.directory, memory.clock, memory.capture)
+    memory.lessons = Lessons(database, memory.directory, memory.clock, memory.capture, memory.retrieve.log)
     return memory
 
 

@@ -28,6 +28,8 @@ from stratagraph.memory.erase import batches as erase_batches
 from stratagraph.memory.feedback import salience as outcome_salience
 from stratagraph.memory.feedback import service as feedback
 from stratagraph.memory.imports.progress import IMPORT_RETENTION
+from stratagraph.memory.lessons import finding, likeness, merging, playbook, utility
+from stratagraph.memory.lessons import service as lessons
 from stratagraph.memory.retrieve import coverage, rank, rendering, selection, threads
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.request import check as check_retrieval
@@ -204,6 +206,7 @@ def test_the_pages_have_the_sections_that_code_refers_to() -> None:
             "Revision",
             "Retrieval",
             "Feedback",
+            "Lessons",
             "History",
         ),
         *("Forgetting and erasing", "Artifacts", "The mirror", "Background jobs", "Not built yet"),
@@ -213,8 +216,19 @@ def test_the_pages_have_the_sections_that_code_refers_to() -> None:
         *("Errors", "Background jobs", "Backups"),
     ]
     assert titles(DATA_MODEL) == [
-        *("Keys", "Records", "Facts", "Entities", "Merges", "Episodes", "Audit", "Feed and mirror", "Search"),
-        *("Embeddings", "Artifacts", "Encryption", "Erasure", "Jobs"),
+        *(
+            "Keys",
+            "Records",
+            "Facts",
+            "Entities",
+            "Merges",
+            "Episodes",
+            "Learning",
+            "Audit",
+            "Feed and mirror",
+            "Search",
+        ),
+        *("Census", "Embeddings", "Artifacts", "Encryption", "Erasure", "Jobs"),
     ]
 
 
@@ -338,7 +352,7 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"· d \+ ([\d.]+) · r\)", rank.WEIGHTS[rank.Signal.RECENCY]),
         (r"times ([\d.]+) for the next event", threads.NEXT),
         (r"one of the first (\d+) of these entities", LINKING),
-        (r"fewer than (\d+) in each direction", LINKED),
+        (r"fewer than (\d+), in both directions together", LINKED),
         (r"the events beside the best (\d+) of", EXPANDED),
         (r"names and numbers count (\d+) times", coverage.SPECIFIC),
         (r"no candidate has a strength of ([\d.]+),", coverage.STRONG_ENOUGH),
@@ -357,6 +371,22 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"Below ([\d.]+) `needsMore`", selection.THRESHOLD),
         (r"recency \(half-life (\d+) days", selection.RECENCY_HALF_LIFE_S / SECONDS["day"]),
         (r"Imports use a half-life of (\d+) days", IMPORT_RETENTION.half_life_s / SECONDS["day"]),
+        (r"a cosine distance below ([\d.]+\d)", likeness.SAME),
+        (r"up to a cosine distance of ([\d.]+)", likeness.RELATED),
+        (r"does not answer within (\d+) seconds, by their tasks", likeness.PATIENCE_S),
+        (r"the newest first \(at most (\d+)\)", merging.MAX_SOLUTIONS),
+        (r"= ([\d.]+) · confidence \+", utility.CONFIDENCE),
+        (r"confidence \+ ([\d.]+) · hit rate", utility.HIT_RATE),
+        (r"hit rate \+ ([\d.]+) if verified", utility.VERIFIED),
+        (r"verified \+ ([\d.]+) · ln\(frequency\)", utility.FREQUENCY),
+        (r"− ([\d.]+) if stale", -utility.STALE),
+        (r"stale from (\d+) retrievals on", utility.STALE_RETRIEVALS),
+        (r"on with a hit rate below ([\d.]+\d)", utility.STALE_HIT_RATE),
+        (r"At most (\d+) lessons of one scope", utility.KEPT),
+        (r"among the last (\d+) learned", finding.CONSIDERED),
+        (r"similarity plus ([\d.]+) times the share", finding.SHARED_WORDS),
+        (r"`tokenBudget` tokens \(64 to 32,000, ([\d,]+) by default", playbook.DEFAULT_TOKENS),
+        (r"within the window \((\d+) seconds; at most 7 days\)", lessons.DEFAULT_CREDITED_S),
         (r"waits up to (\d+) seconds for transactions", settling.WAIT_S),
         (r"in batches of (\d+) records", erase_batches.BATCH),
         (r"share (\d+) shards", SHARDS),

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from stratagraph.memory.artifacts import Artifacts
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.embedding.embedder import Embedder
+from stratagraph.memory.learning.frame import Learning
+from stratagraph.store.erasure.pruning import KEEP_UNLEARNED
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.postgres.database import Database
+
+CONSOLIDATE_EVERY_S = 6 * 3_600.0  # seconds between two runs of learning, unless the settings say otherwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,8 @@ class JobResult:
 class Resources:
     """The services that jobs are built from. `owner` names this server among all that run jobs.
 
-    Without an `embedder`, there is no job that embeds records.
+    Without an `embedder`, there is no job that embeds records. Learning runs every `consolidate_every_s` seconds; an
+    episode that it has not read, or keeps for a skill, is kept for `keep_unlearned` after it was closed.
     """
 
     database: Database
@@ -48,8 +53,11 @@ class Resources:
     clock: Clock
     artifacts: Artifacts
     failed_captures: FailedCaptures
+    learning: Learning
     owner: str
     embedder: Embedder | None = None
+    consolidate_every_s: float = CONSOLIDATE_EVERY_S
+    keep_unlearned: timedelta = KEEP_UNLEARNED
 
 
 class Job(Protocol):

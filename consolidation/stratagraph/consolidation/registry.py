@@ -7,6 +7,7 @@ from collections.abc import Callable
 from stratagraph.consolidation.job import Job, Resources
 from stratagraph.consolidation.jobs.analyse_words import AnalyseWords
 from stratagraph.consolidation.jobs.close_episodes import CloseEpisodes
+from stratagraph.consolidation.jobs.consolidate import Consolidate
 from stratagraph.consolidation.jobs.count_words import CountWords
 from stratagraph.consolidation.jobs.embed import Embed
 from stratagraph.consolidation.jobs.link_names import LinkNames
@@ -16,11 +17,13 @@ from stratagraph.consolidation.jobs.reevaluate import Reevaluate
 from stratagraph.consolidation.jobs.rekey import Rekey
 from stratagraph.consolidation.jobs.retry_captures import RetryCaptures
 from stratagraph.consolidation.jobs.sweep_artifacts import SweepArtifacts
+from stratagraph.consolidation.jobs.take_census import TakeCensus
 from stratagraph.consolidation.jobs.trim_logs import TrimLogs
 
 JOBS: tuple[Callable[[Resources], Job], ...] = (
     AnalyseWords,
     CloseEpisodes,
+    Consolidate,
     CountWords,
     Embed,
     LinkNames,
@@ -30,6 +33,7 @@ JOBS: tuple[Callable[[Resources], Job], ...] = (
     Rekey,
     RetryCaptures,
     SweepArtifacts,
+    TakeCensus,
     TrimLogs,
 )
 

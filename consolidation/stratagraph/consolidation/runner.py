@@ -25,7 +25,7 @@ from stratagraph.consolidation.job import Job, JobResult
 from stratagraph.memory.embedding.embedder import EmbedderUnavailable
 from stratagraph.store.jobs.leases import LEASE_S, JobLeases
 from stratagraph.store.model.clock import Clock
-from stratagraph.store.model.errors import StoreUnavailable, StratagraphError, error_kind
+from stratagraph.store.model.errors import StatementTimedOut, StoreUnavailable, StratagraphError, error_kind
 from stratagraph.store.postgres.database import Database
 
 JITTER = 0.2  # share of every pause, so that servers do not act in step
@@ -77,9 +77,12 @@ class Runner:
 
         A run that fails is returned with its error. Raises KeyError for an unknown name.
         """
-        job = self._jobs[name]
-        await self.leases.register([name])
-        failures = await self.leases.claim(name, longest_pause_s=_longest_s(job), forced=True)
+        return await self.run_now(self._jobs[name])
+
+    async def run_now(self, job: Job) -> Run | None:
+        """Run `job` now in place of the job of its name, with that one's lease; else as `run_once` does."""
+        await self.leases.register([job.name])
+        failures = await self.leases.claim(job.name, longest_pause_s=_longest_s(job), forced=True)
         return None if failures is None else await self._run(job, failures)
 
     async def _loop(self, job: Job) -> None:
@@ -138,7 +141,7 @@ class Runner:
         reason = _reason(error)
         await self.leases.fail(job.name, reason, pause_s=pause_s)  # during an outage raises, and the outage is logged
         # A run that the database or the embedder left is no defect of the job, also where it is back already.
-        is_outage = type(error) is StoreUnavailable or isinstance(error, EmbedderUnavailable)
+        is_outage = type(error) in (StoreUnavailable, StatementTimedOut) or isinstance(error, EmbedderUnavailable)
         log = _log.warning if is_outage else _log.error
         log("job failed", job=job.name, error=reason, failures=failures + 1, retry_in_s=round(pause_s, 1))
         return Run(job=job.name, counts={}, error=reason, took_s=took_s, pause_s=pause_s)

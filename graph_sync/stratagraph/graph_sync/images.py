@@ -41,6 +41,7 @@ def record_image(node: Mapping[str, Any]) -> Image:
     parts: Counter[Any] = Counter()
     for step in node["steps"]:
         shown = {"ten": ten, "id": step["id"], "op": step["op"], "name": step["op"], "acl": step["acl"]}
+        shown |= {count: step[count] for count in ("executed", "failed") if step[count] is not None}
         parts["HAS_STEP", (), ("PlanStep",), _frozen(shown)] += 1
         parts[_frozen(step["id"]), "USES_TOOL", (), _frozen_each(ten, None, step["tool"])] += 1
     for link in node["links"]:

@@ -1,8 +1,8 @@
 """Conversion of rows to what the mirror shows of them: `node` for a record, `relation` for a relation.
 
-Of a record's content, the mirror stores a caption of at most NAME_LENGTH characters, an entity's types, a plan's steps,
-what kind of event an episodic record is, which tools it called and whether a call failed, and when a fact holds. It
-stores no text, no embedding and nothing else of the payload.
+Of a record's content, the mirror stores a caption of at most NAME_LENGTH characters, an entity's types, a plan's steps
+and version and how often they were executed, what kind of event an episodic record is, which tools it called and
+whether a call failed, and when a fact holds. It stores no text, no embedding and nothing else of the payload.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stratagraph.store.model.trust import acl
 
 # The version of this conversion, stored in the mirror's checkpoints. Increase it with every change of what the mirror
 # shows of a row: the worker rebuilds a mirror that was written by another version.
-VERSION = 3
+VERSION = 4
 
 NAME_LENGTH = 80  # characters of a caption
 TYPE_LABELS = {
@@ -55,6 +55,7 @@ RELATIONSHIP_TYPES = frozenset(
         *("HAS_STEP", "PRECEDES", "FEEDS", "USES_TOOL", "IS_TOOL"),
     }
 )
+PLAN_PROPERTIES = ("plan", "version", "executed", "failed", "failure_rate")  # of plans and their steps
 MAX_ENTITY_LABELS = 4
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -63,7 +64,8 @@ def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity, u
     """Return everything that the mirror shows of a record.
 
     The result has the node's key (`ten`, `id`), `labels` and properties (`p`), and what hangs on it: the `steps` of a
-    plan (`id`, `op` and `tool` of each, with the plan's `acl`), the `links` between them (`source`, `target` and the
+    plan (`id`, `op` and `tool` of each, how often it was `executed` and `failed`, where that is known, and the plan's
+    `acl`), the `links` between them (`source`, `target` and the
     relationship type `kind`), the names of the tools that an episodic record called (`called`), and the name of the
     tool that an entity is (`p.tool`). A record whose sensitivity is above `names_up_to` has no name, no types and
     nothing that hangs on it.
@@ -108,6 +110,7 @@ def node(row: Mapping[str, Any], *, generation: int, names_up_to: Sensitivity, u
         if payload["event_kinds"] == ["tool_error"]:
             properties["failed"] = True
     elif payload and memory_type is MemoryType.PLAN_GRAPH:
+        properties |= _plan(payload)
         steps = [_step(id_, step, number) for step in payload["nodes"]]
         links = [_link(id_, edge) for edge in payload["edges"]]
     return {
@@ -140,7 +143,32 @@ def event_label(payload: Mapping[str, Any]) -> str:
 def _step(plan: str, step: Mapping[str, Any], number: int) -> dict[str, Any]:
     """Return a step of a plan. Its id begins with the record's id, so that two plans never share a step."""
     op: str = step["op"]
-    return {"id": f"{plan}/{step['id']}", "op": op, "tool": tool_of_step(step) or op.strip(), "acl": number}
+    counts = step.get("metrics") or {}
+    return {
+        "id": f"{plan}/{step['id']}",
+        "op": op,
+        "tool": tool_of_step(step) or op.strip(),
+        "acl": number,
+        "executed": _number(counts.get("execution_count"), int),
+        "failed": _number(counts.get("failure_count"), int),
+    }
+
+
+def _plan(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties of a plan: its `plan` id, its `version`, and what its metrics say of executions."""
+    metrics = payload.get("metrics") or {}
+    found = {
+        "plan": caption(payload["plan_id"]),
+        "version": caption(payload["version"]),
+        "executed": _number(metrics.get("execution_count"), int),
+        "failure_rate": _number(metrics.get("failure_rate"), float),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _number(value: object, kind: type[int] | type[float]) -> int | float | None:
+    """Return a number of a payload as the mirror stores it; None for anything else."""
+    return kind(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _link(plan: str, edge: Mapping[str, Any]) -> dict[str, str]:
@@ -207,6 +235,7 @@ def as_columns(row: Mapping[str, Any]) -> list[Any]:
         *seconds_and_nanoseconds(shown["occurred_at"]),
         *(shown["ver"], shown["d"], shown.get("name"), shown.get("valid_from"), shown.get("valid_to")),
         *(shown.get("tool"), shown.get("failed")),
+        *(shown.get("plan"), shown.get("version"), shown.get("executed"), shown.get("failure_rate")),
     ]
 
 
@@ -219,7 +248,7 @@ def steps_as_columns(row: Mapping[str, Any]) -> list[Any]:
     """Return the steps, links and tools of a node as a list of values in the order of its Cypher statement."""
     return [
         *(row["ten"], row["id"]),
-        [[step["id"], step["op"], step["tool"], step["acl"]] for step in row["steps"]],
+        [[step[name] for name in ("id", "op", "tool", "acl", "executed", "failed")] for step in row["steps"]],
         [[link["source"], link["target"]] for link in row["links"] if link["kind"] == "PRECEDES"],
         [[link["source"], link["target"]] for link in row["links"] if link["kind"] == "FEEDS"],
         row["called"],
@@ -229,7 +258,7 @@ def steps_as_columns(row: Mapping[str, Any]) -> list[Any]:
 
 def tools_used(columns: Sequence[Any]) -> list[str]:
     """Return the names of the tools that a record or its steps use, given `steps_as_columns`."""
-    return [*columns[5], *(tool for _, _, tool, _ in columns[2])]
+    return [*columns[5], *(step[2] for step in columns[2])]
 
 
 def own_tools(columns: Sequence[Any]) -> list[str]:

@@ -21,7 +21,7 @@ from stratagraph.graph_sync.batches import (
     save_progress,
     write_batch,
 )
-from stratagraph.graph_sync.mapping import RELATIONSHIP_TYPES, RESERVED, VERSION, relationship_type
+from stratagraph.graph_sync.mapping import PLAN_PROPERTIES, RELATIONSHIP_TYPES, RESERVED, VERSION, relationship_type
 from stratagraph.graph_sync.statements import SCHEMA, UUID_PATTERN, of_type, relation_constraint, statement
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.mirror.generations import GenerationNumbers, StartPosition
@@ -134,7 +134,8 @@ class Mirror:
         self.forget_types()
         for line in SCHEMA:
             await self.create(line)
-        await self._commit_alone(statement("create_names"), labels=list(RESERVED), types=list(RELATIONSHIP_TYPES))
+        names = {"labels": list(RESERVED), "types": list(RELATIONSHIP_TYPES), "properties": list(PLAN_PROPERTIES)}
+        await self._commit_alone(statement("create_names"), **names)
 
     def forget_types(self) -> None:
         """Forget which relationship types have a constraint, because the database may be another one now."""

@@ -8,6 +8,7 @@ import strawberry
 
 from stratagraph.graphql.arguments import record_uuid
 from stratagraph.graphql.context import Info
+from stratagraph.graphql.lesson_fields import LessonMutations
 from stratagraph.graphql.types.capture import (
     CaptureMemoriesInput,
     CaptureMemoriesResult,
@@ -30,6 +31,7 @@ from stratagraph.graphql.types.failed_captures import (
     RetryCaptureResult,
     RetryCaptureSuccess,
 )
+from stratagraph.graphql.types.learning import UndoRunInput, UndoRunResult, UndoRunSuccess
 from stratagraph.graphql.types.outcomes import ReportOutcomeInput, ReportOutcomeResult, ReportOutcomeSuccess
 from stratagraph.graphql.types.revision import RevisionResult, RevisionSuccess
 from stratagraph.graphql.types.revision_inputs import (
@@ -40,6 +42,7 @@ from stratagraph.graphql.types.revision_inputs import (
     PenalizeInput,
     PinInput,
     ReinforceInput,
+    RejectDuplicateInput,
     ResolveContestInput,
     RetractInput,
     SupersedeInput,
@@ -56,7 +59,7 @@ _REVISION = strawberry.argument(description="The record, the change and the reas
 @strawberry.type(
     description="Writes. Each runs in one transaction, except that erasing a scope or a tenant takes several."
 )
-class Mutation:
+class Mutation(LessonMutations):
     @strawberry.mutation(description="Store one memory.")
     async def capture_memory(
         self,
@@ -135,6 +138,33 @@ class Mutation:
     )
     async def unmerge(self, info: Info, input: Annotated[UnmergeInput, _REVISION]) -> RevisionResult:  # noqa: A002
         return await _revise(info, input)
+
+    @strawberry.mutation(
+        description="Note that two records do not say the same, so that they are neither merged by consolidation nor"
+        " listed by `duplicateCandidates` again. Neither record changes."
+    )
+    async def reject_duplicate(
+        self,
+        info: Info,
+        input: Annotated[  # noqa: A002 - the contract's name
+            RejectDuplicateInput, strawberry.argument(description="The two records and the reason.")
+        ],
+    ) -> RevisionResult:
+        return await _revise(info, input)
+
+    @strawberry.mutation(
+        description="Undo a run of learning: what it created is retracted, and what it changed is restored, except what"
+        " was changed since. Needs admin access."
+    )
+    async def undo_run(
+        self,
+        info: Info,
+        input: Annotated[UndoRunInput, strawberry.argument(description="The run and the reason.")],  # noqa: A002
+    ) -> UndoRunResult:
+        context = info.context
+        return UndoRunSuccess.of(
+            await context.services.runs.undo(context.trust, record_uuid(input.id), rationale=input.rationale)
+        )
 
     @strawberry.mutation(
         description="Register what is known of a predicate of facts, for the tenant. Needs admin access."

@@ -10,16 +10,21 @@ import strawberry
 from stratagraph.graphql.arguments import After, AsOfInstant, AtLeastSequence, RecordId, record_uuid
 from stratagraph.graphql.context import Info
 from stratagraph.graphql.graph_queries import GraphQueries
+from stratagraph.graphql.lesson_fields import LessonQueries
 from stratagraph.graphql.limits.costs import EVENT
 from stratagraph.graphql.past import AsOf, PastLoaders
 from stratagraph.graphql.types.audit import AuditLog
+from stratagraph.graphql.types.duplicates import DuplicateCandidateConnection
 from stratagraph.graphql.types.explanation import WhyNotResult, WhyNotSuccess
 from stratagraph.graphql.types.fact_predicates import FactPredicate
 from stratagraph.graphql.types.failed_captures import FailedCaptureConnection
 from stratagraph.graphql.types.forgetting import ForgetPreview
 from stratagraph.graphql.types.health import Health
 from stratagraph.graphql.types.history import RecordHistory
+from stratagraph.graphql.types.learning import ConsolidationRunConnection
+from stratagraph.graphql.types.metrics import Metrics
 from stratagraph.graphql.types.pages import PageInfo
+from stratagraph.graphql.types.plan_differences import PlanDiff
 from stratagraph.graphql.types.plans import PlanGraph
 from stratagraph.graphql.types.records import MemoryRecord, RecordConnection, RecordFilter
 from stratagraph.graphql.types.reevaluation import ImpactedRecord, Reevaluation, RevisionImpact
@@ -30,6 +35,7 @@ from stratagraph.store.records.episode_timelines import LISTED_EVENTS
 
 DEFAULT_PAGE = 50
 DEFAULT_ENTITIES = 20
+DEFAULT_RUNS = 20
 
 
 def _maximum(what: str, default: int) -> str:
@@ -195,6 +201,21 @@ class RecordQueries:
         return PlanGraph.of(found) if found is not None else None
 
     @strawberry.field(
+        description="Return what changed between two versions of a plan, or null where not both are visible to the"
+        " caller. Both are of the same scope and sensitivity."
+    )
+    async def plan_diff(
+        self,
+        info: Info,
+        plan_id: Annotated[str, strawberry.argument(description="The plan's `planId`.")],
+        from_: Annotated[str, strawberry.argument(name="from", description="Version label of the earlier version.")],
+        to: Annotated[str, strawberry.argument(description="Version label of the later version.")],
+    ) -> PlanDiff | None:
+        context = info.context
+        found = await context.services.lookup.plan_difference(context.trust, plan_id, from_, to)
+        return PlanDiff.of(found) if found is not None else None
+
+    @strawberry.field(
         description="Return the effect that retracting or correcting a record would have on the records derived from"
         " it. Changes nothing."
     )
@@ -230,6 +251,38 @@ class RecordQueries:
         )
 
     @strawberry.field(
+        description="Return a page of the pairs of records that may say the same and that nobody has decided on, the"
+        " likeliest first; only pairs of which the caller may read both records in full."
+    )
+    async def duplicate_candidates(
+        self,
+        info: Info,
+        first: Annotated[int | None, strawberry.argument(description=_maximum("pairs", DEFAULT_PAGE))] = DEFAULT_PAGE,
+        after: After = None,
+    ) -> DuplicateCandidateConnection:
+        context = info.context
+        return DuplicateCandidateConnection.of(
+            await context.services.duplicates.page(
+                context.trust, first=DEFAULT_PAGE if first is None else first, after=after
+            )
+        )
+
+    @strawberry.field(
+        description="Return a page of the runs of learning, newest first, as far as they concern records that the"
+        " caller may read in full. A run that learned nothing there is left out."
+    )
+    async def consolidation_runs(
+        self,
+        info: Info,
+        first: Annotated[int | None, strawberry.argument(description=_maximum("runs", DEFAULT_RUNS))] = DEFAULT_RUNS,
+        after: After = None,
+    ) -> ConsolidationRunConnection:
+        context = info.context
+        return ConsolidationRunConnection.of(
+            await context.services.runs.page(context.trust, first=DEFAULT_RUNS if first is None else first, after=after)
+        )
+
+    @strawberry.field(
         description="Return the registered predicates of facts, ordered by name: those of the tenant, and the built-in"
         " ones that it has not replaced."
     )
@@ -259,7 +312,13 @@ class RecordQueries:
 
 
 @strawberry.type(description="Reads. Every answer is limited to what the caller's credential may see.")
-class Query(RecordQueries, GraphQueries):
+class Query(RecordQueries, GraphQueries, LessonQueries):
+    @strawberry.field(
+        description="Return measures of the records that the caller may read in full, counted in the background."
+    )
+    async def metrics(self, info: Info) -> Metrics:
+        return Metrics.of(await info.context.services.measures.measure(info.context.trust))
+
     @strawberry.field(description="Return the state of the service, without anything that depends on other tenants.")
     async def health(self, info: Info) -> Health:
         services = info.context.services

@@ -12,7 +12,11 @@ from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.feedback.service import Feedback
 from stratagraph.memory.forgetting import Forgetting
+from stratagraph.memory.learning.duplicates.review import DuplicateReview
+from stratagraph.memory.learning.runs import ConsolidationRuns
+from stratagraph.memory.lessons.service import Lessons
 from stratagraph.memory.lookup import Lookup
+from stratagraph.memory.measures import Measures
 from stratagraph.memory.predicates import Predicates
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
@@ -57,6 +61,10 @@ class Services:
     erasure: Erasure
     forgetting: Forgetting
     explore: Explore
+    duplicates: DuplicateReview
     predicates: Predicates
+    lessons: Lessons
+    measures: Measures
+    runs: ConsolidationRuns
     health: Callable[[Trust], Awaitable[HealthReport]]
     version: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import struct
 from uuid import UUID
 
 from stratagraph.store.model.error_values import shown
@@ -34,6 +35,20 @@ def decode_version(cursor: str) -> int:
     if number > _LARGEST:
         raise _not_a_cursor(cursor)
     return number
+
+
+def encode_pair(score: float, one: UUID, other: UUID) -> str:
+    """Return the cursor after which the page that follows a pair of records with this score begins."""
+    return _encode(struct.pack(">d", score) + one.bytes + other.bytes)
+
+
+def decode_pair(cursor: str) -> tuple[float, UUID, UUID]:
+    """Return the score and the ids in a cursor. Raises InvalidInput if it is not a cursor of `encode_pair`."""
+    key = _decode(cursor, length=40)
+    (score,) = struct.unpack(">d", key[:8])
+    if not 0 <= score <= 1:
+        raise _not_a_cursor(cursor)
+    return score, UUID(bytes=key[8:24]), UUID(bytes=key[24:])
 
 
 def _encode(key: bytes) -> str:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from stratagraph.memory.cursors import MAX_PAGE
-from stratagraph.store.erasure.pruning import preview
+from stratagraph.store.erasure.pruning import KEEP_UNLEARNED, preview
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION, Clock, as_utc, rfc3339
 from stratagraph.store.model.enums import Access
@@ -51,10 +51,18 @@ class Preview:
 class Forgetting:
     """The service that previews pruning. Records not fully visible to the caller are neither returned nor counted."""
 
-    def __init__(self, database: Database, directory: Directory, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        directory: Directory,
+        clock: Clock,
+        *,
+        keep_unlearned: timedelta = KEEP_UNLEARNED,
+    ) -> None:
         self._database = database
         self._directory = directory
         self._clock = clock
+        self._keep_unlearned = keep_unlearned
 
     async def preview(self, trust: Trust, until: datetime, *, first: int = 50, after: str | None = None) -> Preview:
         """Return a page of the records that would be pruned by `until` if nothing changed before then.
@@ -75,10 +83,12 @@ class Forgetting:
         position = _decode_cursor(after) if after is not None else None
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
-            found = await preview(connection, caller, until=until, first=first + 1, after=position)
+            keep = self._keep_unlearned
+            found = await preview(connection, caller, until=until, first=first + 1, after=position, keep_unlearned=keep)
             total = len(found)
             if position is not None or total > first:
-                total = len(await preview(connection, caller, until=until, first=MAX_TOTAL, after=None))
+                every = await preview(connection, caller, until=until, first=MAX_TOTAL, after=None, keep_unlearned=keep)
+                total = len(every)
             shown = found[:first]
             records = await Reader(connection, self._directory, caller, now).records([id_ for id_, _ in shown])
         return Preview(

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.cursors import MAX_PAGE, decode_id, decode_version, encode_id, encode_version
+from stratagraph.memory.plans.differences import PlanDifference, difference_of
 from stratagraph.memory.plans.drawing import Drawing, draw_plan
 from stratagraph.store.audit.events import fetch_audit
 from stratagraph.store.feed.sequence import Sequences
@@ -221,6 +222,27 @@ class Lookup:
             withdrawn_at = await past.withdrawn_at(record, at=instant or now)
         # In a thread, because a plan may have thousands of steps.
         return await asyncio.to_thread(draw_plan, record, record.payload, valid_to=withdrawn_at, group=group)
+
+    async def plan_difference(self, trust: Trust, plan_id: str, before: str, after: str) -> PlanDifference | None:
+        """Return what changed from version `before` of a plan to version `after`, given by their labels.
+
+        Both are of one scope and sensitivity; where several plans have this name, the newest that has both versions is
+        taken. None where the caller may not read two such versions in full. Raises InvalidInput for a text that cannot
+        be stored.
+        """
+        trust.require(Access.READ)
+        for name, value in (("planId", plan_id), ("from", before), ("to", after)):
+            check_json(value, path=[name])
+        caller = await self._directory.resolve(trust)
+        async with self._database.reading(caller.bounds) as connection:
+            reader = Reader(connection, self._directory, caller, self._clock.now())
+            found = await self._plans(reader, Past(connection, self._directory, caller), plan_id, None)
+        for new in found:
+            for old in found:
+                labels = [(one.payload or {})["version"] for one in (old, new)]
+                if labels == [before, after] and (old.scope, old.sensitivity) == (new.scope, new.sensitivity):
+                    return await asyncio.to_thread(difference_of, old, new)
+        return None
 
     async def _plans(self, reader: Reader, past: Past, id_: str, at: datetime | None) -> list[MemoryRecord]:
         """Return the readable plans with a `plan_id` or record id: the current ones first, each group newest first."""

@@ -19,89 +19,63 @@ from stratagraph.memory.retrying import StaleRead
 from stratagraph.memory.revise.in_place import entity_mention
 from stratagraph.memory.revise.rekeyed_facts import rekey_facts
 from stratagraph.memory.revise.unit_of_work import CURRENT, UnitOfWork
+from stratagraph.memory.tenant_passes import PassedBatch, pass_batch
 from stratagraph.store.feed.changes import append_changes
-from stratagraph.store.jobs.isolation import process_or_set_aside
-from stratagraph.store.jobs.set_aside import due_set_aside
+from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.fact_predicates import LITERAL, FactPredicate
 from stratagraph.store.model.predicates import fact_predicate
-from stratagraph.store.postgres.database import Connection, Database, Role, elevated
+from stratagraph.store.postgres.database import Connection, Database, elevated
 from stratagraph.store.records.entities import delete_terms, insert_terms, lock_terms, terms_of
 from stratagraph.store.records.fact_keys import FactEntities, FactKeys, Slot, fact_keys
 from stratagraph.store.records.facts import lock_slots
 from stratagraph.store.records.old_keys import (
+    REKEYING,
     FactLink,
     OldFact,
     fetch_fact_links,
     fetch_old_facts,
-    finish_rekeying,
     hold_records,
     insert_fact_rows,
     list_rekeyable,
-    lock_rekeying,
-    note_progress,
 )
 from stratagraph.store.records.predicates import registered
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.relations import end_relations
 
-JOB = "rekey"
+JOB = REKEYING.job
 ACTOR = "upgrade"
 RATIONALE = "equal or contradictory once names are compared as they are now"
-RETRIED = 100  # records that were set aside, tried again in one transaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RekeyBatch:
-    """The number of records read in one batch, and how many of them were set aside; `more` if others may be due."""
+async def rekey_batch(database: Database, directory: Directory, *, now: datetime, batch: int) -> PassedBatch:
+    """Give at most `batch` entities and facts of one tenant their new keys, in one transaction."""
 
-    records: int = 0
-    set_aside: int = 0
-    more: bool = False
+    async def open_tenant(connection: Connection, number: int) -> _Records:
+        return _Records(connection, directory, everything_of(await directory.tenant_by_id(number), ACTOR), now)
 
-
-async def rekey_batch(database: Database, directory: Directory, *, now: datetime, batch: int) -> RekeyBatch:
-    """Give at most `batch` entities and facts of one tenant their new keys, in one transaction.
-
-    The place is stored with them, so that the next batch goes on there, whichever server runs it. Records that fail are
-    set aside and tried again; the tenant is done when there are none of them left.
-    """
-    async with database.background(Role.JOBS) as connection:
-        beyond = -1
-        while (found := await lock_rekeying(connection, beyond=beyond)) is not None:
-            beyond, after = found
-            done = await _rekey_tenant(connection, directory, beyond, after, now=now, batch=batch)
-            if done is not None:
-                return done
-    return RekeyBatch()
+    return await pass_batch(database, REKEYING, open_tenant, now=now, batch=batch)
 
 
-async def _rekey_tenant(
-    connection: Connection, directory: Directory, number: int, after: UUID | None, *, now: datetime, batch: int
-) -> RekeyBatch | None:
-    """Re-key the next records of a locked tenant; None if none is due at `now`."""
-    caller = everything_of(await directory.tenant_by_id(number), ACTOR)
-    records = await list_rekeyable(connection, caller.tenant, after=after, limit=batch)
-    ids = [id_ for id_, _ in records]
-    if not ids:
-        due = await due_set_aside(connection, JOB, now=now, limit=RETRIED)
-        ids = [id_ for tenant, id_ in due if tenant == number]
-        if not ids:
-            finished = await finish_rekeying(connection, caller.tenant, JOB)
-            return RekeyBatch(more=True) if finished else None
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """The entities and facts of a tenant, which get their new keys as changes of `caller`."""
 
-    async def process(part: Sequence[UUID]) -> None:
-        async with elevated(connection, caller.bounds):
-            work = UnitOfWork(connection, directory, caller, now, RATIONALE)
-            await _rekey(work, part)
+    connection: Connection
+    directory: Directory
+    caller: Caller
+    at: datetime
+
+    async def list_next(self, after: UUID | None, *, limit: int) -> Sequence[UUID]:
+        return await list_rekeyable(self.connection, self.caller.tenant, after=after, limit=limit)
+
+    async def process(self, ids: Sequence[UUID]) -> None:
+        async with elevated(self.connection, self.caller.bounds):
+            work = UnitOfWork(self.connection, self.directory, self.caller, self.at, RATIONALE)
+            await _rekey(work, ids)
             await work.settle()
-            await append_changes(connection, caller.tenant, work.changes)
-
-    _, failures = await process_or_set_aside(connection, JOB, ids, process, key=lambda id_: (number, id_), at=now)
-    if records:
-        await note_progress(connection, caller.tenant, records[-1][0])
-    return RekeyBatch(records=len(ids), set_aside=len(failures), more=True)
+            await append_changes(self.connection, self.caller.tenant, work.changes)
 
 
 async def _rekey(work: UnitOfWork, ids: Sequence[UUID]) -> None:

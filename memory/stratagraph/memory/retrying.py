@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from stratagraph.store.model.errors import WriteCollision
+from stratagraph.store.model.errors import StatementTimedOut, StoreUnavailable, TenantErased, WriteCollision
 
 ATTEMPTS = 8  # of one transaction
 LONGEST_PAUSE_S = 0.5  # seconds between two attempts
@@ -16,6 +16,12 @@ T = TypeVar("T")
 
 class StaleRead(WriteCollision):
     """Other writers changed this record at the same time; try again shortly."""
+
+
+def is_outage(error: Exception) -> bool:
+    """Return whether an error says that the database cannot be used now, rather than that one transaction fails."""
+    of_transaction = (StatementTimedOut, TenantErased, WriteCollision)
+    return isinstance(error, StoreUnavailable) and not isinstance(error, of_transaction)
 
 
 async def retried(transaction: Callable[[], Awaitable[T]]) -> T:

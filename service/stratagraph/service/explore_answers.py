@@ -14,7 +14,8 @@ from stratagraph.service.cli.show import as_json, line
 from stratagraph.service.cli.tenants import reader_of
 from stratagraph.service.runtime import Runtime
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.model.errors import RecordNotFound
+from stratagraph.store.model.error_values import shown
+from stratagraph.store.model.errors import InvalidInput, RecordNotFound
 from stratagraph.store.model.ids import parse_id
 from stratagraph.store.model.predicates import inverse
 from stratagraph.store.model.records import MemoryRecord, Relation
@@ -63,6 +64,30 @@ async def plans(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
         lines.append(Text("  " + " → ".join(f"{step.op} ({step.id})" for step in plan.steps)))
     none = [Text("no plan has these steps in this order")]
     return _answer(found, [*(lines or none), *_notes(found.answered_by, found.reached, has_more=found.has_more)])
+
+
+async def diff(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
+    """Return what changed between two versions of a plan. Raises InvalidInput if there are not both."""
+    trust = await reader_of(runtime, given["tenant"])
+    found = await runtime.lookup.plan_difference(trust, given["plan"], given["before"], given["after"])
+    if found is None:
+        raise InvalidInput(
+            f"The tenant {given['tenant']!r} has no plan {shown(given['plan'])} with the versions"
+            f" {shown(given['before'])} and {shown(given['after'])}; `stratagraph history` of a version lists those"
+            " that it superseded.",
+            path=["PLAN_ID"],
+        )
+    lines = [line(found.before), line(found.after)]
+    for sign, style, steps, links in (
+        ("-", "red", found.removed_steps, found.removed_links),
+        ("+", "green", found.added_steps, found.added_links),
+    ):
+        lines += [Text(f"{sign} {step['op']} ({step['id']})", style=style) for step in steps]
+        lines += [Text(f"{sign} {source} → {target} ({kind})", style=style) for source, target, kind in links]
+    lines += [Text(f"~ {one.id}: {', '.join(one.fields)}", style="yellow") for one in found.changed_steps]
+    if found.has_same_structure:
+        lines.append(Text("the same graph of operations", style="dim"))
+    return _answer(found, lines)
 
 
 async def related(runtime: Runtime, given: Mapping[str, Any]) -> Answer:

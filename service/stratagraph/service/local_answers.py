@@ -17,8 +17,8 @@ from stratagraph.memory.qualifiers import qualifiers
 from stratagraph.memory.retrieve.answer import Node, Retrieved
 from stratagraph.memory.retrieve.rank import Signal
 from stratagraph.memory.retrieve.request import RetrieveRequest
-from stratagraph.service import explore_answers
-from stratagraph.service.cli import audit, captures, jobs, keys, predicates, sync
+from stratagraph.service import explore_answers, lesson_answers
+from stratagraph.service.cli import audit, captures, consolidate, duplicates, jobs, keys, predicates, sync
 from stratagraph.service.cli.show import as_json, line, validity_json
 from stratagraph.service.cli.tenants import reader_of
 from stratagraph.service.runtime import Runtime
@@ -161,10 +161,21 @@ ANSWERS: Mapping[str, Callable[[Runtime, Mapping[str, Any]], Awaitable[Answer]]]
     "path": explore_answers.path,
     "impact": explore_answers.impact,
     "plans": explore_answers.plans,
+    "diff": explore_answers.diff,
     "related": explore_answers.related,
     "expand": explore_answers.expand,
+    "lessons learn": lesson_answers.learn,
+    "lessons list": lesson_answers.listed,
+    "lessons failures": lesson_answers.failures,
+    "lessons verify": lesson_answers.verify,
+    "lessons remove": lesson_answers.remove,
+    "lessons credit": lesson_answers.credit,
+    "lessons drop": lesson_answers.drop,
+    "playbook": lesson_answers.playbook,
     "audit": audit.page,
+    "duplicates": duplicates.listed,
     "captures": captures.listed,
+    "consolidation runs": consolidate.listed,
     "jobs": jobs.listed,
     "set-aside": jobs.rows_set_aside,
     "keys": keys.listed,
@@ -223,6 +234,8 @@ def _line(node: Node, *, score: bool) -> Text:
     if found := qualifiers(record):
         text.append(f" ({', '.join(found)})", style="yellow")
     text.append(f"  {record.occurred_at:%Y-%m-%d}", style="dim")
+    if node.duplicates:
+        text.append(f"  in {len(node.duplicates) + 1} records", style="dim")
     if score:
         text.append(f"  {node.score:.2f}", style="dim")
     return text
@@ -244,6 +257,7 @@ def document_of(found: Retrieved, *, why: bool = False) -> dict[str, object]:
                 "hop": node.hop,
                 "score": node.score,
                 "strength": node.strength,
+                "duplicates": node.duplicates,
                 **({"why": _why(node, found)} if why and not node.record.redacted else {}),
                 "salience": node.record.salience,
                 "confidence": node.record.confidence,

@@ -18,6 +18,7 @@ from stratagraph.store.mirror.status import MirrorStatus, read_mirror_status
 from stratagraph.store.model.errors import StatementFailed, StratagraphError
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.partitions import count_default_rows
+from stratagraph.store.records.census import Census, fetch_census_of_all
 from stratagraph.store.search.embeddings import EmbeddingModel, list_models
 from stratagraph.store.search.outcomes import RetrievalUse, sum_use
 
@@ -94,6 +95,7 @@ class Measurements:
     lags: Gauge[dict[str, Lag]]
     queues: Gauge[Mapping[str, int]]
     use: Gauge[RetrievalUse]
+    census: Gauge[Census]
     mirror: Gauge[MirrorStatus] | None
     neo4j: Gauge[None] | None
     is_mirrored: Callable[[], bool] = lambda: True
@@ -125,6 +127,7 @@ class Measurements:
             lags=Gauge(lambda: measure_lags(database)),
             queues=Gauge(lambda: count_queues(database)),
             use=Gauge(lambda: sum_use(database)),
+            census=Gauge(lambda: fetch_census_of_all(database)),
             mirror=Gauge(lambda: read_mirror_status(database, CONSUMER)) if mirror is not None else None,
             neo4j=Gauge(mirror.ping) if mirror is not None else None,
             is_mirrored=lambda: mirror is None or mirror.is_found,

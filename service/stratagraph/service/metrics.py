@@ -26,6 +26,7 @@ from stratagraph.graphql.telemetry import Telemetry
 from stratagraph.memory.embedding.embedder import Embedder
 from stratagraph.service.connections import OpenConnections
 from stratagraph.service.measuring import Measured, Measurements
+from stratagraph.service.memory_metrics import memory_metrics
 from stratagraph.service.postgres_supervisor import PostgresSupervisor
 from stratagraph.service.processes.board import Member
 from stratagraph.service.processes.metrics_exchange import LABEL, fetch_metrics, merge_by_process
@@ -34,6 +35,7 @@ from stratagraph.store.jobs.leases import JobState
 from stratagraph.store.mirror.status import MirrorStatus
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.fair_slots import FairSlots
+from stratagraph.store.records.census import Census
 from stratagraph.store.search.embeddings import EmbeddingModel, ModelState
 from stratagraph.store.search.outcomes import RetrievalUse
 
@@ -126,6 +128,7 @@ class Metrics(Telemetry):
             gauges.use.current(),
             _fetch_metrics(self._member),
         )
+        state.census = await gauges.census.current()
         if gauges.embedding is not None:
             state.embedding = await gauges.embedding.current()
         if gauges.is_mirrored() and gauges.mirror is not None and gauges.neo4j is not None:
@@ -223,6 +226,7 @@ class _ServiceState:
         self.lags: Measured[dict[str, Lag]] | None = None
         self.queues: Measured[Mapping[str, int]] | None = None
         self.use: Measured[RetrievalUse] | None = None
+        self.census: Measured[Census] | None = None
         self.mirror: Measured[MirrorStatus] | None = None
         self.neo4j: Measured[None] | None = None
         self.embedding: Measured[list[EmbeddingModel]] | None = None
@@ -238,6 +242,8 @@ class _ServiceState:
             yield depth
         if self.use is not None and self.use.value is not None:
             yield from _use(self.use.value)
+        if self.census is not None and self.census.value is not None:
+            yield from memory_metrics(self.census.value)
         if self.mirror is not None and self.mirror.value is not None:
             yield from _mirror(self.mirror.value)
         if self.embedding is not None and self.embedding.value:

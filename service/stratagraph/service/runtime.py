@@ -26,12 +26,20 @@ from stratagraph.memory.erase.service import Erasure
 from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.feedback.service import Feedback
 from stratagraph.memory.forgetting import Forgetting
+from stratagraph.memory.learning.duplicates.review import DuplicateReview
+from stratagraph.memory.learning.extraction.limits import Limits
+from stratagraph.memory.learning.frame import Learning
+from stratagraph.memory.learning.runs import ConsolidationRuns
+from stratagraph.memory.learning.stages import build_stages, build_sweeps
+from stratagraph.memory.lessons.service import Lessons
 from stratagraph.memory.lookup import Lookup
+from stratagraph.memory.measures import Measures
 from stratagraph.memory.predicates import Predicates
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.memory.revise.service import Revision
 from stratagraph.service.embedded_postgres import API_LOGIN, WORKER_LOGIN, EmbeddedPostgres
 from stratagraph.service.embedders.choice import open_embedder
+from stratagraph.service.extractors.choice import open_extractor
 from stratagraph.service.health import Health, HealthConfig
 from stratagraph.service.local_neo4j import LocalNeo4j
 from stratagraph.service.master_key import open_vault
@@ -74,7 +82,12 @@ class Runtime:
     erasure: Erasure
     forgetting: Forgetting
     explore: Explore
+    duplicates: DuplicateReview
     predicates: Predicates
+    lessons: Lessons
+    measures: Measures
+    learning: Learning
+    runs: ConsolidationRuns
     artifacts: Artifacts
     jobs: Runner
     measurements: Measurements
@@ -102,7 +115,11 @@ class Runtime:
             erasure=self.erasure,
             forgetting=self.forgetting,
             explore=self.explore,
+            duplicates=self.duplicates,
             predicates=self.predicates,
+            lessons=self.lessons,
+            measures=self.measures,
+            runs=self.runs,
             health=self.health.report,
             version=importlib.metadata.version("stratagraph"),
         )
@@ -171,11 +188,12 @@ async def open_runtime(
         mirror = await stack.enter_async_context(mirror_of(settings))
         directory = Directory(database, vault, max_free_predicates=settings.max_free_predicates)
         feed = mirror_feed(database)
+        freshness = MirrorFreshness(database, CONSUMER)
         engines = await stack.enter_async_context(
             Engines(
                 mirror=Neo4jEngine(mirror, plans_up_to=settings.mirror_name_ceiling),
                 feed=feed,
-                freshness=MirrorFreshness(database, CONSUMER),
+                freshness=freshness,
                 preference=settings.traversal,
             )
         )
@@ -194,14 +212,26 @@ async def open_runtime(
         generations = Generations(database, CONSUMER)
         capture = Capture(database, directory, clock, Policy.load(settings.policy_file))
         failed_captures = FailedCaptures(database, directory, clock, capture)
+        extractor = await open_extractor(stack, settings)
+        limits = Limits(requests=settings.extractor_requests, tokens=settings.extractor_tokens)
+        learning = Learning(
+            database,
+            directory,
+            clock,
+            build_stages(extracts=extractor is not None),
+            build_sweeps(database, directory, clock, owner=owner, extractor=extractor, limits=limits),
+        )
         resources = Resources(
             database=database,
             directory=directory,
             clock=clock,
             artifacts=artifacts,
             failed_captures=failed_captures,
+            learning=learning,
             owner=owner,
             embedder=embedder,
+            consolidate_every_s=settings.consolidate_every_s,
+            keep_unlearned=settings.keep_unlearned,
         )
         jobs = Runner(database, clock, build_jobs(resources), owner=owner)
         measurements = Measurements.of(database, jobs.leases, mirror, known=jobs.jobs, embeds=embedder is not None)
@@ -226,9 +256,14 @@ async def open_runtime(
             lookup=Lookup(database, directory, clock),
             revision=Revision(database, directory, clock),
             erasure=Erasure(database, directory, clock, artifacts),
-            forgetting=Forgetting(database, directory, clock),
+            forgetting=Forgetting(database, directory, clock, keep_unlearned=settings.keep_unlearned),
             explore=Explore(database, directory, clock, engines),
+            duplicates=DuplicateReview(database, directory, clock),
             predicates=Predicates(database, directory),
+            lessons=Lessons(database, directory, clock, capture, retrieve.log, embedder=embedder, questions=questions),
+            measures=Measures(database, directory, freshness),
+            learning=learning,
+            runs=ConsolidationRuns(database, directory, clock),
             artifacts=artifacts,
             jobs=jobs,
             measurements=measurements,

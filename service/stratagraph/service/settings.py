@@ -16,7 +16,7 @@ from stratagraph.graphql.limits.options import FairUse
 from stratagraph.graphql.oidc.claims import ClaimNames
 from stratagraph.graphql.oidc.urls import is_loopback, is_safe_url
 from stratagraph.service.connections import ConnectionLimits
-from stratagraph.service.embedders.settings import EmbedderSettings
+from stratagraph.service.learning_settings import LearningSettings
 from stratagraph.service.processes.cores import cores
 from stratagraph.service.secret_files import secret_in
 from stratagraph.store.keys.directory import MAX_FREE_PREDICATES, MAX_PREDICATES
@@ -33,11 +33,11 @@ _OTHERS = ("STRATAGRAPH_TEST_",)  # read by the test suite, not by the service
 # Each may be given as NAME, or in a file that NAME_FILE names, as Docker and Kubernetes hand out secrets.
 _IN_FILES = (
     *("database_url", "owner_database_url", "worker_database_url", "neo4j_password", "previous_master_key"),
-    "embedder_key",
+    *("embedder_key", "extractor_key"),
 )
 
 
-class Settings(EmbedderSettings):
+class Settings(LearningSettings):
     """All settings. `Settings.load()` reads them from the environment and refuses unknown names."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
@@ -62,7 +62,8 @@ class Settings(EmbedderSettings):
         default=256, ge=0, le=65_536, description="memory of each process for the word index, in megabytes"
     )
     database_url: SecretStr | None = Field(
-        default=None, description="PostgreSQL ≥ 16 with pgvector, pg_trgm and btree_gist, instead of the embedded one"
+        default=None,
+        description="PostgreSQL ≥ 16 with pgvector, pg_trgm, btree_gist and btree_gin, instead of the embedded one",
     )
     owner_database_url: SecretStr | None = Field(
         default=None,

@@ -108,6 +108,8 @@ class Week:
     found_by_name: list[Mapping[str, Any]]
     steps: list[Step]
     questions: list[Question]
+    problems: list[Question]
+    unheard: list[Question]
 
 
 def load(name: str) -> Week:
@@ -115,11 +117,13 @@ def load(name: str) -> Week:
     home = HERE / name
     head = json.loads((home / "week.json").read_text())
     steps = [_step(line, head["source"]) for line in _lines(home / "steps.jsonl")]
-    questions = [_question(line) for line in _lines(home / "questions.jsonl")]
+    questions, problems, unheard = (
+        [_question(line) for line in _lines(home / f"{name}.jsonl")] for name in ("questions", "problems", "unheard")
+    )
     for days in re.findall(r"[+-]\d+(?=d\b)", (home / "steps.jsonl").read_text()):
         if int(days) in SOON_DAYS:
             raise ValueError(f"{name}: the time {days}d is too near to now")
-    return Week(name=name, steps=steps, questions=questions, **head)
+    return Week(name=name, steps=steps, questions=questions, problems=problems, unheard=unheard, **head)
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:

@@ -28,11 +28,14 @@ from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.forgetting import Forgetting, Preview
 from stratagraph.memory.revise.request import Reinforce, Retract
 from stratagraph.store.erasure import pruning
-from stratagraph.store.erasure.pruning import Pruned, lock_due, mark_learned, prune_due
+from stratagraph.store.erasure.pruning import KEEP_UNLEARNED, Pruned, lock_due, prune_due, schedule_learned
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.learning.episodes import fetch_due_episodes, mark_learned
+from stratagraph.store.learning.groups import Group
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput, Misconfigured
+from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.salience import PRUNE_BELOW, pinned
 from stratagraph.store.postgres.database import Role
 from stratagraph.store.records.entities import name_key
@@ -84,11 +87,22 @@ async def prune(memory: Memory, *, limit: int = 100) -> Pruned:
 
 
 async def learn(memory: Memory) -> int:
-    """Mark every closed episode as learned, as the learning job will; return the number newly marked."""
+    """Mark every closed episode as learned, as a run of learning does; return the number newly marked."""
     tenant = await tenant_of(memory)
-    episodes = [row.id for row in await rows(memory, "SELECT id FROM episode")]
+    marked = 0
     async with memory.database.background(Role.JOBS) as connection:
-        return await mark_learned(connection, tenant.id, episodes, at=memory.clock.now())
+        for row in await rows(memory, "SELECT scope, sensitivity FROM episode GROUP BY scope, sensitivity"):
+            group = Group(tenant.id, row.scope, Sensitivity(row.sensitivity))
+            later = memory.clock.now() + DAY
+            due = await fetch_due_episodes(connection, group, stages=["test"], now=later, limit=1_000)
+            at, every = memory.clock.now(), ["test"]
+            done = await mark_learned(
+                connection, tenant.id, due, run_id=new_id(), stages=every, all_stages=every, at=at
+            )
+            assert done is not None
+            await schedule_learned(connection, tenant.id, done, at=memory.clock.now())
+            marked += len(done)
+    return marked
 
 
 async def close_silent(memory: Memory) -> None:
@@ -232,12 +246,33 @@ async def test_an_episode_and_its_members_are_kept_until_learned(memory: Memory)
     assert await learn(memory) == 0  # still open
     assert await prune(memory) == Pruned(pruned=1, postponed=4)
     assert (await prune(memory)).is_done  # postponed rows are not read again
-    assert await value(memory, "SELECT count(*) FROM salience WHERE due_at IS NULL") == 4
+    closes_at = await value(memory, "SELECT closes_at FROM episode")
+    assert await value(memory, "SELECT min(due_at) FROM salience") == closes_at + KEEP_UNLEARNED
     await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success"})
     assert await learn(memory) == 1
     assert await learn(memory) == 0
     pruned = await prune(memory, limit=2)
     assert (pruned.pruned, pruned.postponed) == (4, 0)
+    assert await ids(memory) == set()
+
+
+async def test_what_learning_has_not_read_is_kept_for_90_days_at_most_and_pruned_with_a_warning(
+    memory: Memory,
+) -> None:
+    await memory.turn("never learned", thread="t1")
+    await memory.remember(SourceKind.OUTCOME, {"thread_id": "t1", "outcome_status": "success"})
+    closed_at = await value(memory, "SELECT closed_at FROM episode")
+    memory.clock.forward(FADED)
+    job = Prune(resources_of(memory))
+    assert (await job.run_once(memory.clock.now())).counts["records_pruned"] == 0
+    until = closed_at + KEEP_UNLEARNED
+    assert (await preview(memory, until - timedelta(microseconds=1))).total == 0
+    assert (await preview(memory, until)).total == 2
+    memory.clock.forward(until - memory.clock.now() - timedelta(microseconds=1))
+    assert (await job.run_once(memory.clock.now())).counts["records_pruned"] == 0
+    memory.clock.forward(timedelta(microseconds=1))
+    done = (await job.run_once(memory.clock.now())).counts
+    assert (done["records_pruned"], done["pruned_unlearned"]) == (2, 2)
     assert await ids(memory) == set()
 
 
@@ -533,7 +568,7 @@ async def test_the_preview_lists_exactly_what_is_then_pruned(memory: Memory, tmp
         await prune(memory)
         assert before - await ids(memory) == {item.record.id for item in previewed.items}
     left = await rows(memory, "SELECT name FROM record")
-    assert sorted(row.name.split(":")[0].split(" ")[0] for row in left) == ["Bob", "Bob", "Episode", "user"]
+    assert sorted(row.name.split(":")[0].split(" ")[0] for row in left) == ["Bob", "Bob"]
 
 
 @pytest.mark.parametrize("seed", range(3))

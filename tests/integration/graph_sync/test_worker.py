@@ -65,6 +65,7 @@ async def test_captures_of_every_kind_are_mirrored_exactly(mirrored: MirroredMem
             "ver": row.row_version,
             "gen": 1,
             **({"tool": row.name} if is_tool(row) else {}),
+            **({"plan": PLAN["plan_id"], "version": PLAN["version"]} if row.type == MemoryType.PLAN_GRAPH else {}),
         }
     fetch_relations = await mirrored.cypher(
         "MATCH (a)-[r]->(b) WHERE r.gen IS NOT NULL RETURN a.id AS source, type(r) AS type, b.id AS target,"
@@ -174,7 +175,7 @@ async def test_the_mirror_contains_no_text_and_no_payload(mirrored: MirroredMemo
     keys = {key for item in dump for key in json.loads(item)["p"]}
     assert keys == {
         *("ten", "id", "type", "state", "name", "acl", "created_at", "occurred_at", "ver", "gen", "d"),
-        *("w", "op", "tool"),
+        *("w", "op", "tool", "plan", "version"),
     }
 
 

@@ -29,8 +29,9 @@ SEED = 12
 SOAK_CASES = int(os.environ.get("STRATAGRAPH_TEST_FUZZ_CASES", "100000"))
 SOAK_SEED = int(os.environ.get("STRATAGRAPH_TEST_FUZZ_SEED", Random().getrandbits(32)))  # a failure names its seed
 REFUSALS = {"UNAVAILABLE", "INTERNAL"}  # codes that say that the service failed, not the request
-# Tables that a refused request may change: names are interned in transactions of their own, and reads are logged.
-INTERNED = {"scope", "predicate", "tenant", "data_key", "retrieval", "sync_tick", "sync_feed"}
+# Tables that a refused request may change: names are interned in transactions of their own, and reads are logged,
+# with those of lessons.
+INTERNED = {"scope", "predicate", "tenant", "data_key", "retrieval", "lesson_use", "sync_tick", "sync_feed"}
 PAID = {"rate_bucket", "rate_lease"}  # by requests that are refused, too
 FAILURES = {"internal error", "capture failed", "unhandled exception"}
 

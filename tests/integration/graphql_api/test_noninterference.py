@@ -25,6 +25,7 @@ QUESTIONS = 3  # of each operation, chosen at random
 @pytest.fixture
 def bench(database: Database, monkeypatch: pytest.MonkeyPatch) -> Bench:
     memory = story_memory(database)
+    monkeypatch.setattr("stratagraph.memory.capture.lessons.KEPT", 2)  # so that stories retire lessons
     return Bench(memory, Engines(), inject_ids(monkeypatch, memory))
 
 

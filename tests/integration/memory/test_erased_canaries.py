@@ -130,6 +130,17 @@ class Planting:
         skill: dict[str, Any] = {"skill_name": self.word("skill"), "triggers": [{"signal": self.word("signal")}]}
         skill["recipe"] = [step]
         await self.capture(SourceKind.OBSERVATION, skill, proposed_type=MemoryType.COMPETENCE)
+        for _ in range(2):  # the second one is merged with the first
+            lesson = {
+                "task": "told to nobody",
+                **self.words("solution", "mistake", "trigger", "code_example", "source"),
+            }
+            procedure: dict[str, Any] = {
+                "triggers": [{"signal": self.word("signal")}],
+                "recipe": [{"step": self.word("step")}],
+            }
+            procedure |= {"skill_name": self.word("lesson"), "lesson": lesson}
+            await self.capture(SourceKind.OBSERVATION, procedure, proposed_type=MemoryType.COMPETENCE)
         plan: dict[str, Any] = {**self.words("plan_id", "version", "intent"), "edges": []}
         plan["nodes"] = [{"id": self.word("node"), "op": self.word("op"), "params": self.words("param")}]
         await self.capture(SourceKind.OBSERVATION, plan, proposed_type=MemoryType.PLAN_GRAPH)
@@ -177,6 +188,7 @@ class Planting:
     async def plant_traces(self) -> None:
         """Leave canaries and ids in logs, dead letters and parked jobs, as failures do."""
         await self.memory.retrieve.retrieve(self.memory.trust, RetrieveRequest(task_descriptor=NAME))
+        assert await self.memory.lessons.playbook(self.memory.trust) != ""
         record, error = self.facts[0], self.word("error")
         values = {"id": record, "error": error, "at": self.memory.clock.now()}
         (row,) = await rows(self.memory, "SELECT tenant FROM record WHERE id = :id", id=record)
@@ -228,6 +240,25 @@ async def test_an_entity_leaves_no_canary(
             assert await rows(store.memory, f"SELECT FROM {table} WHERE sealed IS NOT NULL") == []
     out, err = capfd.readouterr()
     assert "zqx" not in (caplog.text + out + err).lower()
+
+
+async def test_an_event_takes_along_what_was_learned_of_it(store: Store) -> None:
+    """The summary and the facts of its episode quote it, and rest on the episode, of which other events are left."""
+    memory, event = store.memory, UUID(int=0)
+    for thread, seen in (("one", "zqxseen the letter"), ("two", "the lamp is lit")):
+        for summary in (seen, "the door was opened"):
+            content = {"thread_id": thread, "event_kind": "step", "summary": summary}
+            kept = await memory.remember(SourceKind.EVENT, content, scope="project:a")
+            event = kept.primary.id if summary.startswith("zqx") else event
+        await memory.remember(SourceKind.OUTCOME, {"thread_id": thread, "outcome_status": "success"}, scope="project:a")
+    await store.run_jobs()
+    learned = [row["name"] for row in await rows(memory, "SELECT name FROM record WHERE type = 4 ORDER BY name")]
+    assert len(learned) == 3
+    assert len(await store.holding(["zqxseen"])) > 1
+    await store.erase(record_id=event)
+    await assert_gone(store, ["zqxseen"])
+    left = [row["name"] for row in await rows(memory, "SELECT name FROM record WHERE type = 4 ORDER BY name")]
+    assert left == [name for name in learned if "zqx" not in name]  # the other episode still shows the other event
 
 
 async def test_a_record_takes_what_was_written_against_it_along(store: Store) -> None:

@@ -110,7 +110,7 @@ async def test_each_reason_is_told(memory: Memory) -> None:
     ).primary.id
     retracted = (await memory.observe("parrots", "hate", "seeds")).primary.id
     await memory.revision.revise(memory.trust, Retract(record_id=retracted, rationale="wrong"))
-    scoped = (await memory.observe("parrots", "like", "seeds", scope="project:a")).primary.id
+    scoped = (await memory.observe("parrots", "adore", "seeds", scope="project:a")).primary.id
     secret = (await memory.observe("parrots", "love", "seeds", sensitivity=Sensitivity.MEDIUM)).primary.id
     facts = (MemoryType.SEMANTIC,)
     assert (await why_not(memory, seeds)).node is not None

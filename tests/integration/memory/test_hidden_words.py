@@ -127,12 +127,20 @@ class Filled:
             *[[(await self._content(trust, id_), score) for id_, score in found] for found in scored],
             *[[await self._content(trust, id_) for id_ in found] for found in listed],
         ]
-        for at in (None, *instants):
-            request = RetrieveRequest(task_descriptor=question, root_limit=ANSWER_LIMIT, max_hops=0, as_of=at)
+        timed = f"{question} in the past 2 days"
+        for task, at in [(task, at) for task in (question, timed) for at in (None, *instants)]:
+            request = RetrieveRequest(task_descriptor=task, root_limit=ANSWER_LIMIT, max_hops=0, as_of=at)
             found = await memory.retrieve.retrieve(trust, request)
             told.append(
                 [
-                    (node.record.text, node.record.scope, node.score, node.strength, node.why.signals)
+                    (
+                        node.record.text,
+                        node.record.scope,
+                        node.score,
+                        node.strength,
+                        node.why.signals,
+                        [await self._content(trust, id_) for id_ in node.duplicates],
+                    )
                     for node in found.nodes
                 ]
             )

@@ -339,7 +339,7 @@ async def at_rest(memory: Memory) -> Counter[str]:
     story=st.lists(st.builds(timed, requests, st.integers(0, 3)), min_size=2, max_size=9),
     cuts=st.sets(st.integers(1, 8)),
 )
-@examples(15)
+@examples(8)
 def test_any_split_into_batches_leaves_the_same_store(
     postgres_url: str, template_database: str, story: list[CaptureRequest], cuts: set[int]
 ) -> None:

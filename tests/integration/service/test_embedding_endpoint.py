@@ -6,7 +6,8 @@ import time
 
 import httpx
 import pytest
-from fix_embedder import EmbeddingServer, Reply, embedding_server, vector_of
+from fix_embedder import EmbeddingServer, embedding_server, vector_of
+from fix_endpoint import Reply
 
 from stratagraph.memory.embedding.embedder import EmbedderUnavailable, Refused
 from stratagraph.service.embedders.endpoint import EmbeddingEndpoint

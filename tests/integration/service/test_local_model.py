@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from fastembed import TextEmbedding
 from fix_model import DIMENSIONS, write_model
 
-from stratagraph.memory.embedding.embedder import EmbedderUnavailable
+from stratagraph.memory.embedding.embedder import EmbedderUnavailable, Refused
 from stratagraph.service.embedders.local_model import LocalModel
 from stratagraph.store.model.errors import Misconfigured
 
@@ -70,3 +72,50 @@ async def test_a_damaged_model_is_not_available(tmp_path: Path) -> None:
     async with LocalModel(directory) as model:
         with pytest.raises(EmbedderUnavailable, match="cannot be loaded"):
             await model.embed(["car"])
+
+
+@dataclass
+class FailingOn:
+    """A model that raises for any batch with one of some texts, as a tokenizer does; otherwise `model`."""
+
+    model: TextEmbedding
+    texts: set[str]
+    batches: int = 0
+
+    def embed(self, texts: list[str], **options: Any) -> Any:
+        self.batches += 1
+        if self.texts & set(texts) or "*" in self.texts:
+            raise ValueError("the text itself, which no message may quote")
+        return self.model.embed(texts, **options)
+
+
+async def failing(model: LocalModel, *texts: str) -> FailingOn:
+    """Replace the loaded model by one that fails on texts."""
+    made = FailingOn(await model._loaded(), set(texts))
+    model._loading = asyncio.create_task(asyncio.sleep(0, cast(TextEmbedding, made)))
+    return made
+
+
+async def test_a_text_on_which_the_model_fails_holds_up_no_other(tmp_path: Path) -> None:
+    texts = [f"the car drives {number}" for number in range(64)]
+    async with LocalModel(write_model(tmp_path / "tiny")) as model:
+        expected = await model.embed(texts)
+        replaced = await failing(model, texts[5], texts[40])
+        found = await model.embed(texts)
+        batches = replaced.batches
+        with pytest.raises(EmbedderUnavailable):
+            await model.embed_question(texts[5], name=model.name, dimensions=DIMENSIONS)
+    assert [place for place, one in enumerate(found) if isinstance(one, Refused)] == [5, 40]
+    assert all(
+        one == pytest.approx(expected[place], abs=1e-6) for place, one in enumerate(found) if place not in (5, 40)
+    )
+    assert "itself" not in str(found[5])
+    assert batches <= 2 + 2 * 2 * 6  # the whole and the probe, then two ways of six halvings
+
+
+async def test_a_model_that_fails_on_every_text_is_not_available(tmp_path: Path) -> None:
+    async with LocalModel(write_model(tmp_path / "tiny")) as model:
+        replaced = await failing(model, "*")
+        with pytest.raises(EmbedderUnavailable, match="no vector of any text"):
+            await model.embed(["the car drives"] * 64)
+    assert replaced.batches == 2

@@ -37,8 +37,7 @@ async def insert(memory: Memory, connection: Connection, key: bytes, *, tenant: 
 
 
 async def count(connection: Connection) -> int:
-    row = await (await send(connection, Sending(COUNT, {"flag": True}))).fetchone()
-    assert row is not None
+    (row,) = (await send(connection, Sending(COUNT, {"flag": True}))).rows()
     return int(row["n"])
 
 
@@ -100,8 +99,7 @@ async def test_a_lost_connection_is_an_outage_and_is_replaced(memory: Memory, da
 
     async def lose() -> None:
         async with memory.database.writing(bounds) as connection:
-            row = await (await send(connection, Sending(own, {}))).fetchone()
-            assert row is not None
+            (row,) = (await send(connection, Sending(own, {}))).rows()
             await insert(memory, connection, b"lost")
             async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as operator:
                 await operator.execute("SELECT pg_terminate_backend(%s, 5000)", [row["pid"]])
@@ -119,5 +117,5 @@ async def test_only_statements_that_ask_for_it_are_prepared(memory: Memory) -> N
         await send(connection, Sending(COUNT, {"flag": False}, prepare=True))
         listed = Statement.of("SELECT count(*) AS n FROM pg_prepared_statements WHERE statement LIKE :like")
         like = {"like": "SELECT count(*) AS n FROM fact_slot%"}
-        found = await (await send(connection, Sending(listed, like))).fetchone()
-    assert found == {"n": 1}
+        found = (await send(connection, Sending(listed, like))).rows()
+    assert found == [{"n": 1}]

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import psycopg
 import pytest
 from fix_memory import Memory
 
 from stratagraph.store.model.errors import StatementFailed, StoreUnavailable
 from stratagraph.store.model.ids import new_id
+from stratagraph.store.postgres import exchange
+from stratagraph.store.postgres.database import Connection
+from stratagraph.store.postgres.driver import Sending, Statement, send, send_together
 from stratagraph.store.postgres.queries import fetch_together, fetch_tuples, sending
 from stratagraph.store.records.ranking import fetching_heads
 
 SCOPES = sending("count_scopes", {"scopes": [1]})
+BOUNDS = Statement.of(
+    "SELECT current_setting('stratagraph.scopes') AS scopes, current_user AS role,"
+    " current_setting('transaction_isolation') AS isolation, current_setting('transaction_read_only') AS read_only"
+)
+
+
+async def read(connection: Connection, statement: str, **parameters: Any) -> list[dict[str, Any]]:
+    return (await send(connection, Sending(Statement.of(statement), parameters))).rows()
 
 
 async def test_a_lost_connection_is_an_outage_and_the_next_transaction_gets_another(
@@ -56,3 +70,114 @@ async def test_a_prepared_statement_keeps_its_plan_and_its_checks(memory: Memory
             plans = await connection.exec_driver_sql("SELECT sum(generic_plans) FROM pg_prepared_statements")
             kept = plans.scalar_one()
     assert kept > 0
+
+
+async def test_a_reader_enters_with_its_first_statement_and_a_later_one_than_its_last_enters_again(
+    memory: Memory,
+) -> None:
+    await memory.turn("hello", scope="project:a")
+    caller = await memory.directory.resolve(memory.trust.narrowed(scopes=["project:a"], ceiling=None))
+    database, asked = memory.database, Sending(BOUNDS, {})
+    before = database.statements, database.round_trips
+    async with database.reading(caller.bounds) as connection:
+        assert database.round_trips == before[1]
+        (first,), _ = await send_together(connection, [asked, SCOPES], ends=True)
+        assert (database.statements, database.round_trips) == (before[0] + 3, before[1] + 1)
+        ((again,),) = await send_together(connection, [asked])  # the transaction was committed
+        assert (database.statements, database.round_trips) == (before[0] + 5, before[1] + 2)
+    assert caller.scopes is not None
+    assert first == again
+    assert first["scopes"] == "{" + ",".join(map(str, caller.bounds.scopes or ())) + "}"
+    assert first["role"].endswith("_read")
+    assert (first["isolation"], first["read_only"]) == ("repeatable read", "on")
+    async with database.engine.connect() as connection:  # nothing of the transaction is left on the connection
+        assert (await connection.exec_driver_sql("SELECT current_setting('stratagraph.scopes', true)")).scalar() == ""
+
+
+async def test_a_cancelled_exchange_leaves_a_connection_that_can_be_used(memory: Memory) -> None:
+    caller = await memory.directory.resolve(memory.trust)
+    sleeping = Sending(Statement.of("SELECT pg_sleep(60) AS slept"), {}, prepare=True)
+    started = asyncio.Event()
+
+    async def sleep(number: int) -> None:
+        async with memory.database.reading(caller.bounds) as connection:
+            await fetch_together(connection, SCOPES)
+            started.set()
+            await send_together(connection, [SCOPES, *[sleeping] * number])
+
+    for number in (1, 2):
+        started.clear()
+        task = asyncio.create_task(sleep(number))
+        await started.wait()
+        async with asyncio.timeout(20):
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+    async with memory.database.reading(caller.bounds) as connection:
+        assert await fetch_together(connection, SCOPES, SCOPES) == [[], []]
+
+
+async def test_the_server_keeps_a_bounded_number_of_statements_and_those_that_fail_are_parsed_again(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "MOST_KEPT", 3)
+    caller = await memory.directory.resolve(memory.trust)
+    kept = "SELECT count(*) AS n FROM pg_prepared_statements"
+
+    def number(value: int, divisor: int = 1) -> Sending:
+        return Sending(Statement.of(f"SELECT {value} / :divisor AS n"), {"divisor": divisor}, prepare=True)
+
+    async def numbers() -> None:
+        async with memory.database.reading(caller.bounds) as connection:
+            for start in (0, 2, 4, 0):
+                found = await send_together(connection, [number(start + step) for step in range(3)])
+                assert [row["n"] for (row,) in found] == [start, start + 1, start + 2]
+            assert (await read(connection, kept))[0]["n"] == 3
+
+    await numbers()
+    with pytest.raises(StatementFailed):
+        async with memory.database.reading(caller.bounds) as connection:
+            await send_together(connection, [number(9), number(8, divisor=0), number(7)])
+    await numbers()
+    async with memory.database.reading(caller.bounds) as connection:
+        found = await send_together(connection, [number(9), number(8), number(7)])
+        assert [row["n"] for (row,) in found] == [9, 8, 7]
+
+
+async def test_statements_are_dropped_once_also_beside_one_that_fails_and_no_other_is_lost(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "MOST_KEPT", 2)
+
+    def number(value: int) -> exchange.Query:
+        return exchange.Query(b"SELECT %d" % value, (), prepare=True)
+
+    failing = exchange.Query(b"SELECT 1 / 0", ())
+    async with await psycopg.AsyncConnection.connect(database_url, prepare_threshold=None) as driver:
+        sent = exchange.Exchange(driver)
+
+        async def fails(*queries: exchange.Query, sqlstate: str) -> None:
+            with pytest.raises(psycopg.Error) as failed:
+                await sent.run(queries, ends=True)
+            assert failed.value.sqlstate == sqlstate
+            await driver.rollback()
+
+        async def kept() -> list[bytes]:
+            (found,) = await sent.run([exchange.Query(b"SELECT statement FROM pg_prepared_statements", ())], ends=True)
+            return sorted(statement.encode() for (statement,) in found.tuples())
+
+        for value in (1, 2, 3):
+            await sent.run([number(value)], ends=True)
+        await fails(number(3), failing, sqlstate="22012")  # the first is dropped before it fails
+        assert await kept() == [number(2).sql, number(3).sql]
+        await sent.run([number(4), number(5)], ends=True)
+        await driver.execute("DEALLOCATE kept_2")  # behind the exchange's back: dropping it fails, and nothing else
+        await driver.commit()
+        await fails(number(5), sqlstate="26000")
+        assert await kept() == [number(4).sql, number(5).sql]
+        parsed = sent._made
+        await sent.run([number(4), number(5)], ends=True)
+        assert sent._made == parsed
+        await fails(failing, number(6), sqlstate="22012")  # the server has not read it
+        await sent.run([number(6)], ends=True)
+        assert await kept() == [number(5).sql, number(6).sql]

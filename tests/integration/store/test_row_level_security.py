@@ -129,7 +129,8 @@ async def fill(memory: Memory, logins: Logins) -> None:
         )
         connection.execute(
             "INSERT INTO tombstone SELECT (jsonb_populate_record(NULL::tombstone, to_jsonb(r)"
-            " || jsonb_build_object('at', now(), 'cause', 1, 'entities', '[]'::jsonb))).* FROM record r"
+            " || jsonb_build_object('at', now(), 'cause', 1, 'entities', '[]'::jsonb, 'learned', '[]'::jsonb))).*"
+            " FROM record r"
         )
 
 
@@ -624,7 +625,7 @@ async def test_an_owner_without_superuser_rights_can_migrate_and_serve(postgres_
         name = urlsplit(url).path.removeprefix("/")
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(f"ALTER DATABASE {name} OWNER TO {owner}")
-            for extension in ("vector", "pg_trgm", "btree_gist"):
+            for extension in ("vector", "pg_trgm", "btree_gist", "btree_gin"):
                 connection.execute(f"CREATE EXTENSION {extension}")
         own = with_database(owner_url, name)
         with login(postgres_url) as (api, api_url), login(postgres_url) as (worker, worker_url):
@@ -641,8 +642,8 @@ async def test_an_owner_without_superuser_rights_can_migrate_and_serve(postgres_
                 urls = [with_database(one, name) for one in (api_url, worker_url)]
                 async with Database(urls[0]) as database:
                     with pytest.raises(Misconfigured, match="STRATAGRAPH_OWNER_DATABASE_URL"):
-                        async with database.reading(bounds):
-                            pass
+                        async with database.reading(bounds) as connection:
+                            await connection.execute(text("SELECT 1"))
                 migrate(own, api_url=urls[0], worker_url=urls[0])  # one login for both
                 async with Database(urls[0]) as database, database.background(Role.ERASE):
                     pass

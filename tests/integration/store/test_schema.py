@@ -45,7 +45,7 @@ def test_migrations_create_the_tables_that_the_code_defines(postgres_url: str, d
     with fresh_database(postgres_url, None) as url:
         engine = create_engine(sqlalchemy_url(url), poolclass=NullPool)
         with engine.begin() as connection:
-            for extension in ("vector", "pg_trgm", "btree_gist"):
+            for extension in ("vector", "pg_trgm", "btree_gist", "btree_gin"):
                 connection.execute(text(f"CREATE EXTENSION {extension}"))
             metadata.create_all(connection)
         from_code = dump(url)

@@ -30,6 +30,7 @@ from stratagraph.store.postgres.database import Bounds, Role
 from stratagraph.store.postgres.queries import fetch, run
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.search.word_counts import WordCounter
+from stratagraph.store.search.word_indexing import MERGED_AT_ONCE
 
 COUNT_FOREVER = """
 import asyncio, sys
@@ -276,6 +277,27 @@ async def test_an_aborted_batch_is_counted_once_by_the_next_run(memory: Memory) 
         await connection.exec_driver_sql("DROP TRIGGER refuse ON word_count")
     await count_all_words(memory.database)
     assert await count_differences(memory.database) == []
+
+
+@pytest.mark.parametrize("damage", ["ids = ''", "bounded = 'x'"])
+async def test_a_tenant_whose_segments_cannot_be_merged_keeps_no_other_from_merging(
+    memory: Memory, damage: str
+) -> None:
+    rival = trust_of(tenant="rival")
+    for number in range(MERGED_AT_ONCE):
+        for trust in (memory.trust, rival):
+            await memory.turn(f"remark {number}", trust=trust)
+        if number < MERGED_AT_ONCE - 1:
+            await count_all_words(memory.database)
+    tenants = {trust.tenant: (await memory.directory.resolve(trust)).tenant.id for trust in (memory.trust, rival)}
+    async with memory.database.engine.begin() as connection:
+        await connection.execute(text(f"UPDATE word_segment SET {damage} WHERE tenant = :id"), {"id": tenants["acme"]})  # noqa: S608
+    with pytest.raises(ValueError):  # noqa: PT011 - whatever reading the segment raises
+        await WordCounter(memory.database).count_changes()
+    assert await scalar(memory, "SELECT count(*) FROM word_change") == 0
+    segments = "SELECT count(*) FROM word_segment WHERE tenant = :id"
+    assert await scalar(memory, segments, id=tenants["acme"]) == MERGED_AT_ONCE
+    assert await scalar(memory, segments, id=tenants["rival"]) == 1
 
 
 async def test_a_killed_counter_counts_nothing_twice_and_loses_nothing(memory: Memory, database_url: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import combinations
 from typing import Any
 from uuid import UUID
 
@@ -105,6 +106,47 @@ def test_the_most_decisive_key_is_asked_for_first() -> None:
     )
     assert found.needs_more
     assert found.ask_for == ("os", "region", "tier")
+
+
+@examples(150)
+@given(
+    st.lists(st.fixed_dictionaries({}, optional={key: st.sampled_from("abc") for key in KEYS}), min_size=3, max_size=3)
+)
+def test_the_first_key_asked_for_splits_three_equal_skills_best(wanted: list[dict[str, str]]) -> None:
+    """Property: whichever skill is meant, no other key leaves fewer skills that its answer fits, on average."""
+    rivals = [skill(number, *([one] if one else []), confidence=0.5) for number, one in enumerate(wanted, 1)]
+    asked = chosen(rivals).ask_for
+
+    def left(key: str) -> int:
+        """Return the number of pairs of skills that stay indistinguishable by a key, twice those that half do."""
+        pairs = [(one.get(key), other.get(key)) for one, other in combinations(wanted, 2)]
+        return sum(2 if one == other else 1 if one is None or other is None else 0 for one, other in pairs)
+
+    telling = [key for key in KEYS if left(key) < 6]
+    assert {*asked} == {*telling}
+    if asked:
+        assert left(asked[0]) == min(map(left, telling))
+        assert [left(key) for key in asked] == sorted(left(key) for key in asked)
+        for place, one in enumerate(wanted):
+            if asked[0] in one and sum(other.get(asked[0]) == one[asked[0]] for other in wanted) == 1:
+                found = chosen(rivals, {asked[0]: one[asked[0]]})
+                fits = {item.id: item.applicability for item in found.ranked}
+                assert fits[rivals[place].id] > 0
+
+
+def test_of_three_contending_skills_the_answer_to_the_first_key_leaves_one() -> None:
+    rivals = [
+        skill(1, {"os": "linux", "shell": "bash", "region": "eu"}, confidence=0.5),
+        skill(2, {"os": "macos", "shell": "zsh", "region": "eu"}, confidence=0.5),
+        skill(3, {"os": "windows", "shell": "zsh", "region": "eu"}, confidence=0.5),
+    ]
+    unsure = chosen(rivals)
+    assert (unsure.needs_more, unsure.ask_for) == (True, ("os", "shell"))
+    for rival, system in zip(rivals, ("linux", "macos", "windows"), strict=True):
+        found = chosen(rivals, {"os": system})
+        assert found.chosen == rival.id
+        assert found.ranked[0].applicability > found.ranked[1].applicability
+        assert found.confidence > unsure.confidence
 
 
 def test_a_candidate_that_is_far_behind_decides_no_key() -> None:

@@ -51,7 +51,7 @@ def test_the_distance_is_that_of_the_definition_up_to_a_bound(one: str, other: s
     ],
 )
 def test_a_name_is_alike_with_one_wrong_letter_or_two_in_a_long_word(word: str, name: str, alike: bool) -> None:
-    found = similar_names([{"entity": UUID(int=1), "word": word, "name": name}], limit=5)
+    found = similar_names([{"entity": UUID(int=1), "word": word, "names": ["Else", name]}], limit=5)
     assert [one.name for one in found] == ([name] if alike else [])
     assert all(0.5 < one.similarity < 1 for one in found)
 

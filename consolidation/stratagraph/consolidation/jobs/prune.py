@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+import structlog
+
 from stratagraph.consolidation.job import JobConfig, JobResult, Resources, repeat
 from stratagraph.store.erasure.pruning import JOB, prune_due
 from stratagraph.store.postgres.database import Role
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,7 @@ class Prune:
     def __init__(self, resources: Resources, config: PruneConfig | None = None) -> None:
         self._database = resources.database
         self._directory = resources.directory
+        self._keep_unlearned = resources.keep_unlearned
         self.config = config or PruneConfig()
 
     async def run_once(self, now: datetime) -> JobResult:
@@ -36,5 +41,18 @@ class Prune:
 
     async def _batch(self, now: datetime) -> JobResult:
         async with self._database.background(Role.ERASE) as connection:
-            batch = await prune_due(connection, self._directory, now=now, limit=self.config.batch)
-        return JobResult(counts={"records_pruned": batch.pruned, "set_aside": batch.set_aside}, more=not batch.is_done)
+            batch = await prune_due(
+                connection, self._directory, now=now, limit=self.config.batch, keep_unlearned=self._keep_unlearned
+            )
+        if batch.unlearned:
+            _log.warning(
+                "pruned what learning has never read; see `stratagraph jobs list` for why consolidate does not run",
+                records=batch.unlearned,
+                kept_days=self._keep_unlearned.days,
+            )
+        counts = {
+            "records_pruned": batch.pruned,
+            "pruned_unlearned": batch.unlearned,
+            "set_aside": batch.set_aside,
+        }
+        return JobResult(counts=counts, more=not batch.is_done)

@@ -1,4 +1,4 @@
-"""Delete old entries of the retrieval log, and store and delete snapshots of the feed.
+"""Delete old entries of the retrieval log and of the log of learning, and store and delete snapshots of the feed.
 
 Readers of the past find out by the snapshots whether an instant is settled, also where no mirror stores them.
 """
@@ -10,6 +10,8 @@ from datetime import datetime
 
 from stratagraph.consolidation.job import JobConfig, JobResult, Resources
 from stratagraph.store.feed.snapshots import SnapshotWriter, trim_snapshots
+from stratagraph.store.learning.changes import trim_changes
+from stratagraph.store.learning.runs import UNDO_WINDOW
 from stratagraph.store.postgres.database import Role
 from stratagraph.store.search.retrievals import RETENTION, delete_old_retrievals
 
@@ -19,17 +21,18 @@ class TrimLogsConfig(JobConfig):
     """The interval and batch size of TrimLogs."""
 
     interval_s: float = 2.0
-    batch: int = 5_000  # retrievals, and as many snapshots, deleted in one run
+    batch: int = 5_000  # retrievals, and as many snapshots and learned changes, deleted in one run
 
 
 class TrimLogs:
-    """Deletes entries of the retrieval log older than RETENTION (7 days), and snapshots that bound no unread window.
+    """Deletes old entries of the retrieval log, snapshots that bound no unread window, and old logs of learning.
 
-    Stores a snapshot if the log has grown since the last one.
+    Entries are old after RETENTION (7 days), logs of what a run of learning changed after UNDO_WINDOW (90 days). Stores
+    a snapshot if the log has grown since the last one.
     """
 
     name = "trim-logs"
-    summary = "Delete old entries of the retrieval log and snapshots that every consumer has passed."
+    summary = "Delete old entries of logs and snapshots that every consumer has passed."
 
     def __init__(self, resources: Resources, config: TrimLogsConfig | None = None) -> None:
         self._database = resources.database
@@ -37,9 +40,17 @@ class TrimLogs:
         self.config = config or TrimLogsConfig()
 
     async def run_once(self, now: datetime) -> JobResult:
-        """Delete up to `batch` entries and up to `batch` snapshots; `more` if that many entries were deleted."""
+        """Delete up to `batch` entries, snapshots and changes each.
+
+        `more` if that many entries were deleted, or the changes of another run may be left.
+        """
         await self._snapshots.take_snapshot()
         async with self._database.background(Role.JOBS) as connection:
             deleted = await delete_old_retrievals(connection, before=now - RETENTION, limit=self.config.batch)
             await trim_snapshots(connection, limit=self.config.batch)
-        return JobResult(counts={"retrievals_deleted": deleted}, more=deleted == self.config.batch)
+        async with self._database.background(Role.JOBS) as connection:
+            changes = await trim_changes(connection, before=now - UNDO_WINDOW, limit=self.config.batch)
+        return JobResult(
+            counts={"retrievals_deleted": deleted, "changes_deleted": changes or 0},
+            more=deleted == self.config.batch or changes is not None,
+        )

@@ -1,7 +1,10 @@
-// Create the labels and relationship types that no node or relationship has yet. Without them, people's queries warn.
+// Create the labels, relationship types and properties that nothing has yet. Without them, people's queries warn.
 UNWIND $labels AS label
 CALL db.createLabel(label)
 WITH count(*) AS labels
 UNWIND $types AS type
 CALL db.createRelationshipType(type)
-RETURN count(*) AS types
+WITH count(*) AS types
+UNWIND $properties AS property
+CALL db.createProperty(property)
+RETURN count(*) AS properties

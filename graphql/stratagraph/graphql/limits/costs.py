@@ -14,6 +14,7 @@ from stratagraph.memory.cursors import MAX_PAGE
 from stratagraph.memory.explore.request import MAX_FIRST, MAX_PATHS
 from stratagraph.memory.explore.request import MAX_HOPS as MAX_PATH_HOPS
 from stratagraph.memory.feedback.request import MAX_USED
+from stratagraph.memory.lessons.service import MAX_LISTED
 from stratagraph.memory.lookup import MAX_RELATIONS
 from stratagraph.memory.retrieve.rank import Signal
 from stratagraph.memory.revise.service import MAX_WAITING
@@ -108,6 +109,11 @@ def _page(list_name: str, default: int, *, base: float = 4, each: float = 0.5) -
     return work
 
 
+def _duplicates(arguments: Arguments) -> Work:
+    first = arguments.number("first", 50, 1, MAX_PAGE)
+    return Work(4 + first, {"nodes": first, "records": 2, "evidence": 4}, items=first)
+
+
 def _explain_path(arguments: Arguments) -> Work:
     hops = arguments.number("maxHops", 4, 1, MAX_PATH_HOPS)
     paths = arguments.number("k", 3, 1, MAX_PATHS)
@@ -143,6 +149,13 @@ def _report_outcome(arguments: Arguments) -> Work:
     return Work(40 + used / 4)
 
 
+def _lessons(arguments: Arguments) -> Work:
+    first = arguments.number("first", 20, 1, MAX_LISTED)
+    # A filter reads up to 500 lessons, whatever is returned.
+    looks = any(arguments.given(name) for name in ("query", "source", "trigger"))
+    return Work((40 if looks else 5) + first / 2, items=first)
+
+
 def _fixed(points: float, **lists: int) -> Callable[[Arguments], Work]:
     return lambda _: Work(points, lists)
 
@@ -159,9 +172,12 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "records": _page("nodes", 50),
     "entities": _page("", 20),
     "planGraph": _fixed(10, steps=100, links=200),
+    "planDiff": _fixed(10, addedSteps=100, removedSteps=100, changedSteps=100, addedLinks=200, removedLinks=200),
     "revisionImpact": _fixed(25, records=100),
     "reevaluations": lambda _: Work(10, items=MAX_WAITING),
     "failedCaptures": _page("nodes", 50),
+    "duplicateCandidates": _duplicates,
+    "consolidationRuns": _page("nodes", 20),
     "predicates": lambda _: Work(5, items=100),
     "forgetPreview": _page("nodes", 50),
     "explainPath": _explain_path,
@@ -170,6 +186,15 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "relatedEntities": _first(20, 20, "entities"),
     "expand": _first(25, 20, "neighbours", "relations"),
     "health": _fixed(10),
+    "metrics": _fixed(10, byType=6, queueDepths=3),
+    "lessons": _lessons,
+    "playbook": _fixed(50),
+    "recentFailures": _fixed(30),
+    "learnLesson": _fixed(60),
+    "verifyLesson": _REVISION,
+    "removeLesson": _REVISION,
+    "creditLessons": _fixed(25),
+    "retireLessons": _fixed(60),
     "captureMemory": _fixed(20),
     "captureMemories": _captures,
     "retryCapture": _fixed(100),
@@ -181,7 +206,9 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "retract": _REVISION,
     "merge": _fixed(100),
     "unmerge": _fixed(100),
+    "rejectDuplicate": _REVISION,
     "setPredicate": _fixed(50),
+    "undoRun": _fixed(500),
     "deleteRecord": _REVISION,
     "reinforce": _REVISION,
     "penalize": _REVISION,

@@ -7,6 +7,7 @@ from typing import Annotated, Any, cast
 
 import strawberry
 
+from stratagraph.graphql.flat_inputs import flat_input
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.graphql.types.errors import (
@@ -50,6 +51,7 @@ references: [record id or ref | {ref, predicate?}];
 artifacts: [artifact URI]; labels: [string]."""
 
 
+@flat_input
 @strawberry.input(description="One capture: something to remember.")
 class CaptureMemoryInput:
     source: str = strawberry.field(

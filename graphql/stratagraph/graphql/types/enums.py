@@ -9,6 +9,7 @@ from typing import TypeVar
 import strawberry
 from strawberry.types.enum import has_enum_definition
 
+from stratagraph.memory.lessons.windows import Window
 from stratagraph.memory.plans.drawing import StepKind as PlanStepKind
 from stratagraph.memory.plans.drawing import StepStatus as PlanStepStatus
 from stratagraph.memory.retrieve.why_not import Absence
@@ -214,6 +215,8 @@ _register(
         Absence.VALIDITY: "It is a fact that no longer holds, or not yet.",
         Absence.TYPE: "The request leaves its type out of the roots.",
         Absence.SALIENCE: "Its salience is below the request's least.",
+        Absence.PHRASE: "It does not have a phrase in double quotes word for word.",
+        Absence.DUPLICATE: "It says the same as a record that is ranked before it and stands for it.",
         Absence.NO_MATCH: "Neither its words nor its names match the task.",
         Absence.NOT_RANKED: "It has words of the task, and too many records match them better.",
         Absence.STRENGTH: "It covers some of the task, and no record covers enough of it for an answer.",
@@ -222,6 +225,16 @@ _register(
         Absence.LIMIT: "A limit on nodes, edges or hops cut the expansion.",
     },
     name="AbsenceReason",
+)
+_register(
+    Window,
+    "How far back lessons are listed.",
+    {
+        Window.TODAY: "Since midnight, local time.",
+        Window.WEEK: "Since the same local time seven days ago.",
+        Window.ALL: "All of them.",
+    },
+    name="LessonWindow",
 )
 _register(
     PlanLinkKind,
@@ -264,4 +277,5 @@ __all__ = [
     "RecordState",
     "Sensitivity",
     "SourceKind",
+    "Window",
 ]

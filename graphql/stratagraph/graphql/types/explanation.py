@@ -91,7 +91,9 @@ class WhyNotSuccess:
     score: float | None = strawberry.field(
         description="Score that it was ranked by, at least 0, without a unit; null where it was not ranked."
     )
-    candidates: int = strawberry.field(description="Number of records that matched and were ranked, from 0.")
+    candidates: int = strawberry.field(
+        description="Number of records that matched and were ranked, without duplicates of these, from 0."
+    )
     matched_words: list[str] = strawberry.field(
         description="Words of the task that the record has, or that name an entity that it is linked to."
     )

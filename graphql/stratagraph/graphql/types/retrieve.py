@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self, cast
 import strawberry
 
 from stratagraph.graphql.context import Context
+from stratagraph.graphql.flat_inputs import flat_input
 from stratagraph.graphql.past import AsOf, PastLoaders
 from stratagraph.graphql.scalars import JSON
 from stratagraph.graphql.types.enums import Engine, MemoryType, Sensitivity
@@ -25,6 +26,7 @@ from stratagraph.memory.retrieve.request import MAX_DESCRIPTOR, RetrieveRequest
 from stratagraph.memory.retrieve.selection import THRESHOLD, UNKNOWN_RATE
 
 
+@flat_input
 @strawberry.input(description="A task in words, and how many records around it to return.")
 class RetrieveGraphInput:
     task_descriptor: str = strawberry.field(
@@ -138,6 +140,14 @@ class GraphNode:
         " 1; comparable between answers. 0 when redacted."
     )
     why: Why | None = strawberry.field(description="Why the record is part of the answer; null when redacted.")
+    duplicate_count: int = strawberry.field(
+        description="Number of records that say the same as this root, which takes one place among the roots for all of"
+        " them, from 0. 0 for a node that is no root."
+    )
+    duplicate_ids: list[strawberry.ID] = strawberry.field(
+        description="Ids of these records, which the caller may read in full, best first; `whyNot` names the root for"
+        " each."
+    )
 
     @classmethod
     def of(cls, node: Node, asked: AskedWords, as_of: AsOf | None, context: Context) -> Self:
@@ -159,6 +169,8 @@ class GraphNode:
                 found=node.why,
                 asked=asked,
             ),
+            duplicate_count=len(node.duplicates),
+            duplicate_ids=[strawberry.ID(str(id_)) for id_ in node.duplicates],
         )
 
 

@@ -201,6 +201,28 @@ class UnmergeInput:
         )
 
 
+@strawberry.input(description="Note that two records do not say the same.")
+class RejectDuplicateInput:
+    record_ids: list[strawberry.ID] = strawberry.field(
+        description="Ids of the two records, UUIDs. They must be of one type, scope and sensitivity."
+    )
+    rationale: str = strawberry.field(description=RATIONALE)
+    expected_version: int | None = strawberry.field(default=None, description=f"For the first record. {EXPECTED}")
+    idempotency_key: str | None = strawberry.field(default=None, description=KEY)
+
+    def as_request(self) -> domain.RejectDuplicate:
+        ids = [parse_id(id_, path=["recordIds"]) for id_ in self.record_ids]
+        if len(ids) != 2:
+            raise errors.InvalidInput(f"recordIds: {len(ids)} ids; give the two records", path=["recordIds"])
+        return domain.RejectDuplicate(
+            record_id=ids[0],
+            other_id=ids[1],
+            rationale=self.rationale,
+            expected_version=self.expected_version,
+            idempotency_key=self.idempotency_key,
+        )
+
+
 @strawberry.input(description="Delete a record with its history. Its audit log is kept.")
 class DeleteRecordInput:
     record_id: strawberry.ID = strawberry.field(description=RECORD_ID)

@@ -9,6 +9,7 @@ import orjson
 
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.episodes import because
+from stratagraph.memory.lessons.block import lesson_of, said
 from stratagraph.store.model.enums import MemoryType, SourceKind
 
 NAME_LENGTH = 80  # characters
@@ -115,7 +116,14 @@ def entity_caption(payload: dict[str, Any]) -> tuple[str, str]:
 
 
 def _competence(draft: Draft) -> tuple[str, str]:
-    payload = draft.payload
+    lesson = lesson_of(draft.payload)
+    if lesson is not None and said(lesson, "task"):
+        return _lesson(lesson)
+    return skill_caption(draft.payload)
+
+
+def skill_caption(payload: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the name and the text of a skill with this payload."""
     lines = [f"How to {payload['skill_name']}"]
     lines += [f"when {trigger['signal']}" for trigger in payload["triggers"]]
     lines += [f"{number}. {step['step']}" for number, step in enumerate(payload["recipe"], 1)]
@@ -123,11 +131,44 @@ def _competence(draft: Draft) -> tuple[str, str]:
     return payload["skill_name"], "\n".join(lines)
 
 
+def _lesson(lesson: Mapping[str, Any]) -> tuple[str, str]:
+    lines = [f"Lesson: {said(lesson, 'task')}"]
+    lines += [
+        f"{label}{text}"
+        for label, name in (
+            ("when ", "trigger"),
+            ("mistake: ", "mistake"),
+            ("avoid: ", "anti_pattern"),
+            ("do: ", "correct_pattern"),
+            ("solution: ", "solution"),
+            ("example: ", "code_example"),
+        )
+        if (text := said(lesson, name))
+    ]
+    domains = lesson.get("domains")
+    if isinstance(domains, list) and domains:
+        lines.append("about " + ", ".join(str(one) for one in domains))
+    return lines[0], "\n".join(lines)
+
+
 def _plan_graph(draft: Draft) -> tuple[str, str]:
-    payload = draft.payload
+    return plan_caption(draft.payload)
+
+
+def plan_caption(payload: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the name and the text of a plan with this payload."""
     name = payload.get("intent") or payload["plan_id"]
     steps = ", ".join(node["op"] for node in payload["nodes"])
-    return f"Plan: {name}", f"Plan {payload['plan_id']} {payload['version']}: {name}. Steps: {steps}"
+    lines = [f"Plan {payload['plan_id']} {payload['version']}: {name}. Steps: {steps}"]
+    lines += _signals(payload.get("triggers"))
+    return f"Plan: {name}", "\n".join(lines)
+
+
+def _signals(triggers: Any) -> list[str]:
+    """Return the lines of the triggers of a plan; the schema of plans knows no triggers, so they may be anything."""
+    found = triggers if isinstance(triggers, list) else []
+    signals = [one.get("signal") for one in found if isinstance(one, dict)]
+    return [f"when {signal}" for signal in signals if isinstance(signal, str) and signal.strip()]
 
 
 def _inline(value: Any) -> str:

@@ -133,7 +133,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
+class Teaching:
     """What a draft says of an entity that existed before: a mention, or a whole payload of an entity."""
 
     draft: Draft

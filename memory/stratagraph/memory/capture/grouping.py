@@ -9,6 +9,7 @@ from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.capture.naming import Names
 from stratagraph.memory.capture.slots import LockedSlots
+from stratagraph.memory.lessons.block import lesson_of
 from stratagraph.store.model.canonical import folded_text
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import LimitExceeded
@@ -52,7 +53,8 @@ def independent_groups(drafts: Sequence[Draft], names: Names, slots: LockedSlots
     An entity that was created or taught is taught again in a later group, so that its history has both versions.
     An equal fact, and a second one of a slot where facts contradict each other, must see the first; so many different
     facts of another slot can be written at once. A second working state updates the first, a second version of a
-    plan or a skill supersedes the first, and captures after an outcome belong to the thread's next episode.
+    plan or a skill supersedes the first, a lesson may retire the one before it, and captures after an outcome belong to
+    the thread's next episode.
     """
     groups: list[list[Draft]] = [[]]
     written: set[tuple[object, ...]] = set()
@@ -94,6 +96,8 @@ def _keys_written(draft: Draft, slots: LockedSlots, contended: Collection[Slot])
         keys.append(("working", *partition, payload["thread_id"]))
     if draft.type in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH):
         keys.append(("procedure", *partition, draft.type, draft.handle))
+    if draft.type is MemoryType.COMPETENCE and lesson_of(payload) is not None:
+        keys.append(("lesson", *partition))
     if is_outcome(draft):
         keys.append(("closed", *partition, draft.thread) if draft.thread is not None else ("closed", draft.outcome_of))
     elif draft.is_whole_episode and draft.thread is not None:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from stratagraph.memory.capture.caption import entity_caption
 from stratagraph.memory.capture.classify import is_outcome
-from stratagraph.memory.capture.draft import Draft, Lesson, MentionResult, Named
+from stratagraph.memory.capture.draft import Draft, MentionResult, Named, Teaching
 from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.policy import entity_decay
 from stratagraph.memory.capture.references import link_references
@@ -116,7 +116,7 @@ class Names:
     def apply(self, writes: WriteSet) -> None:
         """Link the drafts of the write set to their entities, and add the records of the entities that they create.
 
-        What the drafts teach existing entities is left in `writes.lessons`.
+        What the drafts teach existing entities is left in `writes.teachings`.
         """
         for draft in writes.drafts:
             resolved = self.resolved.get(draft.position, [])
@@ -145,7 +145,7 @@ def _link(writes: WriteSet, one: Resolved, named: Named) -> dict[str, str] | Non
     if one.is_new:
         writes.records.append((draft, _entity_record(writes, draft, one)))
     elif one.terms:
-        writes.lessons.append(Lesson(draft=draft, entity=one.entity, mention=one.mention))
+        writes.teachings.append(Teaching(draft=draft, entity=one.entity, mention=one.mention))
     return _surface(named, entity_id=str(one.entity))
 
 
@@ -158,7 +158,7 @@ def _become_entity(writes: WriteSet, own: Resolved) -> None:
         writes.records.append((draft, new_record(writes, draft)))
     else:
         writes.use_existing(draft, own.entity)
-        writes.lessons.append(Lesson(draft=draft, entity=own.entity, mention=own.mention, payload=draft.payload))
+        writes.teachings.append(Teaching(draft=draft, entity=own.entity, mention=own.mention, payload=draft.payload))
 
 
 async def link_names(writes: WriteSet) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Self
+from uuid import UUID
 
 import orjson
 
@@ -59,7 +60,8 @@ class CaptureRequest:
     """A request to store one memory. The keys of `content` for each `source_kind` are listed in `schema.graphql`.
 
     `timestamp` is when it happened; None for the time of the capture. The policy sets `scope`, `sensitivity` and
-    `retention` where they are None, and its rules may override them.
+    `retention` where they are None, and its rules may override them. `repeats` is a stored lesson that this one says in
+    other words, as far as the service could tell when the request came; it is no part of what the caller gave.
     """
 
     source: str
@@ -76,6 +78,7 @@ class CaptureRequest:
     idempotency_key: str | None = None
     retention: Retention | None = None
     imported: ImportedItem | None = None
+    repeats: UUID | None = None
 
     @property
     def is_short(self) -> bool:

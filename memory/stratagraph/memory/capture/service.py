@@ -132,6 +132,11 @@ class Capture:
         caller = await self._directory.resolve(trust)
         await self._interpreted(caller, requests, batch=True, now=self._clock.now())
 
+    async def draft(self, trust: Trust, request: CaptureRequest) -> Draft:
+        """Return the draft of a request, with what the policy sets, without writing; raise as `check` does."""
+        caller = await self._directory.resolve(trust)
+        return (await self._interpreted(caller, [request], batch=False, now=self._clock.now()))[0]
+
     async def earlier(self, trust: Trust, items: Mapping[str, ImportedItem]) -> dict[str, EarlierCapture]:
         """Return what imports stored under the idempotency keys of `items`, by key; keys not used are left out."""
         caller = await self._directory.resolve(trust)

@@ -30,7 +30,9 @@ _NO_TYPE = "other"
 
 async def lock_taught(writes: WriteSet) -> list[datetime]:
     """Lock the entities that the write set teaches, and return when each was last changed."""
-    rows = await lock_records(writes.connection, writes.caller.tenant, {lesson.entity for lesson in writes.lessons})
+    rows = await lock_records(
+        writes.connection, writes.caller.tenant, {teaching.entity for teaching in writes.teachings}
+    )
     return [row.updated_at for row in rows.values()]
 
 
@@ -49,27 +51,27 @@ async def teach(writes: WriteSet) -> None:
     A draft of another scope or sensitivity than the entity teaches terms only, which were written when its names were
     resolved.
     """
-    if not writes.lessons:
+    if not writes.teachings:
         return
     unrestricted, tenant = writes.caller.unrestricted(), writes.caller.tenant
     async with elevated(writes.connection, unrestricted.bounds):
         reader = Reader(writes.connection, writes.directory, unrestricted, writes.at)
-        records = await reader.records({lesson.entity for lesson in writes.lessons})
+        records = await reader.records({teaching.entity for teaching in writes.teachings})
     payloads = {id_: record.payload or {} for id_, record in records.items()}
     edits, events = [], []
-    for lesson in writes.lessons:
-        record, draft = records[lesson.entity], lesson.draft
+    for teaching in writes.teachings:
+        record, draft = records[teaching.entity], teaching.draft
         if (record.scope, record.sensitivity) != (draft.scope, draft.names_sensitivity):
             continue
-        before = payloads[lesson.entity]
-        after = learned(before, lesson.mention, lesson.payload, may_rename=draft.request.imported is not None)
+        before = payloads[teaching.entity]
+        after = learned(before, teaching.mention, teaching.payload, may_rename=draft.request.imported is not None)
         if after == before:
             continue
-        payloads[lesson.entity] = after
+        payloads[teaching.entity] = after
         name, text = entity_caption(after)
         edits.append(
             Edit(
-                id=lesson.entity,
+                id=teaching.entity,
                 name=shortened(name),
                 text=text,
                 payload=orjson.dumps(after).decode(),
@@ -78,9 +80,9 @@ async def teach(writes: WriteSet) -> None:
         )
         why = draft.request.reason_to_remember or "a capture says more about this entity"
         events.append(
-            AuditEvent(record=lesson.entity, action=AuditAction.REVISE, rationale=why, sensitivity=draft.sensitivity)
+            AuditEvent(record=teaching.entity, action=AuditAction.REVISE, rationale=why, sensitivity=draft.sensitivity)
         )
-        writes.note_change(draft, lesson.entity, Effect.REVISED)
+        writes.note_change(draft, teaching.entity, Effect.REVISED)
     writes.changes += await update_records(writes.connection, writes.directory, tenant, edits, at=writes.at)
     await write_audit(writes.connection, tenant, events, actor=writes.caller.trust.actor, at=writes.at)
 

@@ -65,6 +65,8 @@ class StoredVersions:
 async def lock_versions(writes: WriteSet) -> StoredVersions:
     """Lock the plans and skills of the group, and decide which drafts repeat a stored version or replace one.
 
+    A lesson that is merged with a stored one is neither.
+
     A draft with the content of a current version repeats it and creates no record. Any other one becomes a version of
     its own, which takes the place of the current versions except variants (see `_is_variant`). A skill
     without a version gets the next one. Raises InvalidInput for a version that is stored with other content, or that
@@ -76,7 +78,7 @@ async def lock_versions(writes: WriteSet) -> StoredVersions:
             writes.scopes[draft.scope], int(draft.sensitivity), handle_key(tenant, draft.type, draft.handle or "")
         ): draft
         for draft in writes.drafts
-        if draft.type in _HANDLES
+        if draft.type in _HANDLES and draft.position not in writes.primaries
     }
     stored = await lock_procedures(writes.connection, tenant, wanted)
     found = StoredVersions([], [], [version.updated_at for versions in stored.values() for version in versions])

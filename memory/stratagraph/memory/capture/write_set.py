@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from stratagraph.memory.capture.draft import Draft, Lesson
+from stratagraph.memory.capture.draft import Draft, Teaching
 from stratagraph.memory.capture.interpret import reference_target
 from stratagraph.memory.changes import Effect
 from stratagraph.memory.evidence import kind_of, reference_of, time_of
@@ -45,7 +45,7 @@ class WriteSet:
     withdrawn: set[UUID] = field(default_factory=set)  # records that this group took out of the current truth
     causes: set[UUID] = field(default_factory=set)  # and other records whose dependents are to be re-evaluated
     doubtful: set[UUID] = field(default_factory=set)  # records whose support this group may have changed
-    lessons: list[Lesson] = field(default_factory=list)  # what the drafts teach existing entities
+    teachings: list[Teaching] = field(default_factory=list)  # what the drafts teach existing entities
     newly_named: set[UUID] = field(default_factory=set)  # entities whose names earlier records may hold
     superseded: set[int] = field(default_factory=set)  # drafts that become history at once
     trims: list[Trim] = field(default_factory=list)  # to remember once the new facts are written

@@ -1,7 +1,7 @@
 """The write of a group of drafts, inside the transaction (docs/specification.md, Capture).
 
-Every writer takes its locks in one order: entity terms, fact slots, working records, episodes
-(docs/architecture.md, Lock order).
+Every writer takes its locks in one order: entity terms, fact slots, working records, lessons, plans and skills,
+episodes (docs/architecture.md, Lock order).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from stratagraph.memory.capture import facts as capture_facts
 from stratagraph.memory.capture.attachments import attach
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.lessons import lock_known_lessons
 from stratagraph.memory.capture.naming import Names
 from stratagraph.memory.capture.new_records import ids_with_record_sources, insert_write_set, new_record
 from stratagraph.memory.capture.references import link_references
@@ -23,7 +24,7 @@ from stratagraph.memory.capture.teaching import finish_names, lock_taught
 from stratagraph.memory.capture.threads import close_with_outcomes, join_threads, lock_threads
 from stratagraph.memory.capture.versions import lock_versions
 from stratagraph.memory.capture.working_records import lock_working_records
-from stratagraph.memory.capture.write_set import WriteSet
+from stratagraph.memory.capture.write_set import INTERPRETER, WriteSet
 from stratagraph.memory.changes import Effect
 from stratagraph.memory.propagation import derived_records, reevaluate
 from stratagraph.store.feed.changes import Change, Kind
@@ -79,28 +80,32 @@ async def write_group(
     slots: LockedSlots,
     *,
     now: datetime,
+    author: str = INTERPRETER,
 ) -> GroupWritten:
     """Write drafts that do not depend on each other (see `grouping`), and return what each wrote.
 
-    `names` are the resolved names, and `slots` the locked slots, of the whole request.
+    `names` are the resolved names, and `slots` the locked slots, of the whole request. `author` is the `created_by` of
+    the provenance of new records.
 
     Raises InvalidInput, Forbidden, RecordNotFound, ConditionsOverlap, or WriteCollision for a lost race; an error's
     path begins with `#<position>` of the draft it concerns.
     """
     scopes = await directory.scopes(caller.tenant, {UNSCOPED, *(draft.scope for draft in drafts)}, create=True)
-    writes = WriteSet(connection, directory, caller, list(drafts), scopes, now)
+    writes = WriteSet(connection, directory, caller, list(drafts), scopes, now, author=author)
     names.apply(writes)
     await link_references(writes)
     taught = await lock_taught(writes)
     facts = await capture_facts.lock_facts(writes, slots)
     working = await lock_working_records(writes)
+    lessons = await lock_known_lessons(writes)
     versions = await lock_versions(writes)
     threads = await lock_threads(writes)
     displaced = [id_ for draft in writes.drafts for id_ in facts.displaced(draft.position)]
     derived = await _lock_derived(writes, [*displaced, *versions.displaced_ids], facts.opponents)
-    changes = (*taught, *facts.changed_at, *working.changed_at, *versions.changed_at, *derived)
+    changes = (*taught, *facts.changed_at, *working.changed_at, *lessons.changed_at, *versions.changed_at, *derived)
     writes.at = max([now, *(changed_at + RESOLUTION for changed_at in changes)])
     await capture_facts.settle_facts(writes, facts)
+    await lessons.settle(writes)
     await versions.settle(writes)
     for draft in writes.drafts:
         if not is_outcome(draft) and draft.position not in writes.primaries and draft.type is not MemoryType.ENTITY:
@@ -111,6 +116,7 @@ async def write_group(
     names.note_taught(writes)
     await threads.append(writes)
     await working.apply(writes)
+    await lessons.retire(writes)
     await close_with_outcomes(writes, threads)
     await _propagate(writes)
     written = await _written(writes)

@@ -11,6 +11,7 @@ from stratagraph.store.model.errors import StratagraphError
 from stratagraph.store.search.embeddings import MAX_DIMENSIONS
 
 MAX_CHARACTERS = 8_000  # of one text, about 2,000 tokens; the rest is left out
+PROBE = "memory"  # a text of which every model makes a vector
 Use = Literal["question", "record"]
 Vector = Sequence[float]
 

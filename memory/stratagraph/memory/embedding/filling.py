@@ -14,7 +14,7 @@ from uuid import UUID
 
 import structlog
 
-from stratagraph.memory.embedding.embedder import MAX_CHARACTERS, Embedder, EmbedderUnavailable, Refused, Vector
+from stratagraph.memory.embedding.embedder import MAX_CHARACTERS, PROBE, Embedder, EmbedderUnavailable, Refused, Vector
 from stratagraph.store.feed.changes import Kind
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.feed.leases import Lease
@@ -41,7 +41,6 @@ from stratagraph.store.search.embeddings import (
 )
 
 JOB = "embed"
-PROBE = "memory"  # the text by which the number of dimensions is learnt
 LOOKED_AT = 1_000  # records looked at in one batch of the filling
 PAGE = 500  # changes of the feed followed in one batch
 TEXTS = 64  # texts embedded between two transactions

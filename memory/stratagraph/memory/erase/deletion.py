@@ -9,15 +9,23 @@ from uuid import UUID
 from stratagraph.memory.episodes import close_episodes
 from stratagraph.memory.erase.context import ErasureContext, sees_everything
 from stratagraph.memory.erase.failed_captures import find_failed_captures
+from stratagraph.memory.erase.learned import forget_learned
 from stratagraph.memory.erase.name_matching import name_matcher
 from stratagraph.memory.erase.names import names_to_erase
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.propagation import reevaluate
 from stratagraph.memory.retrying import StaleRead
-from stratagraph.store.erasure.closure import ErasureAccess, ErasureClosure, erasure_closure, related_records
+from stratagraph.store.erasure.closure import (
+    NOTHING_LESSENED,
+    ErasureAccess,
+    ErasureClosure,
+    erasure_closure,
+    related_records,
+)
 from stratagraph.store.erasure.counts import count_cascades, count_records
 from stratagraph.store.erasure.entities import linked_records, merged_entities
 from stratagraph.store.erasure.episodes import lock_episodes_of, recount_episodes, rewrite_episode_history
+from stratagraph.store.erasure.learned import Lessened, learned_from_removed, learned_procedures
 from stratagraph.store.erasure.leftovers import delete_leftovers
 from stratagraph.store.erasure.notes import delete_notes_naming, delete_shared_notes
 from stratagraph.store.erasure.receipts import Tally
@@ -42,12 +50,13 @@ from stratagraph.store.records.trims import trimmed_by
 class Seeds:
     """The records that a request names, and the number of their scope; of an entity, that of the entity itself.
 
-    With `has_tombstone`, the record was deleted before and left only traces.
+    With `has_tombstone`, the record was deleted before and left only traces, and what was learned from it.
     """
 
     ids: set[UUID]
     scope: int | None
     has_tombstone: bool = False
+    lessened: Lessened = NOTHING_LESSENED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +86,10 @@ async def delete_with_traces(
     tenant, unrestricted = caller.tenant, caller.unrestricted()
     async with elevated(connection, unrestricted.bounds):
         access = await erasure_access(context, caller)
-        closure, rows = await _lock_closure(connection, tenant, seeds.ids, access, request, whole=scope is None)
+        removed_before, lessened = await _removed_before(connection, tenant, request, seeds)
+        closure, rows = await _lock_closure(
+            connection, tenant, seeds.ids, access, request, whole=scope is None, gone=removed_before, lessened=lessened
+        )
         if not seeds.has_tombstone:
             _require_present(request, rows)
         ids = closure.ids if seeds.has_tombstone else closure.ids & rows.keys()
@@ -94,11 +106,20 @@ async def delete_with_traces(
         disputes = await disputes_of(connection, tenant, ids)
         disputed = {end for one in disputes for end in (one.contested, one.by)} - ids
         episodes = await lock_episodes_of(connection, tenant, ids)
-        changes = await rewrite(connection, tenant, staying, (await find_traces(connection, tenant, ids)).strip)
+        traces = await find_traces(connection, tenant, ids | removed_before)
+        changes = await rewrite(connection, tenant, staying, traces.strip)
+        changes += await forget_learned(
+            connection,
+            context.directory,
+            tenant,
+            staying,
+            {*episodes, *lessened.sources},
+            at=at,
+            known=lessened.records,
+        )
         failed = set[UUID]()
         if scope is None:
             failed = await find_failed_captures(context, connection, tenant, ids, rows, names)
-        removed_before = await _removed_before(connection, tenant, request)
         await remember_sources(connection, tenant, ids | removed_before, at=at)
         shared_notes = await delete_shared_notes(connection, tenant, ids, staying)
         leftovers = await delete_leftovers(connection, tenant, ids | removed_before, failed)
@@ -134,15 +155,21 @@ async def delete_with_traces(
     return Deletion(orphans=removed.orphans, names=names)
 
 
-async def _removed_before(connection: Connection, tenant: Tenant, request: Erase) -> set[UUID]:
-    """Return the pruned and deleted records that were linked to the entity to be erased, now marked as erased."""
+async def _removed_before(
+    connection: Connection, tenant: Tenant, request: Erase, seeds: Seeds
+) -> tuple[set[UUID], Lessened]:
+    """Return the pruned and deleted records that were linked to the entity to be erased, now marked as erased.
+
+    The second value is what was learned from them, or from the removed record of `seeds`.
+    """
     if request.entity_id is None:
-        return set()
+        return set(), seeds.lessened
     entities = await merged_entities(connection, tenant, request.entity_id)
     found = await removed_records(connection, tenant, entities)
+    lessened = await learned_from_removed(connection, tenant, found)
     if found:
         await mark_erased(connection, tenant, found)
-    return found
+    return found, lessened
 
 
 async def visible_records(
@@ -171,24 +198,29 @@ async def _lock_closure(
     request: Erase,
     *,
     whole: bool,
+    gone: Collection[UUID],
+    lessened: Lessened,
 ) -> tuple[ErasureClosure, dict[UUID, LockedRecord]]:
     """Lock the closure and the records related to it, in the order of all writers; return both.
 
+    `gone` are removed records that are erased with them.
+
     No writer can add a reference to a locked record, so the closure is complete once it no longer changes under locks.
     """
-    closure = await erasure_closure(connection, tenant, seeds, access, whole=whole)
+    closure = await erasure_closure(connection, tenant, seeds, access, whole=whole, gone=gone, lessened=lessened)
     while True:
         await lock_terms(connection, tenant, closure.ids)
         await lock_slots_of(connection, tenant, closure.ids)
         trimmed = await trimmed_by(connection, tenant, closure.ids)
         episodes = await lock_episodes_of(connection, tenant, closure.ids)
         related = await related_records(connection, tenant, closure.ids)
+        related |= await learned_procedures(connection, tenant, episodes, lessened.records)
         wanted = {*closure.ids, *closure.survivors, *related, *episodes, *trimmed}
         rows = await lock_records(connection, tenant, wanted)
         if request.entity_id is not None:  # a record may have been linked to it before it was locked
             entities = await merged_entities(connection, tenant, request.entity_id)
             seeds = seeds | entities | await linked_records(connection, tenant, entities)
-        again = await erasure_closure(connection, tenant, seeds, access, whole=whole)
+        again = await erasure_closure(connection, tenant, seeds, access, whole=whole, gone=gone, lessened=lessened)
         related = await related_records(connection, tenant, again.ids)
         if again.ids == closure.ids and {*again.survivors, *related} <= wanted:
             return again, rows

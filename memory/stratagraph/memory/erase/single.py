@@ -16,6 +16,7 @@ from stratagraph.memory.revise.unit_of_work import UnitOfWork
 from stratagraph.store.erasure.closure import erasure_closure
 from stratagraph.store.erasure.counts import count_records
 from stratagraph.store.erasure.entities import linked_records, merged_entities
+from stratagraph.store.erasure.learned import learned_from_removed
 from stratagraph.store.erasure.receipts import ErasureKind, Tally, blank_rationales, insert_receipt
 from stratagraph.store.erasure.removal import mark_erased
 from stratagraph.store.erasure.scopes import scope_of
@@ -73,7 +74,7 @@ async def preview_single(
     """
     seeds = await _find_seeds(context, connection, caller, request)
     access = await erasure_access(context, caller)
-    closure = await erasure_closure(connection, caller.tenant, seeds.ids, access, whole=True)
+    closure = await erasure_closure(connection, caller.tenant, seeds.ids, access, whole=True, lessened=seeds.lessened)
     visible = await visible_records(context, connection, caller, closure.ids)
     return await count_records(connection, caller.tenant, visible)
 
@@ -112,7 +113,8 @@ async def _find_record(context: ErasureContext, connection: Connection, caller: 
         if caller.trust.visibility(scope=scope, sensitivity=tombstone.sensitivity) is not Visibility.FULL:
             raise
         caller.trust.scope_for_write(scope)
-        return Seeds({id_}, scope=tombstone.scope, has_tombstone=True)
+        lessened = await learned_from_removed(connection, caller.tenant, [id_])
+        return Seeds({id_}, scope=tombstone.scope, has_tombstone=True, lessened=lessened)
     await lock_records(connection, caller.tenant, [id_])
     await refuse_named_entity(connection, caller, record, verb="erased by record")
     return Seeds({id_}, scope=await scope_of(connection, caller.tenant, id_))

@@ -13,7 +13,8 @@ import orjson
 
 from stratagraph.memory.feedback.request import OutcomeReport, check
 from stratagraph.memory.feedback.salience import after_disuse, after_outcome
-from stratagraph.memory.feedback.statistics import after_return, after_use
+from stratagraph.memory.feedback.statistics import after_use
+from stratagraph.memory.lessons.block import lesson_of
 from stratagraph.memory.retrying import retried
 from stratagraph.store.audit.events import AuditEvent, write_audit
 from stratagraph.store.feed.changes import append_changes
@@ -30,6 +31,7 @@ from stratagraph.store.model.trust import Trust, Visibility
 from stratagraph.store.postgres.database import Connection, Database
 from stratagraph.store.records.candidates import hash_request
 from stratagraph.store.records.editing import Edit, update_records
+from stratagraph.store.records.lessons import count_lessons
 from stratagraph.store.records.locking import lock_records
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.salience_rows import write_salience
@@ -225,7 +227,7 @@ class Feedback:
         *,
         at: datetime,
     ) -> list[Edit]:
-        """Return the new payloads of the procedures and plans used, and of the lessons that were returned."""
+        """Return the new payloads of the procedures and plans used; count the lessons that were returned."""
         wanted = [
             id_
             for id_, head in heads.items()
@@ -237,15 +239,14 @@ class Feedback:
                     f"steps.{position}.recordId: {step.record} is not a plan; leave out its steps",
                     path=["steps", str(position), "recordId"],
                 )
-        records = await Reader(connection, self._directory, caller, at).records(wanted)
-        payloads = {
-            id_: after_use(records[id_], report, at) if id_ in used else after_return(records[id_], at)
-            for id_ in sorted(wanted)
-        }
+        records = await Reader(connection, self._directory, caller, at).records(wanted, as_stored=True)
+        lessons = [id_ for id_ in wanted if lesson_of(records[id_].payload) is not None]
+        helpful = set(used) if report.outcome is Outcome.SUCCESS else set[UUID]()
+        await count_lessons(connection, caller.tenant, lessons, helpful=helpful, at=at)
         return [
-            Edit(id=id_, payload=orjson.dumps(payload).decode(), is_revision=False)
-            for id_, payload in payloads.items()
-            if payload is not None
+            Edit(id=id_, payload=orjson.dumps(after_use(records[id_], report, at)).decode(), is_revision=False)
+            for id_ in sorted(wanted)
+            if id_ in used
         ]
 
     async def _replayed(

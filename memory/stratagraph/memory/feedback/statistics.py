@@ -16,7 +16,7 @@ from stratagraph.store.model.records import MemoryRecord
 
 
 def after_use(record: MemoryRecord, report: OutcomeReport, at: datetime) -> dict[str, Any]:
-    """Return the payload of a procedure or plan that was used as `report` says.
+    """Return the payload of a procedure or plan that was used as `report` says. What counts lessons is kept apart.
 
     Raises InvalidInput for a step that the plan does not have.
     """
@@ -27,17 +27,7 @@ def after_use(record: MemoryRecord, report: OutcomeReport, at: datetime) -> dict
         return payload
     _refuse_steps(record.id, set(), report)
     payload["performance"] = _performance(payload.get("performance") or {}, report, at)
-    if payload.get("lesson") is not None:
-        payload["lesson"] = _lesson(payload["lesson"], at, is_helpful=report.outcome is Outcome.SUCCESS)
     return payload
-
-
-def after_return(record: MemoryRecord, at: datetime) -> dict[str, Any] | None:
-    """Return the payload of a lesson that was returned and not used; None for a record that is no lesson."""
-    payload = record.payload or {}
-    if payload.get("lesson") is None:
-        return None
-    return {**payload, "lesson": _lesson(payload["lesson"], at, is_helpful=False)}
 
 
 def _performance(before: Mapping[str, Any], report: OutcomeReport, at: datetime) -> dict[str, Any]:
@@ -101,16 +91,6 @@ def _refuse_steps(record: UUID, known: set[str], report: OutcomeReport) -> None:
                 f"steps.{position}.stepId: {shown(step.step)} is no step of {record}; `planGraph` lists a plan's steps",
                 path=["steps", str(position), "stepId"],
             )
-
-
-def _lesson(before: Mapping[str, Any], at: datetime, *, is_helpful: bool) -> dict[str, Any]:
-    """Return a lesson's counts after one more retrieval; they are 0 where the lesson has something else there."""
-    return {
-        **before,
-        "retrievals": _count(before, "retrievals") + 1,
-        "helpful_retrievals": _count(before, "helpful_retrievals") + is_helpful,
-        "last_retrieved_at": rfc3339(at),
-    }
 
 
 def _count(values: Mapping[str, Any], name: str) -> int:

@@ -20,7 +20,7 @@ class Node:
 
     `score` orders records of one hop. `strength` is the share of the question's words and names, weighted by their
     rarity, that the record covers: from 0 to 1, and comparable between answers. `why` is what made the record part of
-    the answer.
+    the answer. `duplicates` are the records that say the same, for which a root stands, best first.
     """
 
     record: MemoryRecord
@@ -29,14 +29,15 @@ class Node:
     score: float
     strength: float
     why: Why
+    duplicates: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieved:
     """The answer: nodes best first, roots before the rest.
 
-    `candidates` is the number of records that matched and were ranked, the roots among them. `reached` names the limits
-    that cut the search: roots, nodes, edges, hops. `hubs` are records of the answer with
+    `candidates` is the number of records that matched and were ranked, the roots among them and duplicates not.
+    `reached` names the limits that cut the search: roots, nodes, edges, hops. `hubs` are records of the answer with
     more relations than were followed. `nothing_known` is whether the answer is empty because no record is strong
     enough. `selection` is None without a competence or plan among the roots, `rendering` None where no text was
     asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy. `vector_fallback` is why no vectors
@@ -114,6 +115,7 @@ def nodes_of(
     records: Mapping[UUID, MemoryRecord],
     scores: Mapping[UUID, float],
     why: Mapping[UUID, Why],
+    duplicates: Mapping[UUID, Sequence[UUID]],
 ) -> list[Node]:
     """Return the roots in their order, then the others by hop and score.
 
@@ -137,6 +139,7 @@ def nodes_of(
             score=inherited[id_],
             strength=why[id_].strength if id_ in why else 0.0,
             why=_explained(why.get(id_), via.get(id_)),
+            duplicates=tuple(duplicates.get(id_, ())) if id_ in chosen else (),
         )
         for id_, hop in hops.items()
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from stratagraph.memory.retrieve.coverage import words_with
 from stratagraph.store.model.words import QueryWord, query_words
 
 
@@ -24,7 +25,7 @@ class AskedWords:
 
     def covered_by(self, terms: set[int]) -> int:
         """Return the words that a text with these terms has, as bits."""
-        return sum(1 << place for place, word in enumerate(self.words) if not terms.isdisjoint(word.numbers))
+        return words_with((word.numbers for word in self.words), terms)
 
     @cached_property
     def words(self) -> list[QueryWord]:

@@ -2,55 +2,75 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from uuid import UUID
 
+from stratagraph.memory.retrieve.alike import Chosen, Said, differing
 from stratagraph.memory.retrieve.coverage import Question, asks_only_when, emphasis, words_named, words_written_as_names
+from stratagraph.memory.retrieve.landmarks import with_landmarks
 from stratagraph.memory.retrieve.names import candidate_names
+from stratagraph.memory.retrieve.phrases import spaced, terms_of_phrases
 from stratagraph.memory.retrieve.rank import Found, Rankable, Why, fuse
 from stratagraph.memory.retrieve.request import RetrieveRequest
+from stratagraph.memory.retrieve.threads import sides
 from stratagraph.memory.retrieve.time_words import TimeWords, time_words
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.sketches import Sketch, sketch_of, stored_sketch
 from stratagraph.store.model.words import QueryWord, query_terms, record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.past import PastReader
-from stratagraph.store.records.ranking import thread_neighbours
+from stratagraph.store.records.ranking import FOLLOWED, RELATED, RELATING, SYSTEM, Head, thread_neighbours
 from stratagraph.store.search.candidates import (
     EXPANDED,
-    LINKED,
     LINKING,
+    MOST_TIMED,
     FoundCandidates,
     find_candidates,
     steps,
     telling,
     terms_of_names,
 )
-from stratagraph.store.search.recent_search import search_recent_at
-from stratagraph.store.search.similar_names import SimilarName
+from stratagraph.store.search.recent_search import search_named_times_at, search_recent_at
+from stratagraph.store.search.similar_names import SimilarName, find_similar_names, unknown_words
 from stratagraph.store.search.vector_search import QuestionVector
 from stratagraph.store.search.word_index import WordIndex
 from stratagraph.store.search.word_search import WordSearch, search_words_at
 from stratagraph.store.traversal.past import PastGraphReader
 
 CANDIDATES = 100  # records found by words, before the other signals, salience and confidence reorder them
+WITH_PHRASES = 400  # the same of a question with phrases, for which few records with all of their words may have them
 
 MISSPELT = 0.5  # share of a word's weight that an entity has whose name the question misspells, times the similarity
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What made each record a candidate, and what ranks it, by id.
+    """What made each record a candidate, what ranks it, and what it says, by id, with the words of the task.
 
     A record that did not exist at the instant asked for, or may not be read in full, is left out before scores are
-    fused: it must not set the scale for the others.
+    fused: it must not set the scale for the others. `fits` is how well the date of each fits the times that the task
+    names, if it names any. With `asks_for_newest`, it asks for what is newest.
     """
 
     why: Mapping[UUID, Why]
     heads: Mapping[UUID, Rankable]
+    fits: Mapping[UUID, float]
+    said: Said
+    question: Question
+    asks_for_newest: bool
+
+    def differing(self, ranking: Sequence[tuple[UUID, float]], why: Mapping[UUID, Why], *, wanted: int) -> Chosen:
+        """Return the ranked candidates of which `wanted` are to be roots, without those that say the same as others."""
+        return differing(
+            ranking, self.heads, why, self.fits, self.said, wanted=wanted, is_survey=not self.asks_for_newest
+        )
 
 
 async def present_candidates(
@@ -64,6 +84,8 @@ async def present_candidates(
 ) -> Candidates:
     """Return the candidates of the present; `vector` is that of the task, where there is an embedder."""
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
+    required = terms_of_phrases(caller.tenant.index_key, task)
+    times = time_words(task, now)
     found = await find_candidates(
         connection,
         index,
@@ -72,34 +94,42 @@ async def present_candidates(
         candidate_names(task) if MemoryType.ENTITY in types else [],
         types=types,
         now=now,
-        most_by_words=_words_wanted(request),
+        most_by_words=_words_wanted(request, required),
         most=request.root_limit,
         vector=vector,
+        required=required,
+        intervals=times.intervals,
     )
     names = _Names(caller, found.words, found.named)
     names.add_similar(found.similar)
-    times = time_words(task, now)
     question = names.question(task, found.weights, times)
-    words = {id_: question.words_at(head.covered) | names.of.get(id_, 0) for id_, head in found.heads.items()}
+    words = {id_: question.words_at(head.covered) for id_, head in found.heads.items()}
+    names.add_own(words)
     names.add_linked(words, found.linked)
     if request.memory_types:
         words = {id_: bits for id_, bits in words.items() if found.heads[id_].type in types}
-    neighbours = {id_: (head.before, head.after) for id_, head in found.heads.items() if head.before or head.after}
+    neighbours = {
+        id_: sides(head.before, head.after, head.related)
+        for id_, head in found.heads.items()
+        if head.before or head.after or head.related
+    }
+    timed = with_landmarks(times, task, question, [word.text for word in found.words], words, found.heads, now=now)
+    fits = _fits(found.heads, timed)
     why = fuse(
         Found(
             question=question,
             scores=found.scores,
             named=[*found.named, *((one.entity, one.name) for one in found.similar)],
-            recent=found.recent,
+            recent=_newest(found.recent, found.heads) if times.times else found.recent,
             words=words,
             neighbours=neighbours,
-            fit=_fits(found.heads, times),
+            fit=fits,
             wants_recent=_wants_recent(found.words, times),
-            similarity={one.entity: MISSPELT * one.similarity for one in found.similar},
+            similarity=_similarity(found.similar),
             nearness=_nearness(found, vector),
         )
     )
-    return Candidates(why, found.heads)
+    return Candidates(why, found.heads, fits, _said(found.heads), question, times.newest)
 
 
 async def past_candidates(
@@ -107,7 +137,8 @@ async def past_candidates(
 ) -> Candidates:
     """Return the candidates as of the past instant `at`; entities are found by the names they have now."""
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
-    search = WordSearch(caller, task, types=types, limit=_words_wanted(request))
+    required = terms_of_phrases(caller.tenant.index_key, task)
+    search = WordSearch(caller, task, types=types, limit=_words_wanted(request, required), required=required)
     named = (
         await find_entities_by_name(connection, caller, candidate_names(task), limit=request.root_limit)
         if MemoryType.ENTITY in types
@@ -115,44 +146,70 @@ async def past_candidates(
     )
     known = await reader.heads({id_ for id_, _ in named})
     named = [(id_, name) for id_, name in named if id_ in known and not known[id_].redacted]
-    scores, weights = await search_words_at(connection, search, at=at, names=terms_of_names(caller, named))
-    recent = await search_recent_at(connection, types=types, at=at, limit=request.root_limit)
+    scores, statistics = await search_words_at(connection, search, at=at, names=terms_of_names(caller, named))
+    unknown = unknown_words(search.words if MemoryType.ENTITY in types else (), statistics.frequencies)
+    similar = await find_similar_names(connection, unknown, limit=request.root_limit)
+    times = time_words(task, at)
+    recent = (
+        await search_named_times_at(
+            connection,
+            times.intervals,
+            search.terms,
+            types=types,
+            at=at,
+            limit=max(MOST_TIMED, request.root_limit),
+        )
+        if times.times
+        else await search_recent_at(connection, types=types, at=at, limit=request.root_limit)
+    )
     near = [id_ for id_, _ in scores[: max(EXPANDED, request.root_limit)]]
-    neighbours = await thread_neighbours(
+    in_threads = await thread_neighbours(
         connection, caller, near, steps=steps(len(near), most=request.root_limit), types=types, now=at
     )
-    around = {id_ for sides in neighbours.values() for side in sides for id_ in side}
-    edges = await PastGraphReader(connection).edges_of(
-        caller, [id_ for id_, _ in named[:LINKING]], at=at, fan_out=LINKED, history=False
-    )
-    linked = telling((edge.near, edge.far) for edge in edges)
+    entities = [id_ for id_, _ in named[:LINKING]]
+    links = await PastGraphReader(connection).links_of(caller, [*entities, *near[:RELATING]], at=at, fan_out=FOLLOWED)
+    linked = telling((entity, far) for entity, far, _ in links if entity in entities)
+    related: dict[UUID, list[UUID]] = {}
+    for id_, far, predicate in links:
+        if id_ not in entities and predicate not in SYSTEM:
+            related.setdefault(id_, []).append(far)
+    neighbours = {
+        id_: sides(*in_threads.get(id_, ((), ())), related.get(id_, ())[:RELATED])
+        for id_ in in_threads.keys() | related
+    }
+    around = {other for sides_ in neighbours.values() for side in sides_ for other in side}
     around |= {id_ for _, id_ in linked}
+    around |= {one.entity for one in similar}
     found = await reader.heads({*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *recent, *around})
     heads = {id_: record for id_, record in found.items() if not record.redacted}
+    similar = [one for one in similar if one.entity in heads]
     names = _Names(caller, search.words, named)
-    times = time_words(task, at)
-    question = names.question(task, weights, times)
+    names.add_similar(similar)
+    question = names.question(task, search.weights(statistics), times)
     words = {id_: names.of.get(id_, 0) for id_ in heads}
+    terms, said = await asyncio.to_thread(_analysed, caller, heads)
     for id_, _ in scores:  # a record that word search did not find may have had no terms then, as an open episode
         if id_ in heads:
-            terms = record_terms(caller.tenant.index_key, heads[id_].text or "", heads[id_].name or "").numbers
-            words[id_] |= question.words_of({*terms})
+            words[id_] |= question.words_of({*terms[id_]})
     names.add_linked(words, linked)
     if request.memory_types:
         words = {id_: bits for id_, bits in words.items() if heads[id_].type in types}
+    timed = with_landmarks(times, task, question, [word.text for word in search.words], words, heads, now=at)
+    fits = _fits(heads, timed)
     why = fuse(
         Found(
             question=question,
             scores=scores,
-            named=named,
-            recent=recent,
+            named=[*named, *((one.entity, one.name) for one in similar)],
+            recent=_newest(recent, heads) if times.times else recent,
             words=words,
             neighbours=neighbours,
-            fit=_fits(heads, times),
+            fit=fits,
             wants_recent=_wants_recent(search.words, times),
+            similarity=_similarity(similar),
         )
     )
-    return Candidates(why, heads)
+    return Candidates(why, heads, fits, said.get, question, times.newest)
 
 
 class _Names:
@@ -185,6 +242,12 @@ class _Names:
             bits = sum(1 << place for place, text in enumerate(self._texts) if text == one.word)
             self.of[one.entity] = self.of.get(one.entity, 0) | bits
 
+    def add_own(self, words: dict[UUID, int]) -> None:
+        """Add to the words of entities those of their names."""
+        for id_, bits in self.of.items():
+            if id_ in words:
+                words[id_] |= bits
+
     def add_linked(self, words: dict[UUID, int], linked: Iterable[tuple[UUID, UUID]]) -> None:
         """Add to the words of records those of the names of the entities with which they have relations."""
         for entity, id_ in linked:
@@ -192,8 +255,42 @@ class _Names:
                 words[id_] |= self.of.get(entity, 0)
 
 
-def _words_wanted(request: RetrieveRequest) -> int:
-    return max(CANDIDATES, 2 * request.root_limit)
+def _similarity(similar: Iterable[SimilarName]) -> dict[UUID, float]:
+    return {one.entity: MISSPELT * one.similarity for one in similar}
+
+
+def _words_wanted(request: RetrieveRequest, required: Sequence[int]) -> int:
+    return max(WITH_PHRASES if required else CANDIDATES, 2 * request.root_limit)
+
+
+def _analysed(
+    caller: Caller, records: Mapping[UUID, MemoryRecord]
+) -> tuple[dict[UUID, list[int]], dict[UUID, Sketch | str]]:
+    """Return the terms of records, and what they say: the sketch of an event, the folded text of a fact.
+
+    Their texts may be long, so this is run beside the event loop.
+    """
+    key = caller.tenant.index_key
+    terms: dict[UUID, list[int]] = {}
+    said: dict[UUID, Sketch | str] = {}
+    for id_, record in records.items():
+        terms[id_] = record_terms(key, record.text or "", record.name or "").numbers
+        if record.type is MemoryType.EPISODIC:
+            said[id_] = sketch_of(terms[id_])
+        elif record.type is MemoryType.SEMANTIC:
+            said[id_] = spaced(record.text or "")
+    return terms, said
+
+
+def _said(heads: Mapping[UUID, Head]) -> Said:
+    """Return what each record says: the sketch of an event, the key of a fact, or nothing."""
+
+    @cache
+    def said(id_: UUID) -> Sketch | bytes | None:
+        head = heads[id_]
+        return stored_sketch(head.said) if head.said is not None and head.type is MemoryType.EPISODIC else head.said
+
+    return said
 
 
 def nearness(similarity: float, lowest: float) -> float:
@@ -209,6 +306,11 @@ def _nearness(found: FoundCandidates, vector: QuestionVector | None) -> dict[UUI
     if vector is None:
         return {}
     return {id_: nearness(value, vector.lowest) for id_, value in found.nearest if id_ in found.heads}
+
+
+def _newest(ids: Iterable[UUID], heads: Mapping[UUID, Rankable]) -> list[UUID]:
+    found = [id_ for id_ in ids if id_ in heads]
+    return sorted(found, key=lambda id_: (-heads[id_].occurred_at.timestamp(), id_.int))
 
 
 def _fits(heads: Mapping[UUID, Rankable], times: TimeWords) -> dict[UUID, float]:

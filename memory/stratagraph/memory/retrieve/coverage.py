@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from stratagraph.store.model.words import NAME_SHARE
 
+UNKNOWN = 1.5  # the same beside a name or number that a candidate has, where none has it
+NAME_ALONE = 0.5  # part of their weight that names have in a record with none of two or more other words
 SPECIFIC = 3.0  # weight of a name or number beside that of another word of the same rarity
 # Least strength of the best record of an answer: below it, nothing is known. Calibrated, see docs/retrieval-quality.md.
 STRONG_ENOUGH = 0.25
 _PART = re.compile(r"[\w-]+")
+_SPELLED = re.compile(r"[^\W_]+")
 # Words that say nothing of what happened, where a question asks for a time.
 _GENERAL = frozenset(
     """
@@ -40,20 +43,29 @@ class Question:
 
     def words_of(self, terms: Collection[int]) -> int:
         """Return the words that a text with these terms has."""
-        return sum(
-            1 << place for place, alternatives in enumerate(self.terms) if any(term in terms for term in alternatives)
-        )
+        return words_with(self.terms, terms)
 
     def words_at(self, covered: int) -> int:
         """Return the words of a record, given which of all terms it has: bit n for the n-th distinct term."""
-        return sum(bit for bit, places in self._places if covered & places)
+        words = self._at.get(covered)
+        if words is None:
+            words = self._at[covered] = sum(bit for bit, places in self._places if covered & places)
+        return words
 
     def weight(self, words: int) -> float:
         """Return the sum of the weights of some words."""
         known = self._known.get(words)
         if known is None:
-            known = self._known[words] = sum(weight for place, weight in enumerate(self.weights) if words >> place & 1)
+            known = self._known[words] = _sum_of(self.weights, words)
         return known
+
+    def with_unknown(self, known: int) -> Question:
+        """Return the question in which names and numbers that are not among the `known` words count UNKNOWN times."""
+        emphasis = [
+            factor if factor <= 1 or known >> place & 1 else UNKNOWN * factor
+            for place, factor in enumerate(self.emphasis)
+        ]
+        return replace(self, emphasis=emphasis) if emphasis != self.emphasis else self
 
     def weight_apart(self, words: int) -> float:
         """Return what names among some words add to a BM25 score that has only NAME_SHARE of their weight.
@@ -65,6 +77,14 @@ class Question:
         return (1 - NAME_SHARE) * self.weight(words & self.apart) if everything & ~self.apart else 0.0
 
     def strength(self, words: int, *, also: float = 0.0) -> float:
+        """Return how much of the question some words answer, from 0 to 1: their `share`, less for names alone.
+
+        A name alone says little of a question that asks for more.
+        """
+        is_name_alone = also <= 0 and self._asks_more and not words & ~self.names
+        return self.share(words, also=also) * (NAME_ALONE if is_name_alone else 1.0)
+
+    def share(self, words: int, *, also: float = 0.0) -> float:
         """Return the share of the question's weight that some words have, from 0 to 1; 0 for a question without.
 
         `also` is a weight that counts besides theirs.
@@ -73,9 +93,25 @@ class Question:
             return 0.0
         covered = self._stressed.get(words)
         if covered is None:
-            covered = sum(weight for place, weight in enumerate(self._emphasised) if words >> place & 1)
+            covered = _sum_of(self._emphasised, words)
             self._stressed[words] = covered
         return min(1.0, (covered + also) / self._total)
+
+    @cached_property
+    def _at(self) -> dict[int, int]:
+        return {}
+
+    def general_strength(self, words: int) -> float:
+        """Return the share of the question's weight that some words have, apart from words with the form of a name.
+
+        A skill or plan is for tasks of a kind: whom or what such a task names does not matter.
+        """
+        total = sum(self._general)
+        return _sum_of(self._general, words) / total if total > 0 else 0.0
+
+    @cached_property
+    def _general(self) -> list[float]:
+        return [weight * (emphasis == 1.0) for weight, emphasis in zip(self.weights, self.emphasis, strict=True)]
 
     # Sums by words: hundreds of candidates have few different sets of words.
     @cached_property
@@ -85,6 +121,10 @@ class Question:
     @cached_property
     def _stressed(self) -> dict[int, float]:
         return {}
+
+    @cached_property
+    def _asks_more(self) -> bool:
+        return sum(weight > 0 and not self.names >> place & 1 for place, weight in enumerate(self._emphasised)) > 1
 
     @cached_property
     def _total(self) -> float:
@@ -117,13 +157,30 @@ def emphasis(descriptor: str, words: Sequence[str], *, dated: Iterable[str] = ()
     >>> emphasis("Did Ann rent depot 7 in May 2023?", ["Ann", "rent", "depot", "7", "May", "2023"], dated=["May 2023"])
     [3.0, 1.0, 1.0, 3.0, 0.0, 0.0]
     """
-    of_times = {word for time in dated for word in _PART.findall(time)}
-    first = descriptor.strip()
+    of_times = _words_of(dated)
+    first = _first_words(descriptor)
     return [0.0 if word in of_times else SPECIFIC if _is_specific(word, first) else 1.0 for word in words]
 
 
-def _is_specific(word: str, descriptor: str) -> bool:
-    return any(map(str.isdigit, word)) or (word[:1].isupper() and not descriptor.startswith(word))
+def _sum_of(weights: Sequence[float], words: int) -> float:
+    return sum(weight for place, weight in enumerate(weights) if words >> place & 1)
+
+
+def _words_of(times: Iterable[str]) -> set[str]:
+    return {word for time in times for word in _PART.findall(time)}
+
+
+def _first_words(descriptor: str) -> set[str]:
+    """Return the first word of a question, with and without what a hyphen joins to it, unless it occurs again.
+
+    Its capital does not make it a name.
+    """
+    found = [pattern.findall(descriptor) for pattern in (_SPELLED, _PART)]
+    return {words[0] for words in found if words and words.count(words[0]) == 1}
+
+
+def _is_specific(word: str, first: Collection[str]) -> bool:
+    return any(map(str.isdigit, word)) or (word[:1].isupper() and word not in first)
 
 
 def words_written_as_names(words: Sequence[str], emphasis: Sequence[float]) -> int:
@@ -141,11 +198,15 @@ def asks_only_when(words: Sequence[str], *, dated: Iterable[str]) -> bool:
     >>> asks_only_when(["happened", "last", "week"], dated=["last week"])
     True
     """
-    of_times = {word for time in dated for word in _PART.findall(time)}
+    of_times = _words_of(dated)
     return all(word in of_times or word.casefold() in _GENERAL for word in words)
 
 
 def words_named(terms: Sequence[Sequence[int]], names: Iterable[Collection[int]]) -> int:
     """Return the words of a question that belong to `names`, which are given by their terms."""
-    named = {term for name in names for term in name}
-    return sum(1 << place for place, alternatives in enumerate(terms) if any(term in named for term in alternatives))
+    return words_with(terms, {term for name in names for term in name})
+
+
+def words_with(alternatives: Iterable[Sequence[int]], terms: Collection[int]) -> int:
+    """Return which words, each given by its alternative terms, have one of `terms`: bit n stands for word n."""
+    return sum(1 << place for place, word in enumerate(alternatives) if any(term in terms for term in word))

@@ -13,12 +13,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from functools import reduce
+from operator import eq, itemgetter, or_
+from typing import Protocol, TypeVar
 from uuid import UUID
 
 from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH, Question
 from stratagraph.memory.retrieve.threads import Neighbours, lent
 from stratagraph.store.model.enums import MemoryType
+
+D = TypeVar("D", float, None)
 
 
 class Signal(StrEnum):
@@ -26,7 +30,7 @@ class Signal(StrEnum):
 
     WORDS = "words"  # BM25
     VECTORS = "vectors"  # nearness to the question in meaning, where there is an embedder
-    THREAD = "thread"  # words that neighbours in the thread have, and the record lacks
+    THREAD = "thread"  # words that neighbours in the thread and related records have, and the record lacks
     NAMES = "names"  # words and thread again, where the record has a name of the question
     TIME = "time"  # words and thread again, as far as the record's date fits the times that the question names
     RECENCY = "recency"  # 1 for the newest record; that of the others falls with their rank
@@ -42,6 +46,7 @@ WEIGHTS: Mapping[Signal, float] = {
 }
 SALIENCE_FLOOR = 0.7  # share of the score that no loss of salience takes
 CONFIDENCE_FLOOR = 0.8
+IN_TIME = 0.1  # least value of the signal TIME for a record of a time that the question names
 HOP = 0.5  # share of a score that is passed on over one hop, at weight 1
 
 # Order of the layers where scores tie (docs/specification.md, Retrieval).
@@ -74,21 +79,25 @@ class Why:
     """What made a record a candidate.
 
     `signals` are the values of the signals that found it, each from 0 to 1; an absent one is 0. `names` are the names
-    that matched, `strength` is the share of the question that the record covers, from 0 to 1 and comparable between
-    answers, `covered` has bit n set where the record has word n of the question, and `via` is the record that led to
-    this one.
+    that matched, `strength` is how much of the question the record covers, from 0 to 1 and comparable between answers,
+    and `share` the same where names alone count in full, by which entities are ranked. `covered` has bit n set where
+    the record has word n of the question, and `via` is the record that led to this one.
     """
 
     signals: dict[Signal, float] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     strength: float = 0.0
+    share: float = 0.0
     covered: int = 0
     via: UUID | None = None
 
     @property
     def fused(self) -> float:
         """The score before salience and confidence."""
-        return sum(self.part(signal) for signal in self.signals)
+        total = 0.0
+        for signal, value in self.signals.items():
+            total += WEIGHTS[signal] * value
+        return total
 
     @property
     def shares(self) -> dict[Signal, float]:
@@ -106,11 +115,11 @@ class Found:
     """What the searches found for a question.
 
     `scores` are the BM25 scores of the records found by words, `named` are pairs of an entity's id and the name that
-    matched, `recent` are ids, newest first. `words` are the words of the question that each record has, as bits, of
-    these records and of their `neighbours` in threads. `fit` is how well the date of each fits the times that the
-    question names, from 0 to 1. `similarity` is below 1 for entities whose name the question misspells. `nearness` is
-    that of the records found by the question's vector, from 0 to 1. With `wants_recent`, the question asks for what is
-    recent, or for a time, and for nothing else.
+    matched, `recent` are ids, newest first, of the times that the question names if it names any. `words` are the words
+    of the question that each record has, as bits, of these records and of their `neighbours`. `fit` is how well the
+    date of each fits the times that the question names, from 0 to 1. `similarity` is below 1 for entities whose name
+    the question misspells. `nearness` is that of the records found by the question's vector, from 0 to 1. With
+    `wants_recent`, the question asks for what is recent, or for a time, and for nothing else.
     """
 
     question: Question
@@ -128,34 +137,42 @@ class Found:
 def fuse(found: Found) -> dict[UUID, Why]:
     """Combine the signals; return what made each record a candidate, by id.
 
-    A candidate has a word of the question, or a neighbour in its thread that has one, or is near to it in meaning. A
-    recent record is one by itself only where the question asks for nothing else.
+    A candidate has a word of the question, or a neighbour in its thread that has one, or is near to it in meaning, or
+    is of a time that the question names. A recent record is one by itself only where the question asks for nothing
+    else. That a record is of the time makes it no answer yet: its strength is that of its words, so that a question
+    about something unknown of last week is not answered by whatever happened then.
     """
-    question = found.question
-    own = {id_: question.weight(words) * found.similarity.get(id_, 1.0) for id_, words in found.words.items() if words}
+    question = found.question.with_unknown(reduce(or_, found.words.values(), 0))
+    ids, words = list(found.words), list(found.words.values())
+    place = {id_: number for number, id_ in enumerate(ids)}  # hashing an id takes longer than all that is done with it
+    similarity = _placed(found.similarity, place, 1.0)
+    own = [question.weight(bits) * similar for bits, similar in zip(words, similarity, strict=True)]
     for id_, score in found.scores:
-        if id_ in found.words:
-            own[id_] = score + question.weight_apart(found.words[id_])
-    near = lent(question, found.words, found.neighbours) if WEIGHTS[Signal.THREAD] else {}
-    total = {id_: own.get(id_, 0.0) + near.get(id_, 0.0) for id_ in own.keys() | near.keys()}
-    best = max(total.values(), default=0.0)
+        number = place.get(id_)
+        if number is not None:
+            own[number] = score + question.weight_apart(words[number])
+    lent_weight = _placed(lent(question, found.words, found.neighbours) if WEIGHTS[Signal.THREAD] else {}, place, None)
+    fit = _placed(found.fit, place, 0.0)
+    total = [mine + (lent_ or 0.0) for mine, lent_ in zip(own, lent_weight, strict=True)]
+    best = max(total, default=0.0)
     candidates: dict[UUID, Why] = {}
-    for id_, sum_ in total.items():
+    for number, sum_ in enumerate(total):
         if sum_ <= 0:
             continue
-        words = found.words[id_]
-        why = Why(
-            signals={Signal.WORDS: own.get(id_, 0.0) / best},
-            strength=question.strength(words, also=near.get(id_, 0.0)) * found.similarity.get(id_, 1.0),
-            covered=words,
+        bits, from_thread = words[number], lent_weight[number]
+        signals = {Signal.WORDS: own[number] / best}
+        if from_thread is not None:
+            signals[Signal.THREAD] = from_thread / best
+        if bits & question.names:
+            signals[Signal.NAMES] = sum_ / best
+        if fit[number]:
+            signals[Signal.TIME] = fit[number] * sum_ / best
+        candidates[ids[number]] = Why(
+            signals=signals,
+            strength=question.strength(bits, also=from_thread or 0.0) * similarity[number],
+            share=question.share(bits, also=from_thread or 0.0) * similarity[number],
+            covered=bits,
         )
-        if id_ in near:
-            why.signals[Signal.THREAD] = near[id_] / best
-        if words & question.names:
-            why.signals[Signal.NAMES] = sum_ / best
-        if found.fit.get(id_):
-            why.signals[Signal.TIME] = found.fit[id_] * sum_ / best
-        candidates[id_] = why
     _add_near(candidates, found.nearness)
     for id_, name in found.named:
         if id_ in candidates:
@@ -166,11 +183,24 @@ def fuse(found: Found) -> dict[UUID, Why]:
     return candidates
 
 
+def _placed(values: Mapping[UUID, float], place: Mapping[UUID, int], default: D) -> list[float | D]:
+    """Return the values as a list, each at the place of its id; `default` where there is none."""
+    found: list[float | D] = [default] * len(place)
+    for id_, value in values.items():
+        if id_ in place:
+            found[place[id_]] = value
+    return found
+
+
 def _add_recent(candidates: dict[UUID, Why], found: Found) -> None:
+    """Add the recent records that are candidates by themselves, and the signals of those that are recent."""
     for rank, id_ in enumerate(found.recent):
         if found.wants_recent and id_ in found.words:
             why = candidates.setdefault(id_, Why())
             why.strength = max(why.strength, found.fit.get(id_, 0.0) if found.fit else 1.0)
+        if found.fit.get(id_) == 1 and id_ in found.words:
+            signals = candidates.setdefault(id_, Why()).signals
+            signals[Signal.TIME] = max(signals.get(Signal.TIME, 0.0), IN_TIME)
         if id_ in candidates:
             candidates[id_].signals[Signal.RECENCY] = 1.0 / (1 + rank)
 
@@ -184,14 +214,14 @@ def _add_near(candidates: dict[UUID, Why], nearness: Mapping[UUID, float]) -> No
 
 
 def score(record: Rankable, why: Why) -> float:
-    """Return the fused score, weighted by salience and confidence; that of an entity also by its strength.
+    """Return the fused score, weighted by salience and confidence; that of an entity also by its share.
 
     A name alone is a weak candidate: an entity whose name is a part of the question comes after the records that say
     what the rest asks for, and an entity that the whole question is about stays first.
     """
     return (
         why.fused
-        * (why.strength if record.type is MemoryType.ENTITY else 1.0)
+        * (max(why.share, why.strength) if record.type is MemoryType.ENTITY else 1.0)
         * (SALIENCE_FLOOR + (1 - SALIENCE_FLOOR) * record.salience)
         * (CONFIDENCE_FLOOR + (1 - CONFIDENCE_FLOOR) * record.confidence)
     )
@@ -200,12 +230,13 @@ def score(record: Rankable, why: Why) -> float:
 def ranked(records: Mapping[UUID, Rankable], why: Mapping[UUID, Why]) -> list[tuple[UUID, float]]:
     """Return the candidates with their scores, best first; ties by layer, then newest first, then by id."""
     scored = [(id_, score(record, why[id_])) for id_, record in records.items()]
-    return sorted(
-        scored,
-        key=lambda item: (
-            -item[1],
-            _PLACES[records[item[0]].type],
-            -records[item[0]].occurred_at.timestamp(),
-            item[0].int,
-        ),
-    )
+    scored.sort(key=itemgetter(1), reverse=True)
+    scores = [value for _, value in scored]
+    if any(map(eq, scores, scores[1:])):  # rarely; the whole key costs more than all else here
+
+        def key(item: tuple[UUID, float]) -> tuple[float, int, float, int]:
+            record = records[item[0]]
+            return -item[1], _PLACES[record.type], -record.occurred_at.timestamp(), item[0].int
+
+        scored.sort(key=key)
+    return scored

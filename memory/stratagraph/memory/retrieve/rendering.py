@@ -8,8 +8,9 @@ around the whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from stratagraph.memory.capture.caption import fact_sentence
 from stratagraph.memory.qualifiers import qualifiers
@@ -44,20 +45,21 @@ class _Line:
         return f"{self.before}{self.shown}{self.after}"
 
 
-def render(records: Iterable[MemoryRecord], *, token_budget: int) -> str:
+def render(records: Iterable[MemoryRecord], *, token_budget: int, repeated: Mapping[UUID, int] | None = None) -> str:
     """Return one line per record, in their order, of at most `token_budget` tokens as `tokens_in` counts them.
 
     A line begins with the record's type, date and qualifiers, and ends with its id as `[id]`, for example
     `- (semantic, 2026-06-01, contested, until 2027-01-01) Alice works at Acme [0190…]`. Long texts are cut, with a
     mark: to a SHARE of the budget at first, and the tokens that are left in the end are given to the first of them.
-    Redacted records are skipped. Reads no more records than the budget has room for.
+    A record that is one of several that say the same says in how many: `repeated` is how many it stands for besides
+    itself, by id. Redacted records are skipped. Reads no more records than the budget has room for.
     """
     left = token_budget
     lines: list[_Line] = []
     for record in records:
         if record.redacted or record.text is None:
             continue
-        line = _line(record, record.text)
+        line = _line(record, record.text, (repeated or {}).get(record.id, 0))
         room = min(left, max(token_budget // SHARE, line.cost_around + LEAST_TEXT)) - line.cost_around
         line = replace(line, shown=cut_to(line.text, room))
         if line.cost > left or (not line.shown and line.text):
@@ -72,9 +74,10 @@ def render(records: Iterable[MemoryRecord], *, token_budget: int) -> str:
     return "\n".join(map(str, lines))
 
 
-def _line(record: MemoryRecord, text: str) -> _Line:
+def _line(record: MemoryRecord, text: str, repeated: int) -> _Line:
     whole = _FENCE.sub("'''", " ".join(_said(record, text).split()))
-    about = ", ".join([record.type.label, f"{record.occurred_at:%Y-%m-%d}", *qualifiers(record)])
+    count = [f"in {repeated + 1} records"] if repeated else []
+    about = ", ".join([record.type.label, f"{record.occurred_at:%Y-%m-%d}", *count, *qualifiers(record)])
     shown = whole if len(whole) <= LINE else whole[: LINE - 1] + "…"
     return _Line(before=f"- ({_FENCE.sub(chr(39) * 3, about)}) ", text=shown, after=f" [{record.id}]", shown="")
 

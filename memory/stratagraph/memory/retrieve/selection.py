@@ -24,8 +24,9 @@ Conditions: TypeAlias = Mapping[str, Any]  # values by key, a list of them for a
 class Ranked:
     """A competence or plan with its signals and their mean, `score`; each is in [0, 1].
 
-    `applicability` is the share of the conditions that the context meets, of its best trigger, or its confidence if the
-    context has none of their keys. `recency` halves every 30 days since it was last reinforced or, if it never was,
+    `applicability` is the share of the conditions that the context meets, of its best trigger. If the context has none
+    of their keys, it is how well the task fits those that the record was learned from or, for one that was not learned,
+    its confidence. `recency` halves every 30 days since it was last reinforced or, if it never was,
     created.
     """
 
@@ -51,10 +52,17 @@ class Selection:
     ranked: tuple[Ranked, ...]
 
 
-def select(records: Iterable[MemoryRecord], context: Mapping[str, Any] | None, now: datetime) -> Selection | None:
+def select(
+    records: Iterable[MemoryRecord],
+    context: Mapping[str, Any] | None,
+    now: datetime,
+    *,
+    fit: Mapping[UUID, float] | None = None,
+) -> Selection | None:
     """Return the choice among the competences and plans in `records`; None if there are none. Skips redacted records.
 
-    `context` maps keys of conditions to their present values.
+    `context` maps keys of conditions to their present values. `fit` is how well the task fits those that a learned
+    record was learned from, from 0 to 1, by id.
     """
     candidates = [
         record
@@ -64,7 +72,9 @@ def select(records: Iterable[MemoryRecord], context: Mapping[str, Any] | None, n
     if not candidates:
         return None
     given = context or {}
-    ranked = sorted((_rank(record, given, now) for record in candidates), key=lambda item: (-item.score, item.id))
+    ranked = sorted(
+        (_rank(record, given, now, fit or {}) for record in candidates), key=lambda item: (-item.score, item.id)
+    )
     first = ranked[0].score
     confidence = first if len(ranked) == 1 else _gap(first, ranked[1].score)
     needs_more = confidence < THRESHOLD
@@ -115,8 +125,8 @@ def _difference(one: frozenset[bytes], other: frozenset[bytes]) -> float:
     return 1.0 - len(one & other) / len(one | other)
 
 
-def _rank(record: MemoryRecord, context: Mapping[str, Any], now: datetime) -> Ranked:
-    applicability = _applicability(record, context)
+def _rank(record: MemoryRecord, context: Mapping[str, Any], now: datetime, fit: Mapping[UUID, float]) -> Ranked:
+    applicability = _applicability(record, context, otherwise=fit.get(record.id, record.confidence))
     rate = _success_rate(record)
     used = record.lifecycle.last_reinforced_at if record.lifecycle is not None else None
     age = max(0.0, (now - (used or record.created_at)).total_seconds())
@@ -130,14 +140,14 @@ def _rank(record: MemoryRecord, context: Mapping[str, Any], now: datetime) -> Ra
     )
 
 
-def _applicability(record: MemoryRecord, context: Mapping[str, Any]) -> float:
+def _applicability(record: MemoryRecord, context: Mapping[str, Any], *, otherwise: float) -> float:
     """Return the share of conditions that `context` meets, of the trigger that it meets best.
 
-    It is the record's confidence where `context` has none of their keys.
+    It is `otherwise` where `context` has none of their keys.
     """
     known = [conditions for conditions in _conditions(record) if not conditions.keys().isdisjoint(context)]
     if not known:
-        return record.confidence
+        return otherwise
     return max(
         sum(1 for key, value in conditions.items() if key in context and _satisfies(context[key], value))
         / len(conditions)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from uuid import UUID
 
@@ -9,17 +11,17 @@ from stratagraph.memory.embedding.questions import EmbeddedQuestion, QuestionEmb
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.retrieve.answer import Retrieved, connected, nodes_of
 from stratagraph.memory.retrieve.asked_words import AskedWords
-from stratagraph.memory.retrieve.candidates import past_candidates, present_candidates
+from stratagraph.memory.retrieve.candidates import Candidates, past_candidates, present_candidates
 from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH
+from stratagraph.memory.retrieve.learned_tasks import ranked_by_tasks
 from stratagraph.memory.retrieve.newest import newest_first
-from stratagraph.memory.retrieve.phrases import with_phrases
-from stratagraph.memory.retrieve.rank import ranked
+from stratagraph.memory.retrieve.phrases import phrases_of, with_phrases, without_phrases
+from stratagraph.memory.retrieve.rank import Why, ranked
 from stratagraph.memory.retrieve.rendering import render
 from stratagraph.memory.retrieve.request import RetrieveRequest, check
 from stratagraph.memory.retrieve.selection import select
-from stratagraph.memory.retrieve.time_words import time_words
 from stratagraph.memory.retrieve.walk import Walk, confirmed_walk
-from stratagraph.memory.retrieve.why_not import Search, WhyNot, explain_absence
+from stratagraph.memory.retrieve.why_not import Search, WhyNot, explain_absence, match
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.feed.settling import past_instant, settle
 from stratagraph.store.keys.directory import Directory
@@ -28,7 +30,6 @@ from stratagraph.store.model.enums import Access
 from stratagraph.store.model.errors import RecordNotFound
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.trust import Trust
-from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.records.past import Past, PastReader
 from stratagraph.store.records.reading import Reader
@@ -67,9 +68,10 @@ class Retrieve:
         """Return the records that fit the task, and the graph around them within the request's limits.
 
         As of a past instant, entities are found by the names they have now; everything else is as it was then. The
-        number of SQL statements does not depend on the data, with two exceptions: three of them are left out while what
-        the words need is in memory and no record has changed, and where the mirror answers, hubs that it names are
-        checked, and if the mirror is behind, SQL answers instead. Raises InvalidInput, Forbidden, or StoreUnavailable.
+        number of SQL statements does not depend on the data, with these exceptions: three of them are left out while
+        what the words need is in memory and no record has changed; where the mirror answers, hubs that it names are
+        checked, and if the mirror is behind, SQL answers instead; where no record has the phrases of a question that
+        says more, its words are searched again without them. Raises InvalidInput, Forbidden, or StoreUnavailable.
         """
         search = await self._search(trust, request)
         answer = search.answer
@@ -103,9 +105,8 @@ class Retrieve:
                 then = (await PastReader(Past(connection, self._directory, caller), at).records([id_])).get(id_)
                 existed, record = then is not None, then or record
         search = await self._search(trust, replace(request, token_budget=None))
-        terms = record_terms(caller.tenant.index_key, record.text or "", record.name or "")
-        covered = search.answer.asked.covered_by(set(terms.numbers))
-        return explain_absence(record, search, request, covered=covered, existed=existed)
+        matched = await asyncio.to_thread(match, record, search)  # its text may be long
+        return explain_absence(record, search, request, matched, existed=existed)
 
     async def _search(self, trust: Trust, request: RetrieveRequest) -> Search:
         """Return the answer to a request, and what it was chosen from."""
@@ -123,30 +124,35 @@ class Retrieve:
                 at_least = await self._sequences.parse(
                     connection, caller.tenant, request.at_least_sequence, path=["atLeastSequence"]
                 )
-            reader: Reader | PastReader
-            if at is None:
-                reader = Reader(connection, self._directory, caller, now)
-                candidates = await present_candidates(
-                    connection, self._words, caller, request, now=now, vector=question.vector
-                )
-            else:
-                reader = PastReader(Past(connection, self._directory, caller), at)
-                candidates = await past_candidates(connection, caller, request, reader, at=at)
-            why = await with_phrases(reader, request.task_descriptor, candidates.why)
-            least = request.min_salience
-            nothing_known = max((one.strength for one in why.values()), default=0.0) < STRONG_ENOUGH
-            if nothing_known:
-                why = {}
-            order = ranked(
-                {id_: candidates.heads[id_] for id_ in why if least is None or candidates.heads[id_].salience >= least},
-                why,
+            reader = (
+                Reader(connection, self._directory, caller, now)
+                if at is None
+                else PastReader(Past(connection, self._directory, caller), at)
             )
-            if time_words(request.task_descriptor, at or now).newest:
-                order = newest_first(order, candidates.heads)
-            scores = dict(order)
+
+            async def found(asked: RetrieveRequest) -> Candidates:
+                if isinstance(reader, PastReader):
+                    return await past_candidates(connection, caller, asked, reader, at=at or now)
+                return await present_candidates(connection, self._words, caller, asked, now=now, vector=question.vector)
+
+            candidates = await found(request)
+            phrases = phrases_of(request.task_descriptor)
+            why = await with_phrases(reader, phrases, candidates.why)
+            plain = without_phrases(request.task_descriptor) if phrases and not why else None
+            if plain is not None:
+                request, phrases = replace(request, task_descriptor=plain), []
+                candidates = await found(request)
+                why = candidates.why
+            why, fit = await ranked_by_tasks(
+                reader, caller.tenant.index_key, candidates.question, why, candidates.heads
+            )
             wanted = min(request.root_limit, request.node_limit)
+            ranking = _ranking(candidates, why, least=request.min_salience)
+            chosen = candidates.differing(ranking, why, wanted=wanted)
+            order = chosen.order
+            scores = dict(ranking) | dict(order)
             roots = [id_ for id_, _ in order[:wanted]]
-            found = await confirmed_walk(
+            walk = await confirmed_walk(
                 self._engines,
                 connection,
                 reader,
@@ -154,16 +160,16 @@ class Retrieve:
                 at_least=at_least,
                 past=at is not None,
             )
-        records, edges = found.records, found.relations
+        records, edges = walk.records, walk.relations
         if request.min_salience is not None:
             records = {
                 id_: record
                 for id_, record in records.items()
                 if id_ in scores or record.salience >= request.min_salience
             }
-        hops, edges = connected(roots, found.neighbourhood, records, edges, max_hops=request.max_hops)
-        nodes = nodes_of(roots, hops, edges, records=records, scores=scores, why=why)
-        reached = set(found.neighbourhood.reached)
+        hops, edges = connected(roots, walk.neighbourhood, records, edges, max_hops=request.max_hops)
+        nodes = nodes_of(roots, hops, edges, records=records, scores=scores, why=why, duplicates=chosen.duplicates)
+        reached = set(walk.neighbourhood.reached)
         if len(order) > wanted:
             reached.add("roots")
         answer = Retrieved(
@@ -171,22 +177,28 @@ class Retrieve:
             roots=tuple(roots),
             nodes=tuple(nodes),
             edges=tuple(edges),
-            selection=select((records[root] for root in roots), request.context, at or now),
+            selection=select((records[root] for root in roots), request.context, at or now, fit=fit),
             asked=AskedWords(caller.tenant.index_key, request.task_descriptor),
             candidates=len(order),
             reached=tuple(sorted(reached)),
-            hubs=tuple(hub for hub in found.neighbourhood.hubs if hub in hops),
-            engine=found.answered_by.engine,
-            fallback=found.answered_by.fallback,
-            mirror_lag_seconds=found.answered_by.mirror_lag_seconds,
+            hubs=tuple(hub for hub in walk.neighbourhood.hubs if hub in hops),
+            engine=walk.answered_by.engine,
+            fallback=walk.answered_by.fallback,
+            mirror_lag_seconds=walk.answered_by.mirror_lag_seconds,
             vector_fallback=question.fallback,
-            rendering=render((node.record for node in nodes), token_budget=request.token_budget)
+            rendering=render(
+                (node.record for node in nodes),
+                token_budget=request.token_budget,
+                repeated={id_: len(others) for id_, others in chosen.duplicates.items()},
+            )
             if request.token_budget is not None
             else None,
-            nothing_known=nothing_known,
+            nothing_known=not ranking,
             at=at,
         )
-        return Search(caller=caller, at=now, why=candidates.why, order=order, wanted=wanted, answer=answer)
+        return Search(
+            caller=caller, at=now, phrases=phrases, why=candidates.why, chosen=chosen, wanted=wanted, answer=answer
+        )
 
     async def _embedded(self, request: RetrieveRequest) -> EmbeddedQuestion:
         """Return the vector of the task, or why it has none; neither without an embedder."""
@@ -195,6 +207,17 @@ class Retrieve:
         if request.as_of is not None:
             return EmbeddedQuestion(fallback="vectors find records of the present only")
         return await self._questions.embed(request.task_descriptor)
+
+
+def _ranking(candidates: Candidates, why: Mapping[UUID, Why], *, least: float | None) -> list[tuple[UUID, float]]:
+    """Return the candidates with a salience of at least `least`, best first; none where none is strong enough."""
+    heads = {id_: candidates.heads[id_] for id_ in why}
+    if least is not None:
+        heads = {id_: head for id_, head in heads.items() if head.salience >= least}
+    if max((why[id_].strength for id_ in heads), default=0.0) < STRONG_ENOUGH:
+        return []
+    order = ranked(heads, why)
+    return newest_first(order, heads) if candidates.asks_for_newest else order
 
 
 def _limits(request: RetrieveRequest) -> Limits:

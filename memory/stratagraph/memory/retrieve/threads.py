@@ -1,7 +1,8 @@
-"""What the neighbours of a record in its thread say of a question. Pure.
+"""What the neighbours of a record say of a question. Pure.
 
-A turn often answers what the turn before it asked, so words that a neighbour has count for the record as well, less
-with each step between them.
+A turn often answers what the turn before it asked, so words that a neighbour in the thread has count for the record as
+well, less with each step between them. A record that callers have related to another, as a fix to the bug, is next to
+it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,13 @@ from stratagraph.memory.retrieve.coverage import Question
 NEXT = 0.6  # part of a word's weight that the next event in the thread lends; each further step lends half of it
 FURTHER = 0.5
 
-Neighbours = Mapping[UUID, tuple[Sequence[UUID], Sequence[UUID]]]  # records before and after, nearest first
+# Of each record its sides: the records before it and after it, nearest first, and each related record alone.
+Neighbours = Mapping[UUID, Sequence[Sequence[UUID]]]
+
+
+def sides(before: Sequence[UUID], after: Sequence[UUID], related: Sequence[UUID]) -> Sequence[Sequence[UUID]]:
+    """Return the sides of a record."""
+    return [before, after, *([one] for one in related)]
 
 
 def lent(question: Question, words: Mapping[UUID, int], neighbours: Neighbours) -> dict[UUID, float]:
@@ -24,10 +31,10 @@ def lent(question: Question, words: Mapping[UUID, int], neighbours: Neighbours) 
     thread about a person names it everywhere.
     """
     near: dict[UUID, list[int]] = {}  # the words of a record's neighbours, by distance
-    for id_, sides in neighbours.items():
+    for id_, around in neighbours.items():
         if id_ not in words:
             continue
-        for side in sides:
+        for side in around:
             for distance, other in enumerate(side):
                 if other in words:
                     _add(near, id_, distance, words[other])

@@ -55,6 +55,11 @@ class TimeWords:
     times: tuple[NamedTime, ...] = ()
     newest: bool = False
 
+    @property
+    def intervals(self) -> list[tuple[datetime, datetime]]:
+        """The intervals, each from its first instant until before its second."""
+        return [(one.start, one.end) for one in self.times]
+
     def fit(self, at: datetime) -> float:
         """Return how well an instant fits the times that were named, 0 to 1: 1 within one of them.
 

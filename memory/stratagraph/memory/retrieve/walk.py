@@ -87,9 +87,12 @@ async def confirmed_walk(
         return await _confirm(connection, reader, walk, found, by)
 
     async def in_sql(by: AnsweredBy) -> ConfirmedWalk:
-        engine: GraphReader = SqlGraphReader(connection=connection) if not past else PastGraphReader(connection)
-        found = await walk.by(engine)
-        records, relations = await reader.subgraph(found.hops, found.edges)
+        if isinstance(reader, PastReader):
+            found = await walk.by(PastGraphReader(connection))
+            records, relations = await reader.subgraph(found.hops, found.edges)
+        else:
+            found = await walk.by(SqlGraphReader(connection=connection))
+            records, relations = await reader.subgraph(found.hops, [edge.row() for edge in found.edges.values()])
         return ConfirmedWalk(neighbourhood=found, answered_by=by, records=records, relations=relations)
 
     return await engines.ask(

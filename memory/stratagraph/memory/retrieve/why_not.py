@@ -8,8 +8,10 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from stratagraph.memory.retrieve.alike import Chosen
 from stratagraph.memory.retrieve.answer import Node, Retrieved
 from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH
+from stratagraph.memory.retrieve.phrases import has_phrases
 from stratagraph.memory.retrieve.rank import Why
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.keys.callers import Caller
@@ -17,6 +19,7 @@ from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import RecordState
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED
+from stratagraph.store.model.words import record_terms
 
 
 class Absence(StrEnum):
@@ -29,6 +32,8 @@ class Absence(StrEnum):
     VALIDITY = "validity"  # it is a fact that does not hold at the instant
     TYPE = "type"  # the request leaves its type out of the roots
     SALIENCE = "salience"  # its salience is below the request's least
+    PHRASE = "phrase"  # it has not a phrase of the question word for word
+    DUPLICATE = "duplicate"  # it says the same as a record that is ranked before it and stands for it
     NO_MATCH = "no_match"  # it has none of the question's words, and no name in it is the record's
     NOT_RANKED = "not_ranked"  # it has some of the words, and too many records match them better
     STRENGTH = "strength"  # it covers some of the question, and no record covers enough
@@ -49,16 +54,39 @@ class Reason:
 class Search:
     """An answer, and what it was chosen from.
 
-    `why` has every record that a signal found, also where none is strong enough, `order` those that were ranked with
-    their scores, best first, and `wanted` is the number of roots to take of them. `at` is the instant of the search.
+    `why` has every record that a signal found, also where none is strong enough, `chosen` those that were ranked, and
+    `wanted` is the number of roots to take of them. `phrases` are those of the question, as `phrases_of` returns them.
+    `at` is the instant of the search.
     """
 
     caller: Caller
     at: datetime
+    phrases: Sequence[str]
     why: Mapping[UUID, Why]
-    order: Sequence[tuple[UUID, float]]
+    chosen: Chosen
     wanted: int
     answer: Retrieved
+
+    @property
+    def order(self) -> Sequence[tuple[UUID, float]]:
+        """The records that were ranked, with their scores, best first."""
+        return self.chosen.order
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The bits of the question's words that the text of a record has, and the phrases that it has not."""
+
+    covered: int
+    lacking: tuple[str, ...]
+
+
+def match(record: MemoryRecord, search: Search) -> Matched:
+    """Return what a record has of the question. Analyses its text, which may take long."""
+    asked = search.answer.asked
+    terms = record_terms(asked.index_key, record.text or "", record.name or "").numbers
+    lacking = tuple(phrase for phrase in search.phrases if not has_phrases(record, [phrase]))
+    return Matched(asked.covered_by({*terms}), lacking)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,19 +108,22 @@ class WhyNot:
 
 
 def explain_absence(
-    record: MemoryRecord, search: Search, request: RetrieveRequest, *, covered: int, existed: bool
+    record: MemoryRecord, search: Search, request: RetrieveRequest, matched: Matched, *, existed: bool
 ) -> WhyNot:
     """Return where `record` is in the answer of `search`, or why not.
 
-    `record` is as it was at the instant asked for, or as it is now where it did not exist then. `covered` are the bits
-    of the question's words that it has, for a record that was not ranked.
+    `record` is as it was at the instant asked for, or as it is now where it did not exist then.
     """
     answer = search.answer
     node = next((one for one in answer.nodes if one.record.id == record.id), None)
     place = next((place for place, (id_, _) in enumerate(search.order, 1) if id_ == record.id), None)
     why = search.why.get(record.id)
-    words = answer.asked.spelled(why.covered if why is not None else covered)
-    reasons = () if node is not None else tuple(_reasons(record, search, request, place, words, existed=existed))
+    words = answer.asked.spelled(why.covered if why is not None else matched.covered)
+    reasons = (
+        ()
+        if node is not None
+        else tuple(_reasons(record, search, request, place, words, matched.lacking, existed=existed))
+    )
     return WhyNot(
         record=record,
         node=node,
@@ -110,6 +141,7 @@ def _reasons(
     request: RetrieveRequest,
     place: int | None,
     words: Sequence[str],
+    lacking: Sequence[str],
     *,
     existed: bool,
 ) -> Iterator[Reason]:
@@ -128,7 +160,17 @@ def _reasons(
             Absence.SALIENCE, f"Its salience is {record.salience:.3f}; at least {request.min_salience:g} is asked for."
         )
         return  # neither as a root nor as a neighbour
-    if place is not None:
+    same = search.chosen.stands_for(record.id)
+    if lacking:
+        wanted = " and ".join(f'"{phrase.strip()}"' for phrase in lacking)
+        yield Reason(Absence.PHRASE, f"It does not have {wanted} word for word; ask without the quotes.")
+        if search.answer.nothing_known:
+            return
+    elif same is not None:
+        yield Reason(
+            Absence.DUPLICATE, f"It says the same as {same}, which is ranked before it and takes one place for both."
+        )
+    elif place is not None:
         yield Reason(
             Absence.RANK,
             f"It is ranked {place} of {len(search.order)} that matched, and {search.wanted} roots were wanted; raise"

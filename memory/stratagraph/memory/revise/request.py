@@ -118,6 +118,14 @@ class Unmerge(Revise):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RejectDuplicate(Revise):
+    """Note that the record and `other_id` do not say the same, so that consolidation leaves them apart."""
+
+    kind: ClassVar[str] = "reject_duplicate"
+    other_id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Delete(Revise):
     """Delete the record and its history. A tombstone and its audit log stay."""
 
@@ -145,6 +153,21 @@ class Pin(Revise):
 
     kind: ClassVar[str] = "pin"
     pinned: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyLesson(Revise):
+    """Note in a lesson whether it was verified; with `verified` False, that this was tried and failed."""
+
+    kind: ClassVar[str] = "verify_lesson"
+    verified: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveLesson(Retract):
+    """Retract a lesson."""
+
+    kind: ClassVar[str] = "remove_lesson"
 
 
 def check(request: Revise, now: datetime) -> None:

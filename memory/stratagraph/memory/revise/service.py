@@ -16,7 +16,9 @@ from stratagraph.memory.revise.attention import penalize, pin, reinforce
 from stratagraph.memory.revise.contest import contest
 from stratagraph.memory.revise.delete import delete
 from stratagraph.memory.revise.fork import fork
+from stratagraph.memory.revise.lessons import remove_lesson, verify_lesson
 from stratagraph.memory.revise.merge import merge
+from stratagraph.memory.revise.reject_duplicate import reject_duplicate
 from stratagraph.memory.revise.request import (
     Contest,
     Delete,
@@ -25,11 +27,14 @@ from stratagraph.memory.revise.request import (
     Penalize,
     Pin,
     Reinforce,
+    RejectDuplicate,
+    RemoveLesson,
     ResolveContest,
     Retract,
     Revise,
     Supersede,
     Unmerge,
+    VerifyLesson,
     check,
     without_secrets,
 )
@@ -69,10 +74,13 @@ _APPLY: dict[type[Revise], Callable[[UnitOfWork, Any], Awaitable[UUID]]] = {
     Retract: retract,
     Merge: merge,
     Unmerge: unmerge,
+    RejectDuplicate: reject_duplicate,
     Delete: delete,
     Reinforce: reinforce,
     Penalize: penalize,
     Pin: pin,
+    VerifyLesson: verify_lesson,
+    RemoveLesson: remove_lesson,
 }
 MAX_WAITING = 200  # queued re-evaluations in one answer
 

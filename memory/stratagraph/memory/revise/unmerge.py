@@ -15,6 +15,7 @@ from stratagraph.memory.revise.repointing import relate
 from stratagraph.memory.revise.request import Unmerge
 from stratagraph.memory.revise.unit_of_work import CURRENT, UnitOfWork, require_version
 from stratagraph.memory.revise.unmerged_facts import restore_facts, restore_salience
+from stratagraph.store.learning.duplicates import ordered, reject_pair
 from stratagraph.store.model.enums import AuditAction, MemoryType, RecordState
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.payloads import parse_payload
@@ -45,8 +46,8 @@ async def unmerge(work: UnitOfWork, request: Unmerge) -> UUID:
     """Undo the merge of an entity into another one, and return the id of the entity, which is current again.
 
     The entity gets back its state, names, identifiers and relations, and the facts that named it before the merge. The
-    other entity keeps what it learned since, and what was captured since stays with it. Raises InvalidInput for an
-    entity that was not merged, and where another merge must be undone first.
+    other entity keeps what it learned since, and what was captured since stays with it. The two count as different from
+    then on. Raises InvalidInput for an entity that was not merged, and where another merge must be undone first.
     """
     connection, tenant = work.connection, work.caller.tenant
     entity = (await work.targets([request.record_id], path=_PATH))[0]
@@ -76,6 +77,8 @@ async def unmerge(work: UnitOfWork, request: Unmerge) -> UUID:
         )
     await _require_latest(work, entity)
     await _restore(work, merge, entity, survivor)
+    # Whoever undoes a merge says that the two are different, also to the next run of consolidation.
+    await reject_pair(connection, tenant, ordered(entity.id, survivor.id), at=work.at)
     work.causes |= {entity.id, survivor.id}
     work.doubtful |= {entity.id, survivor.id}
     return entity.id

@@ -24,6 +24,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "schema": ("serve", "schema"),
     "ask": ("ask", "ask"),
     "outcome": ("outcome", "outcome"),
+    "lessons": ("lessons", "app"),
+    "playbook": ("lessons", "playbook"),
     "history": ("past", "history"),
     "forget-preview": ("past", "forget_preview"),
     "backup": ("backup", "backup"),
@@ -33,6 +35,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "revise": ("revise", "app"),
     "erase": ("erase", "app"),
     "sync": ("sync", "app"),
+    "consolidate": ("consolidate", "app"),
     "jobs": ("jobs", "app"),
     "captures": ("captures", "app"),
     "token": ("token", "app"),
@@ -41,6 +44,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "neo4j": ("neo4j", "app"),
     "artifact": ("artifact", "app"),
     "predicates": ("predicates", "app"),
+    "duplicates": ("duplicates", "app"),
 }
 
 

@@ -56,6 +56,18 @@ def plans(
 
 
 @app.command()
+def diff(
+    plan: Annotated[str, typer.Argument(metavar="PLAN_ID", help="Name of the plan, shared by its versions.")],
+    before: Annotated[str, typer.Argument(metavar="FROM", help="Label of the earlier version.")],
+    after: Annotated[str, typer.Argument(metavar="TO", help="Label of the later version.")],
+    tenant: Tenant = "default",
+    json: Json = False,
+) -> None:
+    """Show what changed between two versions of a plan."""
+    _show("diff", {"plan": plan, "before": before, "after": after, "tenant": tenant}, json=json)
+
+
+@app.command()
 def related(record: Id, first: First = 20, tenant: Tenant = "default", json: Json = False) -> None:
     """Show the entities that share memories with a record, the heaviest first."""
     _show("related", {"record": record, "first": first, "tenant": tenant}, json=json)

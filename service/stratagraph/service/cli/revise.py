@@ -43,7 +43,9 @@ Evidence = Annotated[
 Payload = Annotated[str, typer.Option("--payload", help="The new payload: JSON, @FILE, or - for standard input.")]
 
 
-def _revise(request: Revise, tenant: str, json: bool) -> None:
+def revised_by(request: Revise, tenant: str, json: bool) -> None:
+    """Make a change and print what it did."""
+
     async def work(runtime: Runtime) -> Revised:
         return await runtime.revision.revise(replace(SINGLE_USER, tenant=tenant), request)
 
@@ -101,7 +103,7 @@ def supersede(
     """Replace a record by a new one with --payload; the old one becomes superseded. A fact needs --evidence."""
     from stratagraph.memory.revise.request import Supersede
 
-    _revise(
+    revised_by(
         Supersede(
             record_id=_id(record),
             payload=_object(payload, "--payload"),
@@ -128,7 +130,7 @@ def fork(
     """Add a variant of a record that holds under --conditions, under which the record itself does not hold."""
     from stratagraph.memory.revise.request import Fork
 
-    _revise(
+    revised_by(
         Fork(
             record_id=_id(record),
             payload=_object(payload, "--payload"),
@@ -155,7 +157,7 @@ def contest(
     """Mark a record as contested, because of another record (--by) or of --evidence."""
     from stratagraph.memory.revise.request import Contest
 
-    _revise(
+    revised_by(
         Contest(
             record_id=_id(record),
             contesting_id=_id(by, "--by") if by is not None else None,
@@ -182,7 +184,7 @@ def resolve(
     """End the dispute about a contested record: --winner becomes active and supersedes the others."""
     from stratagraph.memory.revise.request import ResolveContest
 
-    _revise(
+    revised_by(
         ResolveContest(
             record_id=_id(record),
             winner_id=_id(winner, "--winner") if winner is not None else None,
@@ -201,7 +203,7 @@ def retract(
     """Mark a record as wrong, without a replacement. `revise impact` lists the records derived from it."""
     from stratagraph.memory.revise.request import Retract
 
-    _revise(Retract(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
+    revised_by(Retract(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
 
 
 @app.command()
@@ -226,7 +228,7 @@ def merge(
     from stratagraph.memory.revise.request import Merge
 
     ids = [_id(record) for record in records]
-    _revise(
+    revised_by(
         Merge(
             record_id=ids[0],
             others=tuple(ids[1:]),
@@ -246,7 +248,7 @@ def unmerge(
     """Undo the merge of an entity into another one: it gets back its names, its facts and its relations."""
     from stratagraph.memory.revise.request import Unmerge
 
-    _revise(Unmerge(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
+    revised_by(Unmerge(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
 
 
 @app.command()
@@ -256,7 +258,7 @@ def delete(
     """Delete a record with its history; a tombstone and the audit log remain."""
     from stratagraph.memory.revise.request import Delete
 
-    _revise(Delete(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
+    revised_by(Delete(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
 
 
 @app.command()
@@ -266,7 +268,7 @@ def reinforce(
     """Raise a record's salience."""
     from stratagraph.memory.revise.request import Reinforce
 
-    _revise(Reinforce(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
+    revised_by(Reinforce(record_id=_id(record), rationale=why, expected_version=expected_version), tenant, json)
 
 
 @app.command()
@@ -281,7 +283,7 @@ def penalize(
     """Lower a record's salience, but not below its floor."""
     from stratagraph.memory.revise.request import Penalize
 
-    _revise(
+    revised_by(
         Penalize(record_id=_id(record), amount=amount, rationale=why, expected_version=expected_version), tenant, json
     )
 
@@ -300,7 +302,9 @@ def pin(
     """Keep a record's salience at its present value, without decay."""
     from stratagraph.memory.revise.request import Pin
 
-    _revise(Pin(record_id=_id(record), pinned=not off, rationale=why, expected_version=expected_version), tenant, json)
+    revised_by(
+        Pin(record_id=_id(record), pinned=not off, rationale=why, expected_version=expected_version), tenant, json
+    )
 
 
 @app.command()

@@ -10,15 +10,14 @@ import asyncio
 import random
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any, Self
 
 import httpx
 import orjson
 
-from stratagraph.memory.embedding.embedder import EmbedderUnavailable, Refused, Usage, Use, Vector, unit_vector
+from stratagraph.memory.embedding.embedder import PROBE, EmbedderUnavailable, Refused, Usage, Use, Vector, unit_vector
+from stratagraph.service.model_endpoint import Errors, ModelEndpoint
 
 ATTEMPTS = 5  # at one batch, while the endpoint is overloaded or does not answer
 FIRST_PAUSE_S = 0.5  # before the second attempt; doubles with each further one
@@ -26,9 +25,7 @@ LONGEST_PAUSE_S = 30.0  # also where the endpoint asks for a longer one; the job
 TIMEOUT = httpx.Timeout(30.0, connect=5.0)  # seconds for one attempt
 MAX_BATCH = 64  # texts of one request
 MAX_BATCH_CHARACTERS = 100_000
-MAX_ANSWER = 64 << 20  # bytes of one answer
-PROBE = "memory"  # a text that every model takes
-_REFUSALS = (400, 413, 422)  # answers that blame the texts
+MAX_ANSWER = 64  # MiB of one answer
 
 
 class _TextsRefused(Exception):
@@ -60,14 +57,19 @@ class EmbeddingEndpoint:
         timeout: httpx.Timeout = TIMEOUT,
         first_pause_s: float = FIRST_PAUSE_S,
     ) -> None:
-        self._url = f"{url.rstrip('/')}/embeddings"
         self._model = model
         self._dimensions = dimensions
         self._first_pause_s = first_pause_s
         self._usage = Usage()
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._http = httpx.AsyncClient(
-            headers=headers, timeout=timeout, limits=httpx.Limits(max_connections=16, max_keepalive_connections=4)
+        self._endpoint = ModelEndpoint(
+            url,
+            "embeddings",
+            name="embedder",
+            key=key,
+            timeout=timeout,
+            limits=httpx.Limits(max_connections=16, max_keepalive_connections=4),
+            most=MAX_ANSWER,
+            errors=Errors(refused=_TextsRefused, overloaded=_Overloaded, unavailable=EmbedderUnavailable),
         )
 
     async def __aenter__(self) -> Self:
@@ -76,7 +78,7 @@ class EmbeddingEndpoint:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await self._http.aclose()
+        await self._endpoint.close()
 
     @property
     def name(self) -> str:
@@ -150,7 +152,7 @@ class EmbeddingEndpoint:
             body["dimensions"] = dimensions
         began = time.monotonic()
         try:
-            found = _vectors(await self._post(orjson.dumps(body)), len(texts))
+            found = _vectors(await self._endpoint.post(orjson.dumps(body)), len(texts))
         except BaseException:
             self._usage.failures[use] += 1
             raise
@@ -165,57 +167,6 @@ class EmbeddingEndpoint:
             )
         self._usage.texts[use] += len(texts)
         return found
-
-    async def _post(self, body: bytes) -> bytes:
-        """Return the body of a successful answer. Bodies of others may quote the texts, and are not read."""
-        try:
-            async with self._http.stream(
-                "POST", self._url, content=body, headers={"Content-Type": "application/json"}
-            ) as answer:
-                _check(answer)
-                read = bytearray()
-                async for part in answer.aiter_bytes():
-                    read += part
-                    if len(read) > MAX_ANSWER:
-                        raise _Overloaded("an answer of over 64 MiB")
-                return bytes(read)
-        except httpx.InvalidURL:
-            raise EmbedderUnavailable("STRATAGRAPH_EMBEDDER_URL is no address: correct it") from None
-        except httpx.HTTPError as error:  # its text may have the address, which may have a password
-            raise _Overloaded(type(error).__name__) from None
-
-
-def _check(answer: httpx.Response) -> None:
-    status = answer.status_code
-    if status == httpx.codes.OK:
-        return
-    if status in _REFUSALS:
-        raise _TextsRefused(f"answered {status}")
-    if status in (408, 409, 425, 429) or status >= 500:
-        raise _Overloaded(f"answered {status}", _retry_after_s(answer.headers.get("retry-after")))
-    raise EmbedderUnavailable(
-        f"The embedder answered {status}: check STRATAGRAPH_EMBEDDER_URL, STRATAGRAPH_EMBEDDER_KEY and"
-        " STRATAGRAPH_EMBEDDER_MODEL"
-    )
-
-
-def _retry_after_s(value: str | None) -> float | None:
-    """Return the seconds that a Retry-After header asks for, as a number or as a date; None if it asks for nothing.
-
-    >>> _retry_after_s("1.5"), _retry_after_s(None), _retry_after_s("soon")
-    (1.5, None, None)
-    """
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        at = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
 def _vectors(body: bytes, count: int) -> list[Vector | Refused]:

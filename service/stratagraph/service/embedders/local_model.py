@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from stratagraph.memory.embedding.embedder import EmbedderUnavailable, Refused, Usage, Use, Vector, unit_vector
+from stratagraph.memory.embedding.embedder import PROBE, EmbedderUnavailable, Refused, Usage, Use, Vector, unit_vector
 from stratagraph.store.model.errors import Misconfigured
 
 if TYPE_CHECKING:
@@ -159,4 +159,34 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _embed(model: TextEmbedding, texts: list[str]) -> list[Vector | Refused]:
+    """Return the vectors of texts; a text on which the model fails is refused, and the others get theirs.
+
+    Raises EmbedderUnavailable if the model fails on a plain text, too.
+    """
+    try:
+        return _vectors(model, texts)
+    except Exception as error:  # whatever tokenizer and model raise, such as for a text that they cannot read
+        try:
+            _vectors(model, [PROBE])
+        except Exception:
+            raise EmbedderUnavailable(
+                f"The local model gives no vector of any text ({type(error).__name__}): check STRATAGRAPH_EMBEDDER_DIR"
+            ) from error
+        return _embed_apart(model, texts, error)
+
+
+def _embed_apart(model: TextEmbedding, texts: list[str], error: Exception) -> list[Vector | Refused]:
+    """Return the vectors of texts, on all of which at once the model has failed with `error`: half by half."""
+    if len(texts) == 1:
+        return [Refused(f"the model fails on it ({type(error).__name__})")]
+    found: list[Vector | Refused] = []
+    for part in (texts[: len(texts) // 2], texts[len(texts) // 2 :]):
+        try:
+            found += _vectors(model, part)
+        except Exception as again:  # as above
+            found += _embed_apart(model, part, again)
+    return found
+
+
+def _vectors(model: TextEmbedding, texts: list[str]) -> list[Vector | Refused]:
     return [unit_vector(vector.tolist()) for vector in model.embed(texts, batch_size=BATCH)]

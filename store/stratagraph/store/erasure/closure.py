@@ -2,6 +2,8 @@
 
 With a record, those derived from it alone are erased, through any number of steps, and the evidence that was captured
 against it; with an episode, its members; with the last record that names an entity, the entity that was created for it.
+What was learned from an episode may repeat any of its members, so the episode does not support it once a member is
+erased.
 Records beyond the caller's access are never among them. See docs/specification.md, Forgetting and erasing.
 """
 
@@ -15,6 +17,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from stratagraph.store.erasure.learned import Lessened
 from stratagraph.store.erasure.traces import find_traces
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import open_contents
@@ -23,6 +26,8 @@ from stratagraph.store.model.predicates import DERIVATIONS
 from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.support import references
 
+LEARNED_BY = "consolidation/"  # begins `created_by` in the provenance of what was learned
+NOTHING_LESSENED = Lessened()
 _CAPTURE_REF = re.compile(r"candidate:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -47,9 +52,19 @@ class ErasureAccess:
 
 
 async def erasure_closure(
-    connection: AsyncConnection, tenant: Tenant, seeds: Collection[UUID], access: ErasureAccess, *, whole: bool
+    connection: AsyncConnection,
+    tenant: Tenant,
+    seeds: Collection[UUID],
+    access: ErasureAccess,
+    *,
+    whole: bool,
+    gone: Collection[UUID] = (),
+    lessened: Lessened = NOTHING_LESSENED,
 ) -> ErasureClosure:
     """Return all records that must be erased with `seeds`, `seeds` included, and the derived ones that are kept.
+
+    `gone` are records that were removed before and are erased with them: an entity that only they named goes too.
+    `lessened` is what was learned from removed records, of which no relation tells any more.
 
     With `whole`, the members of an erased episode are erased too, and an episode whose members are all erased.
     """
@@ -61,8 +76,8 @@ async def erasure_closure(
         if whole:
             found |= await _fetch_ids(connection, "fetch_episode_members", tenant, ids)
             found |= await _fetch_ids(connection, "fetch_emptied_episodes", tenant, ids)
-        unsupported, survivors = await _derived(connection, tenant, ids, kept)
-        found |= unsupported | await _orphaned_entities(connection, tenant, ids)
+        unsupported, survivors = await _derived(connection, tenant, ids, kept, lessened)
+        found |= unsupported | await _orphaned_entities(connection, tenant, ids | set(gone))
         found |= await _counter_evidence(connection, tenant, ids)
         within = await _within(connection, tenant, found - ids, access)
         kept |= unsupported - ids - within
@@ -121,26 +136,39 @@ async def _fetch_ids(connection: AsyncConnection, statement: str, tenant: Tenant
 
 
 async def _derived(
-    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], kept: Collection[UUID]
+    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], kept: Collection[UUID], lessened: Lessened
 ) -> tuple[set[UUID], frozenset[UUID]]:
     """Return the records that rest on nothing but `ids`, and those that have other support or are among `kept`.
 
-    Records that support only each other have no support.
+    Records that support only each other have no support. An episode that has a member among `ids` does not support
+    what was learned from it.
     """
     sources_of: dict[UUID, set[UUID | str]] = {}
-    frontier = set(ids)
+    learned = set[UUID]()
+    robbed = await _fetch_ids(connection, "fetch_episodes_of_members", tenant, ids) | lessened.sources
+    frontier = set(ids) | robbed
+    derivations = sorted(DERIVATIONS)
+    told = list(lessened.records - set(ids))
+    more = (
+        await fetch(connection, "fetch_learned_records", tenant=tenant.id, ids=told, derivations=derivations)
+        if told
+        else []
+    )
     while frontier:
         rows = await fetch(
             connection,
             "fetch_derived_records",
             tenant=tenant.id,
             ids=list(frontier),
-            known=[*ids, *sources_of],
-            derivations=sorted(DERIVATIONS),
+            known=[*ids, *robbed, *sources_of],
+            derivations=derivations,
         )
+        rows, more = [*rows, *more], []
         for row, content in zip(rows, await open_contents(tenant.keyring, rows), strict=True):
             provenance = row["provenance"] if content is None else content["provenance"]
             sources_of[row["id"]] = (references(provenance) | set(row["sources"])) - {row["id"]}
+            if str((provenance or {}).get("created_by")).startswith(LEARNED_BY):
+                learned.add(row["id"])
         frontier = {row["id"] for row in rows}
     sources = {source for of_one in sources_of.values() for source in of_one if isinstance(source, UUID)}
     invalid = set(ids)
@@ -152,7 +180,12 @@ async def _derived(
             id_
             for id_, of_one in sources_of.items()
             if id_ not in supported
-            and any(source not in invalid and (source not in sources_of or source in supported) for source in of_one)
+            and any(
+                source not in invalid
+                and (id_ not in learned or source not in robbed)
+                and (source not in sources_of or source in supported)
+                for source in of_one
+            )
         }
         if not added:
             return sources_of.keys() - supported, frozenset(supported)

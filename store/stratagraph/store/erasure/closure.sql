@@ -25,6 +25,14 @@ SELECT d.id, r.provenance, r.sealed, ARRAY(
 FROM derived d
 CROSS JOIN LATERAL (SELECT provenance, sealed FROM record WHERE tenant = :tenant AND id = d.id LIMIT 1) r
 
+-- fetch_learned_records --
+-- Fetch the given records, each with its provenance and sources.
+SELECT r.id, r.provenance, r.sealed, ARRAY(
+  SELECT e.source FROM relation e
+  WHERE e.tenant = :tenant AND e.target = r.id AND e.predicate IN (
+    SELECT id FROM predicate WHERE tenant = :tenant AND name = ANY(CAST(:derivations AS text[])))) AS sources
+FROM record r WHERE r.tenant = :tenant AND r.id = ANY(CAST(:ids AS uuid[]))
+
 -- fetch_emptied_episodes --
 -- Fetch the episodes whose members are all among the given records.
 SELECT v.episode AS id
@@ -37,6 +45,11 @@ HAVING bool_and(v.record = ANY(CAST(:ids AS uuid[])))
 -- fetch_episode_members --
 -- Fetch the records that belong to the given episodes.
 SELECT record AS id FROM episode_event WHERE tenant = :tenant AND episode = ANY(CAST(:ids AS uuid[]))
+
+-- fetch_episodes_of_members --
+-- Fetch the episodes, besides the given records, that one of these belongs to.
+SELECT DISTINCT episode AS id FROM episode_event
+WHERE tenant = :tenant AND record = ANY(CAST(:ids AS uuid[])) AND episode <> ALL(CAST(:ids AS uuid[]))
 
 -- fetch_orphaned_entities --
 -- Fetch the entities that captures of the given records created (is_created) or named, and that nothing else names.

@@ -4,9 +4,10 @@ See docs/specification.md, Forgetting and erasing. A record's due instant is sto
 reads the records that are due, not all that are stored. Some due records may not be pruned yet, and are postponed so
 that the next pass does not read them again:
 
-- An episode and its members wait until learning has read the episode (`learned_at`). Their due instant is cleared, and
-  `mark_learned` sets it again, however much later. An event that belongs to no thread is not an episode and is not read
-  by learning, so it is pruned when it is due.
+- An episode and its members wait until learning has read the episode (`learned_at`) and the skill of its tools is made
+  (`awaits_skill`), but for KEEP_UNLEARNED after its close at most, or as long as the settings say. Until then they are
+  postponed; `schedule_learned` makes them due at once. An event that belongs to no thread is not an episode and is not
+  read by learning; it is pruned when it is due.
 - An entity waits while a live relation joins it to a current record. When such a record is pruned, the entity is
   checked again in the same pass. No event marks other ends of the last such relation, so it is also checked after about
   as long as it has been overdue (`check_at`): a few times in its life, whatever the size of the store. Due entities
@@ -26,7 +27,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.erasure.removal import remove_records
@@ -36,7 +36,6 @@ from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.salience import PRUNE_BELOW
-from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import Row, fetch, run
 from stratagraph.store.records.reading import salience_of
 from stratagraph.store.records.tombstones import Cause, NewTombstone, prepare_tombstones
@@ -45,6 +44,7 @@ JOB = "prune"
 ACTOR = "housekeeping"
 RATIONALE = f"pruned: salience fell below {PRUNE_BELOW}"
 RELATIONS = 10_000  # deleted in one transaction; a record with more is pruned some batches later, after its relations
+KEEP_UNLEARNED = timedelta(days=90)  # for which an episode is kept for learning, unless set otherwise
 _DAY = timedelta(days=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_CLUSTER = 10_000  # due entities that refer to each other, pruned together
@@ -55,9 +55,13 @@ Key = tuple[int, UUID]  # tenant and record; one pass prunes records of all tena
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
-    """The numbers of records that one batch pruned, postponed and set aside, and of relations that it deleted."""
+    """The numbers of records that one batch pruned, postponed and set aside, and of relations that it deleted.
+
+    `unlearned` of the pruned records belonged to episodes that learning had never read.
+    """
 
     pruned: int = 0
+    unlearned: int = 0
     postponed: int = 0
     relations: int = 0
     set_aside: int = 0
@@ -81,8 +85,17 @@ class Due:
     error: Exception | None = None  # why the due instant cannot be computed, if so
 
 
-async def prune_due(connection: AsyncConnection, directory: Directory, *, now: datetime, limit: int) -> Pruned:
+async def prune_due(
+    connection: AsyncConnection,
+    directory: Directory,
+    *,
+    now: datetime,
+    limit: int,
+    keep_unlearned: timedelta = KEEP_UNLEARNED,
+) -> Pruned:
     """Prune one batch of at most `limit` due records, the longest due first; repeat until the result `is_done`.
+
+    An episode that learning has not read, or whose skill is not made, is kept for `keep_unlearned` after its close.
 
     A record that may not be pruned yet is postponed, and one whose processing fails is set aside; both become due
     later. Appends to the feed, so it must be the last call of its transaction.
@@ -90,7 +103,7 @@ async def prune_due(connection: AsyncConnection, directory: Directory, *, now: d
     due = await lock_due(connection, now=now, limit=limit)
 
     async def prune(part: Sequence[Due]) -> Pruned:
-        return await _prune(connection, directory, part, now)
+        return await _prune(connection, directory, part, now, keep_unlearned)
 
     done, failures = await process_or_set_aside(
         connection,
@@ -104,28 +117,37 @@ async def prune_due(connection: AsyncConnection, directory: Directory, *, now: d
     await _postpone(connection, {one.key: failure.retry_at for one, failure in failures.items()})
     return Pruned(
         pruned=sum(one.pruned for one in done),
+        unlearned=sum(one.unlearned for one in done),
         postponed=sum(one.postponed for one in done),
         relations=sum(one.relations for one in done),
         set_aside=len(failures),
     )
 
 
-async def _prune(connection: AsyncConnection, directory: Directory, due: Sequence[Due], now: datetime) -> Pruned:
+async def _prune(
+    connection: AsyncConnection, directory: Directory, due: Sequence[Due], now: datetime, keep_unlearned: timedelta
+) -> Pruned:
     postponed: dict[Key, datetime | None] = {
         one.key: one.due_at for one in due if one.due_at is None or one.due_at > now
     }
     to_prune = {one.key: one for one in due if one.key not in postponed}
     episodic = [one.key for one in to_prune.values() if one.type is MemoryType.EPISODIC]
-    unread, busy = await _awaiting_learning(connection, episodic)
-    postponed |= dict.fromkeys(unread, None)
-    to_prune = {key: one for key, one in to_prune.items() if key not in unread | busy}
+    awaited, unread, busy = await _awaiting_learning(connection, episodic, keep_unlearned)
+    waiting = {key: until for key, until in awaited.items() if until > now}
+    postponed |= waiting
+    to_prune = {key: one for key, one in to_prune.items() if key not in busy and key not in waiting}
     await _add_clusters(connection, to_prune, now)
     referenced = await _referenced_entities(connection, to_prune)
     checks = {key: _next_check(to_prune.pop(key).due_at or now, now) for key in referenced}
     await _postpone(connection, postponed)
     await _wait(connection, checks)
     pruned, relations = await _delete(connection, directory, sorted(to_prune), now)
-    return Pruned(pruned=pruned, postponed=len(postponed) + len(checks), relations=relations)
+    return Pruned(
+        pruned=len(pruned),
+        unlearned=len(unread & pruned),
+        postponed=len(postponed) + len(checks),
+        relations=relations,
+    )
 
 
 async def lock_due(connection: AsyncConnection, *, now: datetime, limit: int) -> list[Due]:
@@ -144,20 +166,32 @@ def _due(row: Row) -> Due:
         return Due(key=key, type=memory_type, due_at=None, error=error)
 
 
-async def _awaiting_learning(connection: AsyncConnection, keys: Sequence[Key]) -> tuple[set[Key], set[Key]]:
-    """Return the records whose episode learning has not read, and those whose episode is locked elsewhere."""
+async def _awaiting_learning(
+    connection: AsyncConnection, keys: Sequence[Key], keep: timedelta
+) -> tuple[dict[Key, datetime], set[Key], set[Key]]:
+    """Return the records whose episode is kept for learning, with the instants up to which it is.
+
+    The second value has the records whose episode learning has not read, the third those whose episode is locked
+    elsewhere.
+    """
     if not keys:
-        return set(), set()
+        return {}, set(), set()
     episodes: dict[Key, list[Key]] = defaultdict(list)
     for row in await fetch(connection, "episodes_of", **_arrays(keys)):
         episodes[row["tenant"], row["id"]].append((row["tenant"], row["episode"]))
     wanted = {episode for of_record in episodes.values() for episode in of_record}
-    # Locked, because a record postponed after `mark_learned` had run on its episode would never become due again.
+    # Locked, because a record postponed after `schedule_learned` had run on its episode would wait needlessly.
     rows = await fetch(connection, "lock_episodes_learned", **_arrays(sorted(wanted))) if wanted else ()
-    learned = {(row["tenant"], row["id"]): row["is_learned"] for row in rows}
-    unread = {key for key, of_record in episodes.items() if any(learned.get(one) is False for one in of_record)}
-    busy = {key for key, of_record in episodes.items() if any(one not in learned for one in of_record)}
-    return unread - busy, busy
+    kept = {(row["tenant"], row["id"]): row["ends_at"] + keep if row["is_awaited"] else None for row in rows}
+    unlearned = {(row["tenant"], row["id"]) for row in rows if row["is_unlearned"]}
+    busy = {key for key, of_record in episodes.items() if any(one not in kept for one in of_record)}
+    awaited = {
+        key: max(waits)
+        for key, of_record in episodes.items()
+        if key not in busy and (waits := [until for one in of_record if (until := kept[one]) is not None])
+    }
+    unread = {key for key in awaited if not unlearned.isdisjoint(episodes[key])}
+    return awaited, unread, busy
 
 
 async def _add_clusters(connection: AsyncConnection, to_prune: dict[Key, Due], now: datetime) -> None:
@@ -227,15 +261,16 @@ async def _wait(connection: AsyncConnection, until: Mapping[Key, datetime]) -> N
 
 async def _delete(
     connection: AsyncConnection, directory: Directory, keys: Sequence[Key], now: datetime
-) -> tuple[int, int]:
-    """Delete locked records and their relations; return the number of each.
+) -> tuple[set[Key], int]:
+    """Delete locked records and their relations; return the records, and the number of relations.
 
     A record stays due if another transaction has locked one of its relations, or if it has too many.
     """
     keys = await _restorable(connection, keys)
     if not keys:
-        return 0, 0
+        return set(), 0
     tombstones = await _tombstones(connection, directory, keys)  # while the relations show the records' entities
+    episodes = {(row["tenant"], row["id"]) for row in await fetch(connection, "find_pruned_episodes", **_arrays(keys))}
     relations = await fetch(connection, "delete_relations_of", **_arrays(keys), limit=RELATIONS)
     records = await fetch(connection, "unrelated_records", **_arrays(keys))
     far = {(row["tenant"], row[end]) for row in relations for end in ("source", "target")} - set(keys)
@@ -262,9 +297,13 @@ async def _delete(
             tombstones=[tombstones[number, id_] for id_ in sorted(ids_of_tenant[number])],
         )
         changes[number] += removed.changes
+    # An episode names no entities itself, so that an erasure by entity would not find what is left of a pruned one.
+    if pruned := sorted(episodes & {(row["tenant"], row["id"]) for row in records}):
+        await run(connection, "forget_rationales", **_arrays(pruned))
+        await run(connection, "forget_senders", **_arrays(pruned))
     for number in sorted(changes):
         await append_changes(connection, await directory.tenant_by_id(number), changes[number])
-    return len(records), len(relations)
+    return {(row["tenant"], row["id"]) for row in records}, len(relations)
 
 
 async def _tombstones(
@@ -298,32 +337,20 @@ async def _restorable(connection: AsyncConnection, keys: Sequence[Key]) -> list[
     return [key for key in keys if locked[key] == trims.get(key, 0)]
 
 
-async def mark_learned(connection: AsyncConnection, tenant: int, episodes: Collection[UUID], *, at: datetime) -> int:
-    """Mark closed episodes as read by learning, and return the number newly marked.
-
-    Open episodes and those marked already are skipped. Episodes and members whose salience has fallen far enough to be
-    pruned, and which waited for learning, become due at `at`.
-    """
-    table = tables.episode
-    rows = await connection.execute(
-        update(table)
-        .where(
-            table.c.tenant == tenant,
-            table.c.id.in_(list(episodes)),
-            table.c.closed_at.is_not(None),
-            table.c.learned_at.is_(None),
-        )
-        .values(learned_at=at)
-        .returning(table.c.id)
-    )
-    learned = list(rows.scalars())
-    if learned:
-        await run(connection, "schedule_learned", tenant=tenant, ids=learned, at=at, prune_below=PRUNE_BELOW)
-    return len(learned)
+async def schedule_learned(connection: AsyncConnection, tenant: int, episodes: Sequence[UUID], *, at: datetime) -> None:
+    """Make learned episodes and their members due at `at` if they fell due while they were kept for learning."""
+    if episodes:
+        await run(connection, "schedule_learned", tenant=tenant, ids=list(episodes), at=at, prune_below=PRUNE_BELOW)
 
 
 async def preview(
-    connection: AsyncConnection, caller: Caller, *, until: datetime, first: int, after: tuple[datetime, UUID] | None
+    connection: AsyncConnection,
+    caller: Caller,
+    *,
+    until: datetime,
+    first: int,
+    after: tuple[datetime, UUID] | None,
+    keep_unlearned: timedelta = KEEP_UNLEARNED,
 ) -> list[tuple[UUID, datetime]]:
     """Return the ids and due instants of records that a pass at `until` would prune, oldest due first, `first` at most.
 
@@ -336,6 +363,7 @@ async def preview(
         "preview_pruning",
         **caller.parameters(),
         until=until,
+        kept_since=until - keep_unlearned,
         first=first,
         after_due=after[0] if after else None,
         after_id=after[1] if after else None,

@@ -50,6 +50,31 @@ WHERE EXISTS (
     AND (r.tenant, r.id) NOT IN (SELECT * FROM unnest(CAST(:pruned_tenants AS bigint[]), CAST(:pruned_ids AS uuid[])))
 )
 
+-- is_unlearned --
+-- The condition that a stage of learning, or a language model, has yet to read the episode `e`.
+(e.learned_at IS NULL
+  OR EXISTS (SELECT FROM extraction x WHERE x.tenant = e.tenant AND x.episode = e.id AND x.state = 1))
+
+-- is_awaited --
+-- The condition that the episode `e` is kept for learning.
+({is_unlearned} OR e.awaits_skill)
+
+-- find_pruned_episodes --
+-- Find which of the given records are episodes of threads, or were captured as whole episodes.
+SELECT e.tenant, e.id FROM episode e
+JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id) ON e.tenant = a.tenant AND e.id = a.id
+
+-- forget_rationales --
+-- Delete the rationales of the given records.
+DELETE FROM audit_note n USING unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
+WHERE n.tenant = a.tenant AND n.id = a.id
+
+-- forget_senders --
+-- Forget who sent the captures that resulted in the given records.
+UPDATE candidate c SET source = NULL
+FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id)
+WHERE c.tenant = a.tenant AND c.record = a.id
+
 -- lock_due --
 -- Lock the records that have been due longest, with the columns that decide whether they may be pruned.
 -- Rows locked by other transactions are skipped. The batch is limited before the join, so that a pass reads only rows
@@ -83,8 +108,9 @@ WHERE (n.tenant, n.id) NOT IN (SELECT * FROM unnest(CAST(:known_tenants AS bigin
 LIMIT :limit FOR UPDATE OF s, r SKIP LOCKED
 
 -- lock_episodes_learned --
--- Lock the given episodes, skipping locked ones, with whether learning has read them.
-SELECT e.tenant, e.id, e.learned_at IS NOT NULL AS is_learned
+-- Lock the given episodes, skipping locked ones: whether learning has yet to read them, whether they are kept for it,
+-- and when they end or ended.
+SELECT e.tenant, e.id, {is_unlearned} AS is_unlearned, {is_awaited} AS is_awaited, coalesce(e.closed_at, e.closes_at) AS ends_at
 FROM episode e
 JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS a(tenant, id) ON e.tenant = a.tenant AND e.id = a.id
 FOR UPDATE OF e SKIP LOCKED
@@ -97,8 +123,8 @@ WHERE s.tenant = a.tenant AND s.id = a.id
 
 -- preview_pruning --
 -- Fetch the records that would be pruned by :until, in the order of their due instants.
--- Members of episodes that learning has not read are left out, and entities that a current record keeps which would not
--- have been pruned by :until, directly or through other entities. `reach` has those around an entity: `stays` for such a
+-- Members of episodes that are kept for learning and that ended after :kept_since are left out, and entities that a
+-- current record keeps which would not have been pruned by :until, directly or through other entities. `reach` has those around an entity: `stays` for such a
 -- record, `comes` for what makes a pass look at the entities by :until. Its rows are computed as they are read.
 SELECT s.id, s.due_at
 FROM salience s JOIN record r ON r.tenant = s.tenant AND r.id = s.id
@@ -107,7 +133,8 @@ WHERE s.tenant = :tenant AND s.due_at <= :until
        OR (s.due_at, s.id) > (CAST(:after_due AS timestamptz), CAST(:after_id AS uuid)))
   AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
   AND (r.type <> 1 OR NOT EXISTS (
-    SELECT FROM episode e WHERE e.tenant = s.tenant AND e.learned_at IS NULL AND (e.id = s.id
+    SELECT FROM episode e WHERE e.tenant = s.tenant AND {is_awaited}
+      AND coalesce(e.closed_at, e.closes_at) > :kept_since AND (e.id = s.id
       OR e.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = s.id))))
   AND (r.type <> 3 OR (
     WITH RECURSIVE reach(id, type, stays, comes) AS (
@@ -115,8 +142,9 @@ WHERE s.tenant = :tenant AND s.due_at <= :until
       UNION
       SELECT n.id, n.type,
         ns.due_at IS NULL OR ns.due_at > :until OR n.type = 1 AND EXISTS (
-          SELECT FROM episode u WHERE u.tenant = s.tenant AND u.learned_at IS NULL AND (u.id = n.id
-            OR u.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = n.id))),
+          SELECT FROM episode e WHERE e.tenant = s.tenant AND {is_awaited}
+            AND coalesce(e.closed_at, e.closes_at) > :kept_since AND (e.id = n.id
+            OR e.id IN (SELECT v.episode FROM episode_event v WHERE v.tenant = s.tenant AND v.record = n.id))),
         n.type <> 3 OR greatest(ns.due_at, ns.check_at) <= :until
       FROM reach h
       CROSS JOIN LATERAL (
@@ -139,7 +167,7 @@ ORDER BY s.due_at, s.id LIMIT :first
 -- Make the given episodes and their members due now if they fell due while they waited for learning.
 WITH waiting AS (
   SELECT s.tenant, s.id FROM salience s JOIN record r ON r.tenant = s.tenant AND r.id = s.id
-  WHERE s.tenant = :tenant AND s.due_at IS NULL AND s.deletion_policy = 1 AND NOT s.pinned
+  WHERE s.tenant = :tenant AND (s.due_at IS NULL OR s.due_at > :at) AND s.deletion_policy = 1 AND NOT s.pinned
     AND s.id IN (SELECT unnest(CAST(:ids AS uuid[]))
                  UNION ALL
                  SELECT record FROM episode_event WHERE tenant = :tenant AND episode = ANY(CAST(:ids AS uuid[])))

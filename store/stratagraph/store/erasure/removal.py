@@ -94,7 +94,7 @@ async def mark_erased(connection: AsyncConnection, tenant: Tenant, ids: Collecti
     done = await connection.execute(
         update(table)
         .where(table.c.tenant == tenant.id, table.c.id.in_(list(ids)), table.c.cause != int(Cause.ERASED))
-        .values(cause=int(Cause.ERASED), entities=[])
+        .values(cause=int(Cause.ERASED), entities=[], learned=[])
     )
     return done.rowcount
 

@@ -37,7 +37,7 @@ async def next_records(connection: AsyncConnection, tenant: Tenant, scope: int |
 
 
 async def delete_scope_leftovers(connection: AsyncConnection, tenant: Tenant, scope: int) -> dict[str, int]:
-    """Delete the rows that remain of a scope without records: its slots, and traces of past records.
+    """Delete the rows that remain of a scope without records: slots, what learning noted, and traces of records.
 
     The traces are the audit notes and captures of records of the scope that have tombstones. Returns the numbers of
     rows deleted, keyed by kind.
@@ -48,7 +48,7 @@ async def delete_scope_leftovers(connection: AsyncConnection, tenant: Tenant, sc
         "candidates": await run(connection, "delete_scope_captures", **where),
     }
     await run(connection, "mark_scope_erased", **where)
-    slots = tables.fact_slot
-    done = await connection.execute(delete(slots).where(slots.c.tenant == tenant.id, slots.c.scope == scope))
-    counts[str(slots.name)] = done.rowcount
+    for table in (tables.fact_slot, tables.learning_report, tables.learned_tool):
+        done = await connection.execute(delete(table).where(table.c.tenant == tenant.id, table.c.scope == scope))
+        counts[str(table.name)] = done.rowcount
     return counts

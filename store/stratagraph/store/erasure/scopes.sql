@@ -16,5 +16,5 @@ WHERE tenant = :tenant AND (CAST(:scope AS integer) IS NULL OR scope = :scope) O
 -- mark_scope_erased --
 -- Mark deleted records of the scope as erased, and forget the entities that removed ones were linked to.
 -- A pruned record is not marked, because it stays a valid source of what was derived from it in other scopes.
-UPDATE tombstone SET cause = CASE WHEN cause = 2 THEN 3 ELSE cause END, entities = '{}'
-WHERE tenant = :tenant AND scope = :scope AND (cause = 2 OR entities <> '{}')
+UPDATE tombstone SET cause = CASE WHEN cause = 2 THEN 3 ELSE cause END, entities = '{}', learned = '{}'
+WHERE tenant = :tenant AND scope = :scope AND (cause = 2 OR entities <> '{}' OR learned <> '{}')

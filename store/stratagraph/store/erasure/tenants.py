@@ -12,9 +12,16 @@ from stratagraph.store.feed.changes import Change, Kind
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.queries import fetch
+from stratagraph.store.search.word_counts import lock_word_index
 
 CHUNK = 20_000  # rows of one table deleted by one statement
-_BEFORE_SCOPES = (tables.tombstone, tables.erased_source, tables.fact_slot)
+_BEFORE_SCOPES = (
+    tables.tombstone,
+    tables.erased_source,
+    tables.fact_slot,
+    tables.learning_report,
+    tables.learned_tool,
+)
 _AFTER_SCOPES = (
     tables.candidate,
     tables.retrieval,
@@ -64,9 +71,7 @@ async def delete_tenant_leftovers(connection: AsyncConnection, tenant: Tenant) -
     counts["scope"] = (
         await connection.execute(delete(tables.scope).where(tables.scope.c.tenant == tenant.id))
     ).rowcount
-    await connection.execute(
-        text("SELECT pg_advisory_xact_lock(7003)")
-    )  # wait for the job that counts and indexes words
+    await lock_word_index(connection)
     counts |= {str(table.name): await _delete_rows(connection, tenant, table) for table in _AFTER_SCOPES}
     keys = tables.data_key  # created after the shredding, for records written during the erasure
     await connection.execute(delete(keys).where(keys.c.tenant == tenant.id))

@@ -26,6 +26,17 @@ SELECT
 -- Count the dead letters of one tenant.
 SELECT count(*) AS number FROM sync_dead_letter WHERE tenant = :tenant
 
+-- count_tenant_queues --
+-- Count what waits for the background jobs of one tenant, each up to 10,000.
+SELECT
+  (SELECT count(*) FROM (
+    SELECT FROM candidate WHERE tenant = :tenant AND state = 'failed' AND next_try_at IS NOT NULL LIMIT 10000) c
+  ) AS failed_captures,
+  (SELECT count(*) FROM (
+    SELECT FROM candidate WHERE tenant = :tenant AND state = 'failed' AND next_try_at IS NULL LIMIT 10000) c
+  ) AS given_up_captures,
+  (SELECT count(*) FROM (SELECT FROM reevaluation WHERE tenant = :tenant LIMIT 10000) r) AS reevaluations
+
 -- count_tenant_set_aside --
 -- Count the rows of one tenant that jobs have set aside.
 SELECT count(*) AS number FROM job_set_aside WHERE tenant = :tenant
@@ -111,3 +122,7 @@ SET error = excluded.error, attempts = s.attempts + 1,
   next_try_at = excluded.since + least(make_interval(days => 1),
     make_interval(secs => :pause_s * power(2, least(s.attempts, 20))))
 RETURNING next_try_at
+
+-- count_set_aside_of --
+-- Find whether a job has set rows of a tenant aside.
+SELECT EXISTS (SELECT FROM job_set_aside WHERE job = :job AND tenant = :tenant) AS any_left

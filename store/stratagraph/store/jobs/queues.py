@@ -26,6 +26,15 @@ async def count_queues(database: Database) -> Mapping[str, int]:
         return dict((await fetch(connection, "count_queues"))[0])
 
 
+async def count_tenant_queues(database: Database, tenant: int) -> Mapping[str, int]:
+    """Return the lengths of the queues of one tenant, keyed by queue, each counted up to 10,000.
+
+    The keys are failed_captures, given_up_captures and reevaluations. Raises StoreUnavailable.
+    """
+    async with database.background(Role.JOBS) as connection:
+        return dict((await fetch(connection, "count_tenant_queues", tenant=tenant))[0])
+
+
 async def count_tenant_problems(database: Database, tenant: int) -> TenantProblems:
     """Return what could not be processed of one tenant. Raises StoreUnavailable."""
     async with database.background(Role.JOBS) as connection:

@@ -160,6 +160,10 @@ class StoreUnavailable(StratagraphError):
     retryable = True
 
 
+class StatementTimedOut(StoreUnavailable):
+    """The database stopped a statement that took too long; try again shortly."""
+
+
 class TenantErased(StoreUnavailable):
     """The tenant is being erased, or was, and nothing was done; try again shortly, in a new and empty tenant."""
 

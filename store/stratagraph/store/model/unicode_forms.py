@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Literal
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
@@ -22,17 +23,22 @@ _MARKS_OF_CLASS_0 = "\u0f73\u0f75\u0f81\uff9e\uff9f"  # they decompose into non-
 _CODE_POINTS = range(0x300, 0x20000)  # of all characters with a combining class
 
 
+def character_class(points: Iterable[int]) -> str:
+    """Return code points, which must ascend, as the ranges of a regular expression."""
+    ranges: list[list[int]] = []
+    for point in points:
+        if ranges and ranges[-1][1] == point - 1:
+            ranges[-1][1] = point
+        else:
+            ranges.append([point, point])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+
+
 def _mark_class() -> str:
     """Return the characters that decompose into non-starters only, as the ranges of a regular expression."""
-    ranges: list[list[int]] = []
-    for point in _CODE_POINTS:
-        character = chr(point)
-        if unicodedata.combining(character) or character in _MARKS_OF_CLASS_0:
-            if ranges and ranges[-1][1] == point - 1:
-                ranges[-1][1] = point
-            else:
-                ranges.append([point, point])
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+    return character_class(
+        point for point in _CODE_POINTS if unicodedata.combining(chr(point)) or chr(point) in _MARKS_OF_CLASS_0
+    )
 
 
 _LONG_RUN = re.compile(f"[{_mark_class()}]{{{_SUSPECT},}}")

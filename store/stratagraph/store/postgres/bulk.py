@@ -5,7 +5,7 @@ A batch of any size takes one round trip and one plan. A single row takes the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -80,15 +80,6 @@ def array_literal(values: Sequence[Any]) -> str:
     '{"a","say \\\\"b\\\\"",NULL,3}'
     """
     return "{" + ",".join([_ELEMENTS.get(type(value), _quoted)(value) for value in values]) + "}"
-
-
-def uuid_array(ids: Iterable[UUID]) -> str:
-    """Return ids as the text of a uuid[], which takes a third of the time of a list of UUIDs.
-
-    >>> uuid_array([UUID(int=1), UUID(int=2)])
-    '{00000000000000000000000000000001,00000000000000000000000000000002}'
-    """
-    return "{" + ",".join(["%032x" % id_.int for id_ in ids]) + "}"  # noqa: UP031 - a third faster than an f-string
 
 
 def _quoted(value: Any) -> str:

@@ -5,9 +5,8 @@ See docs/architecture.md, Transactions and roles.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,17 +21,19 @@ from sqlalchemy.pool import QueuePool
 
 from stratagraph.store.model.errors import Misconfigured, TenantErased
 from stratagraph.store.postgres.driver import (
+    Entry,
     Sending,
     Statement,
     begin_session,
+    commit,
     discard,
     end_session,
     flush,
     flush_before,
     send,
-    send_together,
 )
 from stratagraph.store.postgres.entry import (
+    BEGIN,
     BOUNDS,
     ENTER,
     ENTER_READER,
@@ -157,11 +158,11 @@ class Database:
                 "options": _SESSION,
                 "connect_timeout": CONNECT_TIMEOUT_S,
                 "application_name": "stratagraph",
-                # Prepare no statement that does not ask for it: the others are planned with their parameters. Generic
-                # plans misestimate array parameters (terms, frontiers). plan_cache_mode=force_custom_plan would also
-                # plan the checks of foreign keys anew for every row, which takes a fifth of the time of a batch of
-                # captures.
-                "prepare_threshold": sys.maxsize,
+                # `exchange` has the server keep the statements that ask for it. The others are planned with their
+                # parameters: generic plans misestimate array parameters (terms, frontiers).
+                # plan_cache_mode=force_custom_plan would also plan the checks of foreign keys anew for every row, which
+                # takes a fifth of the time of a batch of captures.
+                "prepare_threshold": None,
             },
         )
 
@@ -187,15 +188,14 @@ class Database:
 
     @asynccontextmanager
     async def reading(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
-        """Open a read-only transaction for a caller: one snapshot, with only the rows within `bounds`."""
-        async with (
-            self._slot(),
-            translated(),
-            self._connected(self.engine, Role.READ) as connection,
-            connection.begin(),
-        ):
-            await self._enter(connection, Role.READ, bounds, is_snapshot=True)
+        """Open a read-only transaction for a caller: one snapshot, with only the rows within `bounds`.
+
+        It begins with its first statement, which raises what another transaction raises when it is opened.
+        """
+        async with self._slot(), translated(), self._connected(self.engine, Role.READ) as connection:
+            await self._enter(connection, Role.READ, bounds, is_snapshot=True, is_deferred=True)
             yield connection
+            await commit(connection)  # otherwise it is rolled back when the connection is returned
 
     @asynccontextmanager
     async def writing(self, bounds: Bounds) -> AsyncIterator[AsyncConnection]:
@@ -207,12 +207,8 @@ class Database:
             connection.begin(),
         ):
             await self._enter(connection, Role.WRITE, bounds, writes_for=bounds.tenant)
-            info = connection.info  # read now, because a connection that is lost no longer returns it
-            try:
-                yield connection
-                await flush(connection)
-            finally:
-                end_session(info)
+            yield connection
+            await commit(connection)
 
     @asynccontextmanager
     async def background(self, role: Role, *, tenant: int | None = None) -> AsyncIterator[AsyncConnection]:
@@ -260,7 +256,11 @@ class Database:
                 async with engine.connect() as connection:
                     self._waiting[engine] -= 1
                     is_waiting = False
-                    yield connection
+                    info = connection.info  # read now, because a connection that is lost no longer returns it
+                    try:
+                        yield connection
+                    finally:
+                        end_session(info)
             finally:
                 self._waiting[engine] -= is_waiting
 
@@ -272,39 +272,46 @@ class Database:
         *,
         writes_for: int | None = None,
         is_snapshot: bool = False,
+        is_deferred: bool = False,
         count: Callable[[int], None] | None = None,
     ) -> None:
         """Set the role, and the bounds if any, for the rest of the transaction, which may write for `writes_for`.
 
         With `is_snapshot` it is read-only, and all its statements see one snapshot. Raises Misconfigured if the login
-        may not act as the role, and TenantErased if the tenant does not exist any more. `count` is called with the
-        number of statements of each round trip that the transaction makes itself.
+        may not act as the role, and TenantErased if the tenant does not exist any more; with `is_deferred`, the first
+        statement does. `count` is called with the number of statements of each round trip.
         """
-        begin_session(connection, count or self._count, is_deferring=role is Role.WRITE)
-        connection.info["when_tenant_erased"] = self.when_tenant_erased
-        connection.info["bounds"] = bounds
-        parameters: dict[str, Any] = {
-            "role": role.value,
-            "statement_timeout": str(_statement_timeout_ms()),
-            **_settings(bounds),
-        }
+        parameters: dict[str, Any] = {"role": role.value, "statement_timeout": str(_statement_timeout_ms())}
+        parameters |= _settings(bounds)
         if writes_for is None:
             statement = ENTER if bounds is None else ENTER_READER
         else:
             statement = ENTER_WRITER if bounds is None else ENTER_TENANT_WRITER
             parameters |= {"writers": WRITERS, "writes_for": writes_for}
-        try:
-            snapshot = [Sending(Statement.of(SNAPSHOT), {})] if is_snapshot else []
-            entry = Sending(Statement.of(statement), parameters, prepare=True)
-            (row,) = (await send_together(connection, [*snapshot, entry]))[-1]
-        except InsufficientPrivilege as error:
-            raise Misconfigured(
-                f"The database login may not act as the role {role.value!r}; start once with"
-                " STRATAGRAPH_OWNER_DATABASE_URL set to the login that owns the database, which grants the role."
-            ) from error
-        if bounds is not None and not row["has_tenant"]:
-            raise _erased(connection, bounds)
-        connection.info["xid"] = row.get("xid")
+        info = connection.info
+        info.update(when_tenant_erased=self.when_tenant_erased, bounds=bounds, xid=None)
+
+        def entered(row: Mapping[str, Any]) -> None:
+            if bounds is not None and not row["has_tenant"]:
+                raise _erased(info, bounds)
+            info["xid"] = row.get("xid")
+
+        def refused(error: Exception) -> None:
+            if isinstance(error, InsufficientPrivilege):
+                raise Misconfigured(
+                    f"The database login may not act as the role {role.value!r}; start once with"
+                    " STRATAGRAPH_OWNER_DATABASE_URL set to the login that owns the database, which grants the role."
+                ) from error
+
+        begin_session(
+            connection,
+            count or self._count,
+            is_deferring=role is Role.WRITE,
+            begin=SNAPSHOT if is_snapshot else BEGIN,
+            entry=Entry(Sending(Statement.of(statement), parameters, prepare=True), entered, refused),
+        )
+        if not is_deferred:
+            await flush(connection)
 
     def pools(self) -> list[PoolUsage]:
         """Return the use of each pool."""
@@ -321,9 +328,9 @@ class Database:
             await connection.execute(text("SELECT 1"))
 
 
-def _erased(connection: AsyncConnection, bounds: Bounds) -> TenantErased:
+def _erased(info: Mapping[Any, Any], bounds: Bounds) -> TenantErased:
     """Tell the caches that the tenant does not exist any more, and return the error to raise."""
-    for forget in connection.info["when_tenant_erased"]:
+    for forget in info["when_tenant_erased"]:
         forget(bounds.tenant)
     return TenantErased()
 
@@ -352,11 +359,9 @@ async def elevated(connection: AsyncConnection, bounds: Bounds) -> AsyncIterator
     info = connection.info  # read now, because a connection that is lost during the block no longer returns it
     before = info["bounds"]
     if before is None:
-        row = await (
-            await send(connection, Sending(Statement.of(TAKE_TENANT), _settings(bounds), prepare=True))
-        ).fetchone()
-        if row is None or not row["has_tenant"]:
-            raise _erased(connection, bounds)
+        (row,) = (await send(connection, Sending(Statement.of(TAKE_TENANT), _settings(bounds), prepare=True))).rows()
+        if not row["has_tenant"]:
+            raise _erased(info, bounds)
     else:
         await send(connection, Sending(Statement.of(BOUNDS), _settings(bounds), prepare=True))
     info["bounds"] = bounds
@@ -370,8 +375,7 @@ async def elevated(connection: AsyncConnection, bounds: Bounds) -> AsyncIterator
 async def transaction_id(connection: Connection) -> str:
     """Return the id of a writing transaction, in decimal digits. That of a caller's takes no statement."""
     if connection.info["xid"] is None:
-        row = await (await send(connection, Sending(Statement.of(TRANSACTION_ID), {}, prepare=True))).fetchone()
-        assert row is not None
+        (row,) = (await send(connection, Sending(Statement.of(TRANSACTION_ID), {}, prepare=True))).rows()
         connection.info["xid"] = row["xid"]
     xid: str = connection.info["xid"]
     return xid

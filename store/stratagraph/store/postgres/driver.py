@@ -3,28 +3,30 @@
 SQLAlchemy's asynchronous layer takes three quarters of the client's time of a small statement (0.27 ms of 0.36 ms), so
 the named statements and the bulk inserts do not pass through it.
 
-Inserts that return nothing are **deferred** in a writer's transaction: they are sent as one statement, as soon as
-anything else is sent on the connection and at the end of the transaction at the latest. So a capture's dozen of inserts
-is one round trip, and what reads afterwards sees them. An error of an insert is then raised by what follows it.
+Inserts that return nothing are **deferred** in a writer's transaction: they are sent as one statement, together with
+whatever else is sent next on the connection, and with the commit at the latest. So a capture's dozen of inserts is one
+statement, and what reads afterwards sees them. An error of an insert is then raised by what follows it.
+
+The **entry** of a reader's transaction, which sets its role and its bounds, is sent with its first statement.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 
-import psycopg
-from psycopg.rows import AsyncRowFactory, dict_row, tuple_row
+from psycopg import AsyncConnection as Driver
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.util.concurrency import await_
 
-R = TypeVar("R")
-_SESSION = "session"  # the key of a connection's `info`
+from stratagraph.store.postgres.exchange import Answer, Exchange, Query
+
+_SESSION, _EXCHANGE = "session", "exchange"  # keys of a connection's `info`
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 
 
@@ -65,8 +67,21 @@ class Sending:
     binary: bool = False
 
     @property
-    def values(self) -> list[Any]:
-        return [self.parameters[name] for name in self.statement.names]
+    def query(self) -> Query:
+        values = [self.parameters[name] for name in self.statement.names]
+        return Query(self.statement.sql, values, self.prepare, self.binary)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The first statement of a transaction. `entered` is called with its row, `refused` with an error of it.
+
+    Both may raise what is to be raised in place of the answer.
+    """
+
+    statement: Sending
+    entered: Callable[[Mapping[str, Any]], None]
+    refused: Callable[[Exception], None]
 
 
 @dataclass(slots=True)
@@ -82,57 +97,53 @@ class _Deferred:
 class _Session:
     """What belongs to the transaction that is open on a connection.
 
-    `count` is called with the number of statements of each round trip.
+    `count` is called with the number of statements of each round trip. `begin` opens the transaction with the first of
+    them, and `entry` is still to be sent with that.
     """
 
     count: Callable[[int], None]
-    is_deferring: bool
-    deferred: list[_Deferred]
+    is_deferring: bool = False
+    begin: bytes = b"BEGIN"
+    entry: Entry | None = None
+    deferred: list[_Deferred] = field(default_factory=list)
 
 
-def begin_session(connection: AsyncConnection, count: Callable[[int], None], *, is_deferring: bool) -> None:
-    """Note that a transaction begins on the connection, and whether its inserts are deferred."""
-    connection.info[_SESSION] = _Session(count, is_deferring, [])
+def begin_session(
+    connection: AsyncConnection,
+    count: Callable[[int], None],
+    *,
+    is_deferring: bool = False,
+    begin: bytes = b"BEGIN",
+    entry: Entry | None = None,
+) -> None:
+    """Note that a transaction begins on the connection, and whether its inserts are deferred.
+
+    Its first round trip opens it by `begin`, and sends the `entry` with the first statement.
+    """
+    connection.info[_SESSION] = _Session(count, is_deferring, begin, entry)
 
 
-async def send(connection: AsyncConnection, sending: Sending) -> psycopg.AsyncCursor[dict[str, Any]]:
-    """Run a statement and return its cursor, which gives rows as dictionaries.
+async def send(connection: AsyncConnection, sending: Sending) -> Answer:
+    """Run a statement and return its answer.
 
     With `prepare`, the server keeps the parsed statement for the connection, and its plan where that does not depend on
     the parameters. Raises KeyError if a parameter is missing.
     """
-    driver, session = _known(connection.sync_connection)
-    await _flush(driver, session)
-    return await _send(
-        driver,
-        session,
-        sending.statement.sql,
-        sending.values,
-        prepare=sending.prepare,
-        row_factory=dict_row,
-        binary=sending.binary,
-    )
+    (answer,) = await _exchange(connection, [sending.query])
+    return answer
 
 
-async def send_together(connection: AsyncConnection, sendings: Sequence[Sending]) -> list[list[dict[str, Any]]]:
+async def send_together(
+    connection: AsyncConnection, sendings: Sequence[Sending], *, ends: bool = False
+) -> list[list[dict[str, Any]]]:
     """Run statements in their order, in one round trip, and return the rows of each.
 
     The server runs each as if it had been sent alone: the first that fails ends the transaction, and its error is
-    raised. Raises KeyError if a parameter is missing.
+    raised. With `ends`, the transaction is committed with them; a later statement begins another with the same bounds.
+    Raises KeyError if a parameter is missing.
     """
-    if len(sendings) == 1:
-        return [
-            await _rows(await send(connection, sendings[0]))
-        ]  # the driver's pipeline takes longer than one statement
-    driver, session = _known(connection.sync_connection)
-    await _flush(driver, session)
-    session.count(len(sendings))
-    cursors = []
-    async with driver.pipeline():
-        for one in sendings:
-            cursor = psycopg.AsyncRawCursor(driver, row_factory=dict_row)
-            cursors.append(await cursor.execute(one.statement.sql, one.values, prepare=one.prepare, binary=one.binary))
-    return [await _rows(cursor) for cursor in cursors]
+    answers = await _exchange(connection, [one.query for one in sendings], ends=ends)
+    return [answer.rows() for answer in answers]
 
 
 async def send_for_tuples(connection: AsyncConnection, sending: Sending) -> list[tuple[Any, ...]]:
@@ -140,12 +151,8 @@ async def send_for_tuples(connection: AsyncConnection, sending: Sending) -> list
 
     For statements with hundreds of rows. Raises KeyError if a parameter is missing.
     """
-    driver, session = _known(connection.sync_connection)
-    await _flush(driver, session)
-    session.count(1)
-    cursor = psycopg.AsyncRawCursor(driver, row_factory=tuple_row)
-    await cursor.execute(sending.statement.sql, sending.values, prepare=sending.prepare, binary=True)
-    return await cursor.fetchall()
+    (answer,) = await _exchange(connection, [sending.query._replace(binary=True)])
+    return answer.tuples()
 
 
 async def write(
@@ -155,13 +162,12 @@ async def write(
 
     Its parameters are written as `%s`, each once. Deferred if it returns nothing and the transaction defers.
     """
-    driver, session = _known(connection.sync_connection)
+    _, session = _known(connection.sync_connection)
     if not session.is_deferring or returns:
-        await _flush(driver, session)
-        cursor = await _send(driver, session, _together((statement,)), parameters, prepare=True, row_factory=tuple_row)
-        return await cursor.fetchall() if returns else []
+        (answer,) = await _exchange(connection, [Query(_together((statement,)), parameters, prepare=True)])
+        return answer.tuples()
     if any(table == other.table for other in session.deferred):
-        await _flush(driver, session)  # the parts of one statement do not see each other's rows
+        await flush(connection)  # the parts of one statement do not see each other's rows
     session.deferred.append(_Deferred(table, statement, parameters))
     return []
 
@@ -171,10 +177,17 @@ async def flush(connection: AsyncConnection) -> None:
     await _flush(*_known(connection.sync_connection))
 
 
+async def commit(connection: AsyncConnection) -> None:
+    """Commit the transaction, with what it has deferred. One that has not begun, or has ended, is left alone."""
+    exchange, session = _known(connection.sync_connection)
+    if session.deferred or exchange.is_open:
+        await _run(exchange, session, (), ends=True)
+
+
 def flush_before(connection: Connection) -> None:
     """Send what the transaction has deferred, from a handler of SQLAlchemy's events."""
     session = connection.info.get(_SESSION)
-    if session is not None and session.deferred:
+    if session is not None:
         await_(_flush(*_known(connection)))
 
 
@@ -190,33 +203,49 @@ def discard(info: Mapping[str, Any]) -> None:
         session.deferred.clear()
 
 
-def _known(connection: Connection | None) -> tuple[psycopg.AsyncConnection[Any], _Session]:
-    """Return the driver's connection and what belongs to its transaction; one that nothing is known of defers none."""
+def _known(connection: Connection | None) -> tuple[Exchange, _Session]:
+    """Return what is sent on the connection, and its transaction; one that nothing is known of defers nothing."""
     assert connection is not None  # it is None only before SQLAlchemy's connection is opened
     pooled = connection.connection
-    driver: psycopg.AsyncConnection[Any] = pooled.driver_connection  # type: ignore[assignment]  # typed as Any | None
-    session = pooled.info.get(_SESSION)
-    return driver, session or _Session(lambda _: None, is_deferring=False, deferred=[])
+    info = pooled.info
+    exchange = info.get(_EXCHANGE)
+    if exchange is None:
+        driver: Driver[Any] = pooled.driver_connection  # type: ignore[assignment]  # typed as Any | None
+        exchange = info[_EXCHANGE] = Exchange(driver)
+    return exchange, info.get(_SESSION) or _Session(lambda _: None)
 
 
-async def _rows(cursor: psycopg.AsyncCursor[R]) -> list[R]:
-    """Return the rows of a statement, none if it returns nothing."""
-    return [] if cursor.rownumber is None else await cursor.fetchall()
+async def _exchange(connection: AsyncConnection, queries: Sequence[Query], *, ends: bool = False) -> list[Answer]:
+    return await _run(*_known(connection.sync_connection), queries, ends=ends)
 
 
-async def _flush(driver: psycopg.AsyncConnection[Any], session: _Session) -> None:
-    if not session.deferred:
-        return
-    parts = list(session.deferred)
-    session.deferred.clear()
-    await _send(
-        driver,
-        session,
-        _together(tuple(part.statement for part in parts)),
-        [value for part in parts for value in part.parameters],
-        prepare=True,
-        row_factory=tuple_row,
-    )
+async def _flush(exchange: Exchange, session: _Session) -> None:
+    if session.deferred or (session.entry is not None and not exchange.is_open):
+        await _run(exchange, session, ())
+
+
+async def _run(exchange: Exchange, session: _Session, queries: Sequence[Query], *, ends: bool = False) -> list[Answer]:
+    """Send the queries after what the transaction has still to send, in one round trip; return their answers."""
+    before: list[Query] = []
+    entry = session.entry if session.entry is not None and not exchange.is_open else None
+    if entry is not None:
+        before.append(entry.statement.query)
+    if session.deferred:
+        parts = list(session.deferred)
+        session.deferred.clear()
+        values = [value for part in parts for value in part.parameters]
+        before.append(Query(_together(tuple(part.statement for part in parts)), values, prepare=True))
+    if before or queries:
+        session.count(len(before) + len(queries))
+    try:
+        answers = await exchange.run([*before, *queries], begin=session.begin, ends=ends)
+    except Exception as error:
+        if entry is not None and exchange.failed == 0:
+            entry.refused(error)
+        raise
+    if entry is not None:
+        entry.entered(answers[0].rows()[0])
+    return answers[len(before) :]
 
 
 @lru_cache(maxsize=1_024)
@@ -231,19 +260,3 @@ def _together(statements: tuple[str, ...]) -> bytes:
     whole = f"WITH {parts} {last}" if others else last
     numbers = count(1)
     return re.sub("%s", lambda _: f"${next(numbers)}", whole).encode()
-
-
-async def _send(
-    driver: psycopg.AsyncConnection[Any],
-    session: _Session,
-    statement: bytes,
-    parameters: Sequence[Any],
-    *,
-    prepare: bool,
-    row_factory: AsyncRowFactory[R],
-    binary: bool = False,
-) -> psycopg.AsyncCursor[R]:
-    session.count(1)
-    cursor = psycopg.AsyncRawCursor(driver, row_factory=row_factory)
-    await cursor.execute(statement, parameters, prepare=prepare, binary=binary)
-    return cursor

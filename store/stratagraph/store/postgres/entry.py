@@ -1,8 +1,9 @@
-"""The first statement of each transaction, which sets its role, its bounds and its timeout."""
+"""How a transaction begins, and its first statement, which sets its role, its bounds and its timeout."""
 
 from __future__ import annotations
 
-SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+BEGIN = b"BEGIN"
+SNAPSHOT = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # all statements see one snapshot
 # The settings end with the transaction and then read as ''.
 BOUNDS = (
     "SELECT set_config('stratagraph.tenant', :tenant, true), set_config('stratagraph.scopes', :scopes, true),"

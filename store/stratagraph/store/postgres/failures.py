@@ -19,6 +19,7 @@ from stratagraph.store.model.errors import (
     ConditionsOverlap,
     KeyCollision,
     StatementFailed,
+    StatementTimedOut,
     StoreUnavailable,
     WriteCollision,
 )
@@ -33,7 +34,6 @@ _TRANSIENT_REASONS = {
     "25006": "The database accepts no writes now: it is a standby or read-only. Try again shortly.",
     "53300": "The database has no free connection; try again shortly.",
     "55P03": "Another transaction held a lock on the same rows for too long; try again shortly.",
-    "57014": "The database stopped a statement that took too long; try again shortly.",
 }
 _DRIVER_DOWN = (psycopg.OperationalError, psycopg.InterfaceError)
 
@@ -63,6 +63,8 @@ def _translation(cause: BaseException | None, *, is_lost: bool) -> Exception:
         return ConditionsOverlap()
     if isinstance(cause, states.DeadlockDetected | states.SerializationFailure):
         return WriteCollision()
+    if isinstance(cause, states.QueryCanceled):
+        return StatementTimedOut()
     if is_lost or _is_transient(cause):
         return StoreUnavailable(_TRANSIENT_REASONS.get(str(getattr(cause, "sqlstate", None))))
     return StatementFailed(type(cause).__name__, getattr(cause, "sqlstate", None))

@@ -8,6 +8,10 @@ A statement with a comment line that begins with `-- Prepared` is parsed once pe
 parameters where that is no dearer. The others are planned anew each time, because generic plans misjudge array
 parameters (terms, frontiers). Prepare a statement only if one plan is right for all parameters. Booleans are an
 exception: they are written into the text of a prepared statement, since they decide which indexes can be used.
+
+The server keeps the plan of a prepared statement only if it estimates it no dearer than one made with the parameters.
+For short arrays it would not: it counts their elements, and assumes ten where it does not know them. So frequent
+statements read an array as `(SELECT CAST(:ids AS uuid[]))`, whose elements it never counts.
 """
 
 from __future__ import annotations
@@ -48,7 +52,7 @@ def query(name: str) -> TextClause:
 
 async def fetch(connection: AsyncConnection, statement: str, /, **parameters: Any) -> list[dict[str, Any]]:
     """Run a named statement and return its rows. Raises KeyError if there is no statement of this name."""
-    return await (await send(connection, sending(statement, parameters))).fetchall()
+    return (await send(connection, sending(statement, parameters))).rows()
 
 
 async def run(connection: AsyncConnection, statement: str, /, **parameters: Any) -> int:
@@ -56,12 +60,14 @@ async def run(connection: AsyncConnection, statement: str, /, **parameters: Any)
     return (await send(connection, sending(statement, parameters))).rowcount
 
 
-async def fetch_together(connection: AsyncConnection, *sendings: Sending) -> list[list[dict[str, Any]]]:
+async def fetch_together(
+    connection: AsyncConnection, *sendings: Sending, ends: bool = False
+) -> list[list[dict[str, Any]]]:
     """Run statements of `sending` in their order, in one round trip, and return the rows of each.
 
-    None of them can depend on the rows of another.
+    None of them can depend on the rows of another. With `ends`, the transaction, a reader's, ends with them.
     """
-    return await send_together(connection, sendings)
+    return await send_together(connection, sendings, ends=ends)
 
 
 async def fetch_tuples(connection: AsyncConnection, sending: Sending) -> list[tuple[Any, ...]]:

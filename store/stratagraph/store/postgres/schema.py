@@ -33,7 +33,7 @@ def migrate(url: str, *, api_url: str | None = None, worker_url: str | None = No
         if "extension" in str(error.orig):
             raise Misconfigured(
                 f"The database lacks an extension: {error.orig}. Stratagraph needs vector (pgvector ≥ 0.8),"
-                " pg_trgm and btree_gist; install them, or start without STRATAGRAPH_DATABASE_URL to use the"
+                " pg_trgm, btree_gist and btree_gin; install them, or start without STRATAGRAPH_DATABASE_URL to use the"
                 " embedded server."
             ) from error
         if error.orig is not None and getattr(error.orig, "sqlstate", None) is None:

@@ -48,7 +48,7 @@ WHERE e.tenant = :tenant AND e.id = a.id
 -- Lock the open episodes of some threads, in the order of all writers.
 -- Prepared: keys only, found by indexes.
 SELECT e.id, e.scope, e.sensitivity, e.thread_key, e.closes_at, e.events, e.last_record
-FROM unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[]), CAST(:keys AS bytea[]))
+FROM unnest((SELECT CAST(:scopes AS integer[])), (SELECT CAST(:sensitivities AS smallint[])), (SELECT CAST(:keys AS bytea[])))
   AS asked(scope, sensitivity, key)
 JOIN episode e ON e.tenant = :tenant AND e.scope = asked.scope AND e.sensitivity = asked.sensitivity
   AND e.thread_key = asked.key AND e.closed_at IS NULL
@@ -59,5 +59,5 @@ ORDER BY e.scope, e.sensitivity, e.thread_key FOR UPDATE OF e
 -- Prepared: keys only, found by indexes.
 SELECT DISTINCT ON (scope, sensitivity, thread_key) scope, sensitivity, thread_key, id
 FROM episode
-WHERE tenant = :tenant AND thread_key = ANY(CAST(:keys AS bytea[])) AND closed_at IS NOT NULL
+WHERE tenant = :tenant AND thread_key = ANY(CAST((SELECT CAST(:keys AS bytea[])) AS bytea[])) AND closed_at IS NOT NULL
 ORDER BY scope, sensitivity, thread_key, opened_at DESC, id DESC

@@ -80,7 +80,7 @@ ORDER BY r.id FOR UPDATE OF r
 -- Lock the given slots, in the order of all writers.
 -- Prepared: keys only, found by indexes.
 SELECT s.scope, s.sensitivity, s.slot_key, s.single_valued
-FROM unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[]), CAST(:keys AS bytea[]))
+FROM unnest((SELECT CAST(:scopes AS integer[])), (SELECT CAST(:sensitivities AS smallint[])), (SELECT CAST(:keys AS bytea[])))
   AS asked(scope, sensitivity, key)
 JOIN fact_slot s ON s.tenant = :tenant AND s.scope = asked.scope AND s.sensitivity = asked.sensitivity
   AND s.slot_key = asked.key

@@ -28,6 +28,7 @@ from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.fact_keys import FactKeys
 from stratagraph.store.records.handles import handle_key
+from stratagraph.store.records.lessons import lesson_key
 from stratagraph.store.records.salience_rows import salience_row
 
 
@@ -194,6 +195,7 @@ def _record_row(tenant: Tenant, record: NewRecord, scope: int, at: datetime, sea
         "validity": str(fact.validity) if fact else None,
         "terms": record.terms.numbers,
         "impacts": record.terms.as_sparsevec(),
+        "lesson_key": lesson_key(tenant, record.type, record.payload),
     }
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.postgres import tables
-from stratagraph.store.postgres.bulk import array_literal, insert_rows, uuid_array
+from stratagraph.store.postgres.bulk import array_literal, insert_rows
 from stratagraph.store.postgres.queries import fetch, run
 
 
@@ -79,7 +79,7 @@ async def find_records_with_terms(
         terms=[array_literal(one.terms) for one in wanted],
         scopes=[one.scope for one in wanted],
         least_sensitivities=[one.least_sensitivity for one in wanted],
-        besides=uuid_array(one.besides for one in wanted),
+        besides=[one.besides for one in wanted],
         most=most,
     )
     found: dict[int, dict[tuple[int, int], list[UUID]]] = {}

@@ -45,11 +45,11 @@ LIMIT :limit
 -- Prepared: keys only, found by indexes.
 WITH named AS (
   SELECT DISTINCT t.entity
-  FROM unnest(CAST(:keys AS bytea[]), CAST(:sensitivities AS smallint[])) AS asked(key, sensitivity)
+  FROM unnest((SELECT CAST(:keys AS bytea[])), (SELECT CAST(:sensitivities AS smallint[]))) AS asked(key, sensitivity)
   CROSS JOIN LATERAL (
     SELECT t.entity FROM entity_term t JOIN record r ON r.tenant = t.tenant AND r.id = t.entity AND r.state <= 2
-    WHERE t.tenant = :tenant AND t.term_key = asked.key AND t.kind <= 3 AND t.scope = ANY(CAST(:scopes AS integer[]))
-      AND r.scope = ANY(CAST(:scopes AS integer[])) AND greatest(t.sensitivity, r.sensitivity) <= asked.sensitivity
+    WHERE t.tenant = :tenant AND t.term_key = asked.key AND t.kind <= 3 AND t.scope = ANY(CAST((SELECT CAST(:scopes AS integer[])) AS integer[]))
+      AND r.scope = ANY(CAST((SELECT CAST(:scopes AS integer[])) AS integer[])) AND greatest(t.sensitivity, r.sensitivity) <= asked.sensitivity
     ORDER BY t.entity LIMIT :most
   ) t
 )
@@ -116,7 +116,7 @@ WHERE k.tenant = :tenant AND k.actor = :actor AND k.key_hash = ANY(CAST(:hashes 
 -- hold_entities --
 -- Lock current entities against being merged, withdrawn or deleted, in id order.
 -- Prepared: keys only, found by indexes.
-SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state <= 2
+SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST((SELECT CAST(:ids AS uuid[])) AS uuid[])) AND state <= 2
 ORDER BY id FOR KEY SHARE
 
 -- lock_entity_terms --
@@ -138,7 +138,7 @@ SELECT pg_advisory_xact_lock(asked.number) FROM unnest(CAST(:locks AS bigint[]))
 -- lock_taught_entities --
 -- Lock current entities that captures teach, in id order; writers that only name them need not wait.
 -- Prepared: keys only, found by indexes.
-SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state <= 2
+SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST((SELECT CAST(:ids AS uuid[])) AS uuid[])) AND state <= 2
 ORDER BY id FOR NO KEY UPDATE
 
 -- lock_working --

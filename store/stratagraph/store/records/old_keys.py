@@ -8,17 +8,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from stratagraph.store.jobs.tenant_passes import TenantPass
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import open_contents
-from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
 from stratagraph.store.postgres.queries import fetch, run
 from stratagraph.store.records.fact_keys import FactKeys
 from stratagraph.store.records.inserting import latest_evidence
+
+REKEYING = TenantPass("rekey", tables.rekeying)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,34 +44,10 @@ class FactLink:
     is_object: bool
 
 
-async def lock_rekeying(connection: AsyncConnection, *, beyond: int) -> tuple[int, UUID | None] | None:
-    """Lock the first tenant above `beyond` that is to be re-keyed; return it with the last record that is done."""
-    rows = await fetch(connection, "lock_rekeying", beyond=beyond)
-    return (rows[0]["tenant"], rows[0]["after"]) if rows else None
-
-
-async def list_rekeyable(
-    connection: AsyncConnection, tenant: Tenant, *, after: UUID | None, limit: int
-) -> list[tuple[UUID, MemoryType]]:
-    """Return at most `limit` entities and facts with ids above `after`, in id order."""
+async def list_rekeyable(connection: AsyncConnection, tenant: Tenant, *, after: UUID | None, limit: int) -> list[UUID]:
+    """Return at most `limit` ids of entities and facts above `after`, ascending."""
     rows = await fetch(connection, "list_rekeyable", tenant=tenant.id, after=after, limit=limit)
-    return [(row["id"], MemoryType(row["type"])) for row in rows]
-
-
-async def note_progress(connection: AsyncConnection, tenant: Tenant, after: UUID) -> None:
-    """Store the last record of a locked tenant that is done."""
-    table = tables.rekeying
-    await connection.execute(update(table).where(table.c.tenant == tenant.id).values(after=after))
-
-
-async def finish_rekeying(connection: AsyncConnection, tenant: Tenant, job: str) -> bool:
-    """Forget the locked tenant, all of whose records are done; return False if `job` has set some of them aside."""
-    rows = await fetch(connection, "count_set_aside_of", job=job, tenant=tenant.id)
-    if rows[0]["any_left"]:
-        return False
-    table = tables.rekeying
-    await connection.execute(delete(table).where(table.c.tenant == tenant.id))
-    return True
+    return [row["id"] for row in rows]
 
 
 async def fetch_old_facts(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> list[OldFact]:

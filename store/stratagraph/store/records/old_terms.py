@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import delete, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from stratagraph.store.jobs.tenant_passes import TenantPass
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.words import Terms
@@ -16,6 +16,8 @@ from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import array_literal
 from stratagraph.store.postgres.queries import fetch, run
 from stratagraph.store.records.episode_endings import Member, read_members
+
+REANALYSIS = TenantPass("analyse-words", tables.reanalysis)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +41,6 @@ class MoreTerms:
     record: AnalysedRecord
     terms: Terms
     added: Sequence[int]
-
-
-async def lock_reanalysis(connection: AsyncConnection, *, beyond: int) -> tuple[int, UUID | None] | None:
-    """Lock the first tenant above `beyond` that is to be analysed again; return it with the last record done."""
-    rows = await fetch(connection, "lock_reanalysis", beyond=beyond)
-    return (rows[0]["tenant"], rows[0]["after"]) if rows else None
 
 
 async def list_analysable(connection: AsyncConnection, tenant: Tenant, *, after: UUID | None, limit: int) -> list[UUID]:
@@ -91,19 +87,3 @@ async def add_terms(connection: AsyncConnection, tenant: Tenant, changes: Sequen
         terms=[array_literal(list(change.terms.numbers)) for change in changes],
         impacts=[change.terms.as_sparsevec() for change in changes],
     )
-
-
-async def note_analysed(connection: AsyncConnection, tenant: Tenant, after: UUID) -> None:
-    """Store the last record of a locked tenant that is done."""
-    table = tables.reanalysis
-    await connection.execute(update(table).where(table.c.tenant == tenant.id).values(after=after))
-
-
-async def finish_reanalysis(connection: AsyncConnection, tenant: Tenant, job: str) -> bool:
-    """Forget the locked tenant, all of whose records are done; return False if `job` has set some of them aside."""
-    rows = await fetch(connection, "count_set_aside_of", job=job, tenant=tenant.id)
-    if rows[0]["any_left"]:
-        return False
-    table = tables.reanalysis
-    await connection.execute(delete(table).where(table.c.tenant == tenant.id))
-    return True

@@ -28,7 +28,3 @@ SELECT id, closed_at IS NOT NULL AS is_closed FROM episode WHERE tenant = :tenan
 -- List records in id order.
 SELECT id FROM record WHERE tenant = :tenant AND (CAST(:after AS uuid) IS NULL OR id > CAST(:after AS uuid))
 ORDER BY id LIMIT :limit
-
--- lock_reanalysis --
--- Lock a tenant whose records have terms of an earlier analysis, skipping one that another server works on.
-SELECT tenant, after FROM reanalysis WHERE tenant > :beyond ORDER BY tenant LIMIT 1 FOR UPDATE SKIP LOCKED

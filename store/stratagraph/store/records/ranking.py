@@ -11,11 +11,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import Curve, MemoryType
+from stratagraph.store.model.predicates import LINEAGE
 from stratagraph.store.model.salience import salience_at
-from stratagraph.store.postgres.bulk import uuid_array
+from stratagraph.store.model.sketches import SKETCH
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import fetch, fetch_tuples, sending
 
+SYSTEM = LINEAGE | {"uses"}  # relations that say nothing of what their records have to do with each other
+RELATING = 3  # records whose relations make candidates
+FOLLOWED = 16  # relations of each, in each direction, that are looked at, the heaviest first
+RELATED = 8  # candidates that they make of each
 # A look-up of a number takes a tenth of the time of a call of the enum.
 _TYPES = {int(type_): type_ for type_ in MemoryType}
 _CURVES = {int(curve): curve for curve in Curve}
@@ -25,7 +30,8 @@ class Head(NamedTuple):
     """The parts of a record by which it is ranked. `salience` is the value at the instant of reading, in [0, 1].
 
     `covered` has bit n set where the record has term n of the question. `before` and `after` are its neighbours in the
-    thread, nearest first, if they were asked for.
+    thread, nearest first, and `related` the records that callers have related to it, if they were asked for. `said` is
+    what an event says, as `stored_sketch` reads it, or the key of a fact; None for other types.
     """
 
     id: UUID
@@ -36,6 +42,8 @@ class Head(NamedTuple):
     covered: int
     before: Sequence[UUID] = ()
     after: Sequence[UUID] = ()
+    related: Sequence[UUID] = ()
+    said: bytes | None = None
 
 
 def fetching_heads(
@@ -51,9 +59,11 @@ def fetching_heads(
     """Return the statement that reads the heads of the records among `ids` that the caller may read in full.
 
     `terms` are those of the question, at most 64. The `steps` neighbours in threads of each of the records `near`, in
-    each direction, are read too, if they are current at `now` and of `types`.
+    each direction, are read too, if they are current at `now` and of `types`. So are at most RELATED records to which
+    callers have related each of the first RELATING of `near`, by other relations than SYSTEM.
     """
-    parameters = {"ids": uuid_array(ids), "terms": list(terms), **_near(near, steps, types, now)}
+    parameters = {"ids": list(ids), "terms": list(terms), "sketch": SKETCH, **_near(near, steps, types, now)}
+    parameters |= {"lineage": list(SYSTEM), "relating": RELATING, "followed": FOLLOWED, "related": RELATED}
     return sending("fetch_ranking", {**caller.parameters(), **parameters})
 
 
@@ -76,7 +86,7 @@ async def thread_neighbours(
 
 def _near(near: Sequence[UUID], steps: int, types: Collection[MemoryType], now: datetime) -> dict[str, Any]:
     return {
-        "near": uuid_array(near),
+        "near": list(near),
         "types": [int(memory_type) for memory_type in types],
         "now": now,
         "steps": steps,
@@ -92,7 +102,7 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
     """Return the heads of the rows of `fetching_heads`, keyed by id, with their salience at `now`."""
     heads = {}
     for id_, type_, confidence, occurred_at, created_at, s, t0, pinned, curve, *rest in rows:
-        half_life_s, min_salience, max_age_s, params, covered, before, after = rest
+        half_life_s, min_salience, max_age_s, params, covered, said, before, after, related = rest
         salience = salience_at(
             now,
             s=s,
@@ -105,5 +115,16 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
             max_age_s=max_age_s,
             params=params,
         )
-        heads[id_] = Head(id_, _TYPES[type_], confidence, salience, occurred_at, covered, before or (), after or ())
+        heads[id_] = Head(
+            id_,
+            _TYPES[type_],
+            confidence,
+            salience,
+            occurred_at,
+            covered,
+            before or (),
+            after or (),
+            related or (),
+            said,
+        )
     return heads

@@ -15,9 +15,9 @@ from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import Curve, DeletionPolicy, MemoryType, RecordState, Sensitivity
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.model.salience import Decay, Salience
-from stratagraph.store.postgres.bulk import uuid_array
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
-from stratagraph.store.records.successors import without_hidden_successors
+from stratagraph.store.records.lessons import counted_lessons, lesson_counts, with_lesson_counts
+from stratagraph.store.records.successors import knows_all_successors, without_hidden_successors
 
 
 class Reader:
@@ -32,35 +32,40 @@ class Reader:
         self.caller = caller
         self.now = now
 
-    async def records(self, ids: Collection[UUID], *, current: bool = False) -> dict[UUID, MemoryRecord]:
+    async def records(
+        self, ids: Collection[UUID], *, current: bool = False, as_stored: bool = False
+    ) -> dict[UUID, MemoryRecord]:
         """Return the records among `ids` that are visible to the caller, keyed by id.
 
         A record one level above the caller's ceiling is redacted. With `current`, superseded and retracted records are
-        left out, and facts whose validity does not include `now`.
+        left out, and facts whose validity does not include `now`. With `as_stored`, the payloads of lessons are without
+        the counts that are kept apart from them, so that they can be stored again.
         """
         if not ids:
             return {}
         rows = await fetch(self.connection, "fetch_records", **self.caller.parameters(), ids=list(ids), at=self.now)
         if current:  # checked on the rows, because a redacted record shows neither its state nor its validity
             rows = [row for row in rows if row["is_current"] and row["holds"]]
-        return {record.id: record for record in await self._records(rows)}
+        return {record.id: record for record in await self._records(rows, as_stored=as_stored)}
 
     async def subgraph(
-        self, ids: Collection[UUID], relations: Collection[UUID]
+        self, ids: Collection[UUID], relations: Sequence[Row]
     ) -> tuple[dict[UUID, MemoryRecord], list[Relation]]:
-        """Return the current records among `ids` as `records` does, and `relations` as that does, in one round trip."""
-        caller = self.caller.parameters()
-        records, edges = await fetch_together(
+        """Return the current records among `ids` as `records` does, and the relations with these columns.
+
+        Relations are not read: they have been found under the caller's trust, in this transaction. That ends here
+        where nothing else has to be read, which spares a round trip.
+        """
+        statement = sending("fetch_records", {**self.caller.parameters(), "ids": list(ids), "at": self.now})
+        rows, counts = await fetch_together(
             self.connection,
-            sending("fetch_records", {**caller, "ids": uuid_array(ids), "at": self.now}),
-            sending("fetch_relations", {**caller, "ids": uuid_array(relations)}),
+            statement,
+            lesson_counts(self.caller.tenant, ids),
+            ends=knows_all_successors(self.caller),
         )
-        current = [row for row in records if row["is_current"] and row["holds"]]
-        found = {relation.id: relation for relation in await self._relations(edges)}
-        return (
-            {record.id: record for record in await self._records(current)},
-            [found[id_] for id_ in relations if id_ in found],
-        )
+        current = [row for row in rows if row["is_current"] and row["holds"]]
+        records = counted_lessons(await self._records(current, as_stored=True), counts)
+        return {record.id: record for record in records}, await self._relations(relations)
 
     async def heads(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
         """Return the records among `ids` that the caller may read in full, without their content.
@@ -123,14 +128,15 @@ class Reader:
             found[row["asked"]].append(relation)
         return found
 
-    async def _records(self, rows: Sequence[Row]) -> list[MemoryRecord]:
+    async def _records(self, rows: Sequence[Row], *, as_stored: bool = False) -> list[MemoryRecord]:
         scopes = await self.directory.scope_names({row["scope"] for row in rows})
         contents = await open_contents(self.caller.tenant.keyring, rows)
         records = [
             self._record(row if content is None else {**row, **content}, scopes)
             for row, content in zip(rows, contents, strict=True)
         ]
-        return await without_hidden_successors(self.connection, self.caller, records)
+        shown = await without_hidden_successors(self.connection, self.caller, records)
+        return shown if as_stored else await with_lesson_counts(self.connection, self.caller, shown)
 
     def _record(self, row: Mapping[Any, Any], scopes: Mapping[int, str]) -> MemoryRecord:
         lifecycle, redacted = salience_of(row), row["sensitivity"] > self.caller.ceiling

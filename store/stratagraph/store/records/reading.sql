@@ -17,29 +17,60 @@ WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes O
 
 -- fetch_ranking --
 -- Fetch what ranks the given records, and their neighbours in threads, of those that the caller may read in full.
--- `covered` has bit n - 1 set where the record has the n-th of the terms, at most 64 of them. Only records of :near have
--- neighbours; those are fetched as the given records are, if they are of the given types and hold at :now.
+-- `covered` has bit n - 1 set where the record has the n-th of the terms, at most 64 of them. `said` are the first :sketch
+-- terms of an event, or the key of a fact: records that say the same have the same, or nearly. Only records of :near have
+-- neighbours; those are fetched as the given records are, if they are of the given types and hold at :now. Of the first
+-- :relating of them, so are :related records to which they have relations other than :lineage, of the :followed heaviest.
 -- LIMIT 1 keeps each a look-up: for hundreds of ids, the planner reads a whole index or table of a small store.
 -- Prepared: each record is a look-up.
 WITH near AS MATERIALIZED (
   {thread_neighbours}
+), lineage AS MATERIALIZED (
+  SELECT coalesce(array_agg(p.id), '{}') AS ids FROM predicate p
+  WHERE p.tenant = :tenant AND p.name = ANY(CAST(:lineage AS text[]))
+), related AS MATERIALIZED (
+  SELECT asked.id, ARRAY(SELECT e.far FROM (
+      ({relations_out} LIMIT :followed)
+      UNION ALL
+      ({relations_in} LIMIT :followed)
+    ) e WHERE e.predicate <> ALL(CAST((SELECT ids FROM lineage) AS integer[])) LIMIT :related
+  ) AS ids
+  FROM unnest((CAST(:near AS uuid[]))[1:CAST(:relating AS integer)]) AS asked(id)
 )
 SELECT h.id, h.type, h.confidence, h.occurred_at, h.created_at, h.s, h.t0, h.pinned, h.curve, h.half_life_s,
-  h.min_salience, h.max_age_s, h.params, h.covered, near.before, near.after
+  h.min_salience, h.max_age_s, h.params, h.covered, h.said, near.before, near.after, related.ids
 FROM (
-  SELECT unnest(CAST(:ids AS uuid[])) AS id UNION SELECT unnest(before || after) FROM near
+  SELECT unnest(CAST(:ids AS uuid[])) AS id
+  UNION SELECT unnest(before || after) FROM near UNION SELECT unnest(ids) FROM related
 ) AS asked
 CROSS JOIN LATERAL (
   SELECT h.*, (
     SELECT coalesce(bit_or(1::bigint << (asked.place::integer - 1)), 0)
     FROM unnest(CAST(:terms AS integer[])) WITH ORDINALITY AS asked(term, place) WHERE asked.term = ANY (r.terms)
-  ) AS covered
+  ) AS covered, CASE r.type WHEN 1 THEN array_send(r.terms[1:CAST(:sketch AS integer)]) WHEN 4 THEN r.fact_key END AS said
   FROM record_head h JOIN record r ON r.tenant = h.tenant AND r.id = h.id
   WHERE h.tenant = :tenant AND h.id = asked.id
     AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling
   LIMIT 1
 ) h
 LEFT JOIN near ON near.id = h.id
+LEFT JOIN related ON related.id = h.id
+
+-- relations_out --
+-- Fragment: relations from a record to others that the caller may read in full, heaviest first; facts hold at :now.
+SELECT e.target AS far, e.predicate FROM relation_in_sight e
+WHERE e.tenant = :tenant AND e.source = asked.id AND e.ended_at IS NULL AND NOT e.target_past AND e.target_is_current
+  AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
+  AND coalesce(e.target_validity @> CAST(:now AS timestamptz), true)
+ORDER BY e.weight DESC, e.id
+
+-- relations_in --
+-- Fragment: the relations to a record from others, as relations_out.
+SELECT e.source AS far, e.predicate FROM relation_in_sight e
+WHERE e.tenant = :tenant AND e.target = asked.id AND e.ended_at IS NULL AND NOT e.source_past AND e.source_is_current
+  AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
+  AND coalesce(e.source_validity @> CAST(:now AS timestamptz), true)
+ORDER BY e.weight DESC, e.id
 
 -- fetch_thread_neighbours --
 -- Fetch the neighbours in threads of the given records.

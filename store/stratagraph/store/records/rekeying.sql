@@ -116,10 +116,6 @@ WITH asked AS (
 UPDATE record r SET slot_key = a.slot, fact_key = a.fact, single_valued = a.single
 FROM asked a WHERE r.tenant = :tenant AND r.id = a.id
 
--- count_set_aside_of --
--- Find whether a job has set rows of a tenant aside.
-SELECT EXISTS (SELECT FROM job_set_aside WHERE job = :job AND tenant = :tenant) AS any_left
-
 -- fetch_unkeyed --
 -- Fetch those of the given facts that have no row in `fact` yet, with what their keys do not include.
 SELECT r.id, r.scope, r.sensitivity, r.occurred_at, r.payload, r.provenance, r.sealed
@@ -142,10 +138,6 @@ SELECT id FROM record WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) 
 
 -- list_rekeyable --
 -- List entities and facts in id order.
-SELECT id, type FROM record
+SELECT id FROM record
 WHERE tenant = :tenant AND type IN (3, 4) AND (CAST(:after AS uuid) IS NULL OR id > CAST(:after AS uuid))
 ORDER BY id LIMIT :limit
-
--- lock_rekeying --
--- Lock a tenant whose names and facts have keys of an earlier release, skipping one that another server works on.
-SELECT tenant, after FROM rekeying WHERE tenant > :beyond ORDER BY tenant LIMIT 1 FOR UPDATE SKIP LOCKED

@@ -138,7 +138,15 @@ SELECT r.tenant, r.id, r.type, r.scope, r.sensitivity,
     ) n
     WHERE r.type <> 3 AND (SELECT true FROM record x WHERE x.tenant = r.tenant AND x.id = n.id AND x.type = 3)
     ORDER BY n.id
-  ) AS entities
+  ) AS entities,
+  ARRAY(
+    SELECT v.episode AS id FROM episode_event v WHERE v.tenant = r.tenant AND v.record = r.id
+    UNION
+    SELECT e.target FROM relation e
+    JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name = 'derived_semantic'
+    WHERE e.tenant = r.tenant AND e.source = r.id AND r.type = 1
+    ORDER BY id
+  ) AS learned
 FROM record r
 JOIN unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS asked(tenant, id)
   ON r.tenant = asked.tenant AND r.id = asked.id

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +15,22 @@ from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.model.salience import Salience
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
+from stratagraph.store.postgres.queries import fetch
+
+_NOTED = "noted_salience"  # the key of a connection's `info`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SalienceBefore:
+    """The last salience event of a record before a transaction changed it: the value `s` at the instant `t0`."""
+
+    s: float
+    t0: datetime
+    last_reinforced_at: datetime | None
+
+    def as_fields(self) -> dict[str, Any]:
+        """Return the event as fields of a Salience."""
+        return {"s": self.s, "t0": self.t0, "last_reinforced_at": self.last_reinforced_at}
 
 
 def salience_row(tenant: Tenant, record: UUID, salience: Salience) -> dict[str, Any]:
@@ -37,6 +56,9 @@ def salience_row(tenant: Tenant, record: UUID, salience: Salience) -> dict[str, 
 
 async def write_salience(connection: AsyncConnection, tenant: Tenant, events: Sequence[tuple[UUID, Salience]]) -> None:
     """Store the salience of records, each given as (id, salience), replacing their earlier one."""
+    noted: dict[UUID, SalienceBefore] | None = connection.info.get(_NOTED)
+    if noted is not None:
+        await _note(connection, tenant, noted, [record for record, _ in events if record not in noted])
     rows = [salience_row(tenant, record, salience) for record, salience in events]
     await insert_rows(
         connection,
@@ -48,3 +70,26 @@ async def write_salience(connection: AsyncConnection, tenant: Tenant, events: Se
         " excluded.params, excluded.pinned, excluded.deletion_policy, excluded.due_at, excluded.last_reinforced_at),"
         " check_at = NULL",
     )
+
+
+@asynccontextmanager
+async def noting_salience(connection: AsyncConnection) -> AsyncIterator[dict[UUID, SalienceBefore]]:
+    """Yield a mapping to which `write_salience` adds, within the block, what the salience of each record was before.
+
+    So that it can be restored. Records without a row, which are new, are not added.
+    """
+    noted: dict[UUID, SalienceBefore] = {}
+    info = connection.info  # read now, because a connection that is lost no longer returns it
+    info[_NOTED] = noted
+    try:
+        yield noted
+    finally:
+        info.pop(_NOTED, None)
+
+
+async def _note(
+    connection: AsyncConnection, tenant: Tenant, noted: dict[UUID, SalienceBefore], records: Sequence[UUID]
+) -> None:
+    rows = await fetch(connection, "fetch_salience_events", tenant=tenant.id, ids=list(records)) if records else ()
+    for row in rows:
+        noted[row["id"]] = SalienceBefore(s=row["s"], t0=row["t0"], last_reinforced_at=row["last_reinforced_at"])

@@ -16,6 +16,11 @@ from stratagraph.store.postgres.queries import fetch
 _NAMED = ("supersedes", "superseded_by")  # in the payload's revision
 
 
+def knows_all_successors(caller: Caller) -> bool:
+    """Return whether the caller may see every record, so that `without_hidden_successors` reads nothing."""
+    return caller.scopes is None and caller.ceiling is Sensitivity.HYPER
+
+
 async def without_hidden_successors(
     connection: AsyncConnection, caller: Caller, records: Sequence[MemoryRecord]
 ) -> list[MemoryRecord]:
@@ -25,7 +30,7 @@ async def without_hidden_successors(
     too, since it may have been hidden. Runs one statement if facts name such records, and none for a caller who may
     see everything.
     """
-    if caller.scopes is None and caller.ceiling is Sensitivity.HYPER:
+    if knows_all_successors(caller):
         return list(records)
     named = {record.id: _named(record) for record in records}
     unknown = {id_ for ids in named.values() for id_ in ids.values()} - named.keys()

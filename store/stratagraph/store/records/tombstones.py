@@ -42,7 +42,8 @@ class NewTombstone:
     """The fields of a tombstone, read from a record that is about to be removed.
 
     `key` identifies what the record says, in the form that `derivation_key` takes; None if its type has no such key.
-    `entities` are those that it is linked to, unless it is one itself.
+    `entities` are those that it is linked to, unless it is one itself. `learned` are its episodes, and what was learned
+    from it.
     """
 
     id: UUID
@@ -51,6 +52,7 @@ class NewTombstone:
     sensitivity: int
     key: bytes | None
     entities: tuple[UUID, ...]
+    learned: tuple[UUID, ...]
 
 
 def derivation_key(tenant: Tenant, memory_type: MemoryType, scope: int, key: bytes) -> bytes:
@@ -72,6 +74,7 @@ async def prepare_tombstones(connection: AsyncConnection, tenant: Tenant, ids: S
             sensitivity=row["sensitivity"],
             key=bytes(row["key"]) if row["key"] is not None else None,
             entities=tuple(row["entities"]),
+            learned=tuple(row["learned"]),
         )
         for row in rows
     ]
@@ -96,11 +99,13 @@ async def insert_tombstones(
                 "at": at,
                 # An erasure leaves nothing by which to find the record again, and nothing to find.
                 "entities": list(one.entities) if cause is not Cause.ERASED else [],
+                "learned": list(one.learned) if cause is not Cause.ERASED else [],
             }
             for one in tombstones
         ],
         suffix="ON CONFLICT (tenant, id) DO UPDATE SET scope = excluded.scope, sensitivity = excluded.sensitivity,"
-        " cause = excluded.cause, key_hash = excluded.key_hash, at = excluded.at, entities = excluded.entities",
+        " cause = excluded.cause, key_hash = excluded.key_hash, at = excluded.at, entities = excluded.entities,"
+        " learned = excluded.learned",
     )
 
 

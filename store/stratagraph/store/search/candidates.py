@@ -19,7 +19,7 @@ from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import fetch_together, sending
 from stratagraph.store.records.entities import NameSearch
 from stratagraph.store.records.ranking import Head, fetching_heads, read_heads
-from stratagraph.store.search.recent_search import searching_recent
+from stratagraph.store.search.recent_search import Interval, searching_named_times, searching_recent
 from stratagraph.store.search.similar_names import (
     SimilarName,
     finding_similar_names,
@@ -32,9 +32,12 @@ from stratagraph.store.search.word_search import WordSearch
 
 # Of the best records by words, those whose neighbours in threads become candidates; more if more are wanted.
 EXPANDED = 16
-LINKING, LINKED = 4, 16  # named entities whose relations make candidates, and relations followed in each direction
+_PLACES = ("first", "second", "third", "fourth")  # of the entities in the statement `find_linked`
+# Named entities whose relations make candidates, and relations followed in each direction.
+LINKING, LINKED = len(_PLACES), 16
 STEPS, MOST_STEPS = 2, 100  # events before and after a record in its thread that are its neighbours
 
+MOST_TIMED = 64  # records found by the times that a question names
 MOST_NEAR = 50  # records found by the question's vector
 NO_WORDS = Searching((), lambda _: [])  # the search of a question without words
 
@@ -53,7 +56,7 @@ def terms_of_names(caller: Caller, named: Sequence[tuple[UUID, str]]) -> set[int
 
 
 def telling(links: Iterable[tuple[UUID, UUID]]) -> list[tuple[UUID, UUID]]:
-    """Return the links, pairs of an entity and a record, of the entities that have fewer than LINKED.
+    """Return the links, pairs of an entity and a record, of the entities with fewer than LINKED in both directions.
 
     That a record has one of so many relations says little, and which of them were followed would be chance.
     """
@@ -65,6 +68,8 @@ def telling(links: Iterable[tuple[UUID, UUID]]) -> list[tuple[UUID, UUID]]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundCandidates:
     """Records found by words with their BM25 `scores`, best first, by the name given with each, and newest first.
+
+    The newest are those of the times that the question names, if it names any.
 
     `linked` are pairs of a named entity and a record that has a relation with it. `similar` are entities whose name a
     word of the question misspells. `nearest` are the records near to the question's vector, with their cosine
@@ -97,22 +102,27 @@ async def find_candidates(
     most_by_words: int,
     most: int,
     vector: QuestionVector | None = None,
+    required: Sequence[int] = (),
+    intervals: Sequence[Interval] = (),
 ) -> FoundCandidates:
     """Return at most `most_by_words` records of `types` that match the text, and the entities with one of the names.
 
     At most `most` entities and `most` of the newest records, and, where the question has a `vector`, at most MOST_NEAR
     records near to it. Takes three round trips: words are counted while names and recent records are looked up, then
     what the search of the words needs is read while the relations of named entities are followed, and then the heads of
-    all are read, with their neighbours in threads.
+    all are read, with their neighbours in threads. With `required`, words find only records with all of these terms.
+    With `intervals`, their records with most of the words, at least MOST_TIMED, take the place of the newest ones.
     """
-    words = WordSearch(caller, text, types=types, limit=most_by_words)
+    words = WordSearch(caller, text, types=types, limit=most_by_words, required=required)
     by_name = NameSearch(caller, names, limit=most)
     counts, (state,), entities, newest = await fetch_together(
         connection,
         words.counting(),
         index.reading(),
         by_name.statement,
-        searching_recent(types=types, now=now, limit=most),
+        searching_named_times(intervals, words.terms, types=types, now=now, limit=max(MOST_TIMED, most))
+        if intervals
+        else searching_recent(types=types, now=now, limit=most),
     )
     named = by_name.found(entities)
     statistics = await words.statistics(connection, counts)
@@ -150,12 +160,11 @@ async def find_candidates(
         nearest=nearest,
         heads=heads,
         words=words.words,
-        weights=words.weights(statistics) if words.has_words else [],
+        weights=words.weights(statistics),
     )
 
 
 def _finding_linked(caller: Caller, entities: Sequence[UUID], *, now: datetime) -> Sending:
     """Return the statement that finds the records which have a relation with one of the entities, at most LINKING."""
-    places = zip_longest(("first", "second", "third", "fourth"), entities)
-    parameters = {**dict(places), "at": now, "most": LINKED}
+    parameters = {**dict(zip_longest(_PLACES, entities)), "at": now, "most": LINKED}
     return sending("find_linked", {**caller.parameters(), **parameters})

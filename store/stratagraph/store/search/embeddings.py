@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from stratagraph.store.feed.consumer import Feed
 from stratagraph.store.feed.leases import Lease, LogPage
 from stratagraph.store.model.enums import MemoryType, Sensitivity
-from stratagraph.store.postgres.bulk import array_literal, uuid_array
+from stratagraph.store.postgres.bulk import array_literal
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import fetch, run
 from stratagraph.store.search.vector_search import vector_literal
@@ -173,7 +173,7 @@ async def fetch_unembedded(
         connection,
         "fetch_records_to_embed",
         tenants=[tenant for tenant, _ in keys],
-        ids=uuid_array(id_ for _, id_ in keys),
+        ids=[id_ for _, id_ in keys],
         types=[int(one) for one in EMBEDDED_TYPES],
         model=model.id,
         below=_bound(below),
@@ -193,7 +193,7 @@ async def insert_vectors(
         connection,
         "insert_embeddings",
         tenants=[record.tenant for record, _ in vectors],
-        ids=uuid_array(record.id for record, _ in vectors),
+        ids=[record.id for record, _ in vectors],
         instants=[record.updated_at for record, _ in vectors],
         vectors=array_literal([vector_literal(vector) for _, vector in vectors]),
         model=model.id,

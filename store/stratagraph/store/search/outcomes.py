@@ -11,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import Outcome
-from stratagraph.store.postgres.bulk import uuid_array
 from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.postgres.queries import Row, fetch, run
 
@@ -95,8 +94,8 @@ async def store_report(
         outcome=int(outcome),
         at=at,
         hash=report_hash,
-        credited=uuid_array(credited),
-        penalized=uuid_array(penalized),
+        credited=list(credited),
+        penalized=list(penalized),
     )
 
 

@@ -60,14 +60,17 @@ ON CONFLICT (tenant, term, part) DO UPDATE SET cells = excluded.cells
 
 -- count_scopes --
 -- Count the records of each of the given scopes that the caller may read; the scopes with most records first.
+-- Prepared: a call of a function.
 SELECT scope, records FROM count_scopes(CAST(:scopes AS integer[])) ORDER BY records DESC, scope
 
 -- count_terms --
 -- Count the records with each term, and all of them as term 0, in the given scopes.
+-- Prepared: a call of a function.
 SELECT term, records FROM count_terms(CAST(:terms AS integer[]), CAST(:scopes AS integer[]))
 
 -- count_terms_in_all_scopes --
 -- Count the records with each term, and all of them as term 0.
+-- Prepared: a call of a function.
 SELECT term, records FROM count_terms_in_all_scopes(CAST(:terms AS integer[]))
 
 -- delete_old_retrievals --
@@ -80,6 +83,7 @@ WHERE r.tenant = old.tenant AND r.id = old.id
 -- Fetch the newest records that the caller may read in full, newest first.
 -- First among the newest :few of them. Only where these hold fewer than :limit are the newest :window read, of which the
 -- first search has found the beginning.
+-- Prepared: calls of a function.
 WITH few AS MATERIALIZED (
   SELECT id, place FROM search_recent(CAST(:types AS smallint[]), CAST(:now AS timestamptz), :few, :limit)
     WITH ORDINALITY AS found(id, place)
@@ -103,11 +107,19 @@ WITH RECURSIVE found(tenant) AS (
 )
 SELECT tenant FROM found WHERE tenant IS NOT NULL
 
+-- word_index_lock --
+-- Fragment: wait for a process that counts and indexes words.
+pg_advisory_xact_lock(7003)
+
+-- lock_word_index --
+-- Wait for a process that counts and indexes words, before the rows of a tenant are deleted.
+SELECT {word_index_lock}
+
 -- lock_word_counts --
 -- Wait for another process that adds changes to the counts.
 -- This is a statement of its own, so that the next one sees what the other process has written. For the rest of the
 -- transaction, counts are looked up in the index: for a batch, the planner would read all of them.
-SELECT pg_advisory_xact_lock(7003), set_config('enable_hashjoin', 'off', true),
+SELECT {word_index_lock}, set_config('enable_hashjoin', 'off', true),
   set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true)
 
 -- find_linked --
@@ -141,20 +153,44 @@ INSERT INTO word_change (tenant, record, scope, sensitivity, step, terms)
 
 -- log_retrievals --
 -- Insert retrievals of one caller into the log, without the records that were deleted since.
--- An entry that is there already was written by an attempt whose answer was lost.
-INSERT INTO retrieval (tenant, id, actor, at, roots, nodes)
-SELECT CAST(:tenant AS bigint), entry.id, CAST(:actor AS text), entry.at,
+-- An entry that is there already was written by an attempt whose answer was lost. The lessons of playbooks are counted,
+-- in id order, as everywhere.
+WITH logged AS (
+INSERT INTO retrieval (tenant, id, actor, at, is_playbook, roots, nodes)
+SELECT CAST(:tenant AS bigint), entry.id, CAST(:actor AS text), entry.at, entry.is_playbook,
   ARRAY(SELECT x.id FROM unnest(CAST(entry.roots AS uuid[])) WITH ORDINALITY AS x(id, position)
     WHERE EXISTS (SELECT FROM record r WHERE r.tenant = :tenant AND r.id = x.id) ORDER BY x.position),
   ARRAY(SELECT x.id FROM unnest(CAST(entry.nodes AS uuid[])) WITH ORDINALITY AS x(id, position)
     WHERE EXISTS (SELECT FROM record r WHERE r.tenant = :tenant AND r.id = x.id) ORDER BY x.position)
-FROM unnest(CAST(:ids AS uuid[]), CAST(:instants AS timestamptz[]), CAST(:roots AS text[]), CAST(:nodes AS text[]))
-  AS entry(id, at, roots, nodes)
+FROM unnest(CAST(:ids AS uuid[]), CAST(:instants AS timestamptz[]), CAST(:playbooks AS boolean[]),
+  CAST(:roots AS text[]), CAST(:nodes AS text[])) AS entry(id, at, is_playbook, roots, nodes)
 ON CONFLICT (tenant, id) DO NOTHING
+RETURNING at, is_playbook, nodes
+), told AS MATERIALIZED (
+  SELECT one.id, count(*) AS times, max(logged.at) AS at
+  FROM logged, unnest(logged.nodes) AS one(id) WHERE logged.is_playbook GROUP BY one.id
+), held AS MATERIALIZED (  -- until the end, so that none is deleted before its count is inserted
+  SELECT r.id, told.times, told.at FROM told JOIN record r ON r.tenant = :tenant AND r.id = told.id
+  ORDER BY r.id FOR KEY SHARE OF r
+)
+INSERT INTO lesson_use AS u (tenant, id, retrievals, helpful, retrieved_at)
+SELECT CAST(:tenant AS bigint), id, times, 0, at FROM held ORDER BY id
+ON CONFLICT (tenant, id) DO UPDATE SET retrievals = u.retrievals + excluded.retrievals,
+  retrieved_at = greatest(u.retrieved_at, excluded.retrieved_at)
 
 -- search_recent_at --
 -- Fetch the newest records as of an instant, among the last :window by id. Ids are made in the order of time.
 SELECT id FROM search_recent_at(CAST(:types AS smallint[]), CAST(:at AS timestamptz), CAST(:below AS uuid), :window, :limit)
+
+-- search_named_times --
+-- Fetch records that occurred in one of some intervals: of the newest :window, those with most of the terms.
+SELECT id FROM search_named_times(CAST(:types AS smallint[]), CAST(:at AS timestamptz), CAST(:since AS timestamptz[]),
+  CAST(:until AS timestamptz[]), CAST(:terms AS integer[]), :window, :limit)
+
+-- search_named_times_at --
+-- Fetch records that occurred in one of some intervals, as of an instant.
+SELECT id FROM search_named_times_at(CAST(:types AS smallint[]), CAST(:at AS timestamptz), CAST(:since AS timestamptz[]),
+  CAST(:until AS timestamptz[]), CAST(:terms AS integer[]), :window, :limit)
 
 -- search_words --
 -- Search records by their terms, ordered by BM25 distance.
@@ -203,16 +239,15 @@ FROM fetch_word_segments(CAST(:segments AS bigint[]), CAST(:whole AS bigint[]))
 -- Prepared: each block is a look-up.
 SELECT segment, bucket, postings FROM fetch_word_blocks(CAST(:segments AS bigint[]), CAST(:buckets AS integer[]))
 
--- score_changed_records --
--- Score those of the given records that the caller may read in full and that have one of the terms.
-SELECT r.id, r.impacts <#> CAST(:vector AS sparsevec) AS distance
+-- fetch_changed_words --
+-- Fetch the words of the given records that the caller may read in full: those with a term, and with all :required.
+SELECT r.id, sparsevec_send(r.impacts) AS impacts
 FROM unnest(CAST(:ids AS uuid[])) AS asked(id) CROSS JOIN LATERAL (
   SELECT * FROM record r WHERE r.tenant = :tenant AND r.id = asked.id LIMIT 1
 ) r
-WHERE r.terms && CAST(:terms AS integer[]) AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[])))
+WHERE r.terms && CAST(:terms AS integer[]) AND r.terms @> CAST(:required AS integer[]) AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[])))
   AND r.sensitivity <= :ceiling AND r.type = ANY(CAST(:types AS smallint[]))
   AND (:history OR (r.state <= 2 AND (r.validity IS NULL OR r.validity @> CAST(:now AS timestamptz))))
-ORDER BY distance, r.id LIMIT :limit
 
 -- fetch_words_of_records --
 -- Fetch what the word index has of records. Times are in microseconds since 1970; nothing holds at an empty validity.

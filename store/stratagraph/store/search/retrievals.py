@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.errors import StoreUnavailable, TenantErased, error_kind
-from stratagraph.store.postgres.bulk import uuid_array
+from stratagraph.store.postgres.bulk import array_literal
 from stratagraph.store.postgres.database import Bounds, Database
 from stratagraph.store.postgres.queries import run
 
@@ -30,12 +30,16 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedRetrieval:
-    """One entry of the log. Only ids are stored, not the query."""
+    """One entry of the log. Only ids are stored, not the query.
+
+    The records of a playbook are lessons; that they were told is counted when the entry is written.
+    """
 
     id: UUID
     roots: Sequence[UUID]
     nodes: Sequence[UUID]
     at: datetime
+    is_playbook: bool = False
 
 
 class RetrievalLog:
@@ -137,8 +141,9 @@ class RetrievalLog:
                 actor=actor,
                 ids=[entry.id for entry in entries],
                 instants=[entry.at for entry in entries],
-                roots=[uuid_array(entry.roots) for entry in entries],
-                nodes=[uuid_array(entry.nodes) for entry in entries],
+                playbooks=[entry.is_playbook for entry in entries],
+                roots=[array_literal(entry.roots) for entry in entries],
+                nodes=[array_literal(entry.nodes) for entry in entries],
             )
 
 

@@ -12,12 +12,13 @@ are waiting and nothing else to know which records it does not find in the index
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import structlog
 
-from stratagraph.store.model.errors import StoreUnavailable, StratagraphError, error_kind
-from stratagraph.store.postgres.database import Database, Role
+from stratagraph.store.model.errors import StoreUnavailable, error_kind
+from stratagraph.store.postgres.database import Connection, Database, Role
 from stratagraph.store.postgres.queries import fetch, run
 from stratagraph.store.search.word_indexing import PURGE_AFTER_S, index_records, merge_segments
 
@@ -52,33 +53,27 @@ class WordCounter:
     async def count_changes(self) -> Counted:
         """Add the changes of every tenant, one batch of each in turn, in at most ROUNDS rounds; then merge segments.
 
-        A tenant whose changes cannot be added does not keep the others waiting; its error is raised at the end.
+        A tenant whose changes cannot be added, or whose segments cannot be merged, does not keep the others waiting;
+        its error is raised at the end.
         """
         async with self._database.background(Role.FEED) as connection:
             tenants = [row["tenant"] for row in await fetch(connection, "find_tenants_with_word_changes")]
             due = [row["tenant"] for row in await fetch(connection, "find_tenants_with_due_segments")]
-        changed = tenants
+        merging = list(dict.fromkeys([*due, *tenants]))
         changes = merged = 0
-        failure: StratagraphError | None = None
+        failures: list[Exception] = []
         for _ in range(ROUNDS):
             unfinished = []
             for tenant in tenants:
-                try:
-                    counted = await self._count_batch(tenant)
-                except StoreUnavailable:
-                    raise
-                except StratagraphError as error:
-                    _log.warning("words of a tenant not counted", tenant=tenant, error=error_kind(error))
-                    failure = failure or error
-                else:
-                    changes += counted
-                    if counted == self._batch:
-                        unfinished.append(tenant)
+                counted = await _isolated(self._count_batch, tenant, failures)
+                changes += counted
+                if counted == self._batch:
+                    unfinished.append(tenant)
             tenants = unfinished
-        for tenant in dict.fromkeys([*due, *changed]):
-            merged += await self._merge(tenant)
-        if failure is not None:
-            raise failure
+        for tenant in merging:
+            merged += await _isolated(self._merge, tenant, failures)
+        if failures:
+            raise failures[0]
         return Counted(changes=changes, merged=merged, more=bool(tenants))
 
     async def _merge(self, tenant: int) -> int:
@@ -101,3 +96,23 @@ class WordCounter:
             if row["records"]:
                 await index_records(connection, tenant, row["records"], purge_after_s=self._purge_after_s)
             return int(row["changes"])
+
+
+async def _isolated(work: Callable[[int], Awaitable[int]], tenant: int, failures: list[Exception]) -> int:
+    """Return the number of what was done for a tenant; 0, with the error added to `failures`, if that fails.
+
+    Raises StoreUnavailable, since an outage concerns all tenants.
+    """
+    try:
+        return await work(tenant)
+    except StoreUnavailable:
+        raise
+    except Exception as error:  # also what the words of a damaged segment raise
+        _log.warning("words of a tenant not counted or merged", tenant=tenant, error=error_kind(error))
+        failures.append(error)
+        return 0
+
+
+async def lock_word_index(connection: Connection) -> None:
+    """Wait for the job that counts and indexes words, and keep it waiting until the transaction ends."""
+    await fetch(connection, "lock_word_index")

@@ -16,18 +16,17 @@ from uuid import UUID
 import numpy as np
 
 from stratagraph.store.keys.callers import Caller
-from stratagraph.store.model.words import sparsevec
-from stratagraph.store.postgres.bulk import uuid_array
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, sending
-from stratagraph.store.search.word_scoring import Source, best_matches
-from stratagraph.store.search.word_segments import Access, Block, Head, Numbers, halves_of, microseconds
+from stratagraph.store.search.word_scoring import Source, best_matches, positions_with, scored_vectors
+from stratagraph.store.search.word_segments import ENTRY, Access, Block, Head, Numbers, halves_of, microseconds
 
-MAX_CHANGED = 2_000  # changes of records since the index was written; with more, it is not used
+MAX_CHANGED = 2_000  # readable changes of records since the index was written; with more, it is not used
 CACHE_BYTES = 256 << 20  # of segments and blocks in one process
 MAX_ACCESSES = 1_000  # kinds of callers that are told apart without looking at their scopes
-_HEAD = -1  # in place of a bucket
+_HEAD, _REMOVED = -1, -2  # in place of a bucket
 _NO_BLOCK = Block(bytes(8))
+_Key = tuple[int, int]  # a segment and a bucket
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +36,21 @@ class _Segment:
     id: int
     version: int
     buckets: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Removed:
+    """The positions of a segment's removed records, as of a version of the segment."""
+
+    version: int
+    positions: Numbers
+
+    @property
+    def size(self) -> int:
+        return ENTRY + self.positions.nbytes
+
+
+_Piece = Head | Block | _Removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +67,15 @@ class Searching:
 class WordIndex:
     """Searches the word indexes of one database. One per process; safe to call from many tasks.
 
-    At most `cache_bytes` of it are kept in memory, those that were used last.
+    At most `cache_bytes` of it are kept in memory, those that were used last, with what searches have found in them.
     """
 
     def __init__(self, *, cache_bytes: int = CACHE_BYTES) -> None:
         self._most = cache_bytes
         self._size = 0
-        self._kept: OrderedDict[tuple[int, int], Head | Block] = OrderedDict()
+        self._kept: OrderedDict[_Key, _Piece] = OrderedDict()
+        self._counted: dict[_Key, int] = {}  # the size with which each piece is counted
         self._buckets: defaultdict[int, set[int]] = defaultdict(set)  # of each segment, those that are kept
-        self._removed: dict[int, tuple[int, Numbers]] = {}  # by segment: as of which version, and the positions
         self._segments: dict[int, frozenset[int]] = {}  # by tenant
         self._accesses: dict[object, Access] = {}
         self._next_access = 0
@@ -86,92 +100,95 @@ class WordIndex:
         now: datetime,
         history: bool,
         limit: int,
+        required: Sequence[int] = (),
     ) -> Searching:
         """Return the search for the `limit` readable records with the highest scores above 0.
 
+        With `required`, only records with all of these terms are found.
         `state` is the row of `reading`, of the same snapshot; `weights` are those of the terms. Equal scores are
         ordered by id. It needs no statement if nothing has changed and its blocks are in memory.
         """
         segments = [
             _Segment(*each) for each in zip(state["segments"], state["versions"], state["buckets"], strict=True)
         ]
-        self._forget_others(caller.tenant.id, frozenset(segment.id for segment in segments))
+        tenant = caller.tenant.id
+        self._forget_others(tenant, frozenset(segment.id for segment in segments))
         changed: list[UUID] = list(set(state["changed"]))
+        weights = dict.fromkeys(required, 0.0) | dict(weights)
         pieces, missing = self._look_up(segments, weights)
-        stale = [segment.id for segment in segments if self._removed.get(segment.id, (-1,))[0] != segment.version]
-        removed = {segment.id: self._removed[segment.id][1] for segment in segments if segment.id not in stale}
         access = self._access(caller, types, history=history)
 
         def found(results: Sequence[Sequence[Row]]) -> list[tuple[UUID, float]]:
             new: list[tuple[UUID, float]] = []
             if results:
-                scored, heads, blocks = results
-                new = [(row["id"], -row["distance"]) for row in scored if row["distance"] < 0]
-                removed.update(self._keep_removed(heads))
-                pieces.update(self._keep(missing, heads, blocks))
+                vectors, heads, blocks = results
+                new = scored_vectors([(row["id"], row["impacts"]) for row in vectors], weights)
+                pieces.update(self._keep(tenant, missing, heads, blocks))
             at = None if history else microseconds(now)
-            sources = _sources(segments, pieces, removed, weights, access, changed=changed, at=at)
+            sources = _sources(segments, pieces, weights, access, changed=changed, at=at, required=required)
             best = best_matches(sources, list(weights.values()), limit)
+            self._count(pieces)
             return sorted([*best, *new], key=lambda match: (-match[1], match[0]))[:limit] if new else best
 
-        if not (changed or missing or stale):
+        if not (changed or missing):
             return Searching((), found)
-        scoring = _scoring(caller, changed, weights, types=types, now=now, history=history, limit=limit)
-        fetching = _fetching_heads(stale, [id_ for id_, bucket in missing if bucket == _HEAD])
-        return Searching((scoring, fetching, _fetching_blocks([key for key in missing if key[1] != _HEAD])), found)
+        fetching = _fetching_changed(caller, changed, weights, types=types, now=now, history=history, required=required)
+        heads = _fetching_heads(
+            {id_ for id_, bucket in missing if bucket < 0}, [id_ for id_, bucket in missing if bucket == _HEAD]
+        )
+        return Searching((fetching, heads, _fetching_blocks([key for key in missing if key[1] >= 0])), found)
 
-    def _look_up(
-        self, segments: Iterable[_Segment], weights: Collection[int]
-    ) -> tuple[dict[tuple[int, int], Head | Block], list[tuple[int, int]]]:
-        """Return the heads and blocks that a search needs: those that are kept, and the keys of the others."""
-        found: dict[tuple[int, int], Head | Block] = {}
+    def _look_up(self, segments: Iterable[_Segment], weights: Collection[int]) -> tuple[dict[_Key, _Piece], list[_Key]]:
+        """Return the pieces that a search needs: those that are kept, and the keys of the others."""
+        found: dict[_Key, _Piece] = {}
         missing = []
         for segment in segments:
-            for bucket in (_HEAD, *{term & segment.buckets - 1 for term in weights}):
+            for bucket in (_HEAD, _REMOVED, *{term & segment.buckets - 1 for term in weights}):
                 key = (segment.id, bucket)
                 kept = self._kept.get(key)
-                if kept is None:
+                if kept is None or (isinstance(kept, _Removed) and kept.version != segment.version):
                     missing.append(key)
                 else:
                     self._kept.move_to_end(key)
                     found[key] = kept
         return found, missing
 
-    def _keep_removed(self, rows: Iterable[Row]) -> dict[int, Numbers]:
-        """Keep the positions of removed records of the segments in `rows`; return them by segment."""
-        found = {row["id"]: (row["version"], np.array(row["removed"], np.int64)) for row in rows}
-        self._removed |= found
-        return {id_: removed for id_, (_, removed) in found.items()}
-
     def _keep(
-        self, missing: Iterable[tuple[int, int]], heads: Iterable[Row], blocks: Iterable[Row]
-    ) -> dict[tuple[int, int], Head | Block]:
-        """Keep what was missing, within the bound; return it. A bucket without a row has no postings."""
-        found: dict[tuple[int, int], Head | Block] = dict.fromkeys(missing, _NO_BLOCK)
+        self, tenant: int, missing: Iterable[_Key], heads: Iterable[Row], blocks: Iterable[Row]
+    ) -> dict[_Key, _Piece]:
+        """Return what was missing, and keep it. A bucket without a row has no postings.
+
+        What another search has found to be merged in the meantime is not kept: nobody would ask for it, or drop it.
+        """
+        found: dict[_Key, _Piece] = dict.fromkeys(missing, _NO_BLOCK)
         for row in heads:
+            found[row["id"], _REMOVED] = _Removed(row["version"], np.array(row["removed"], np.int64))
             if row["groups"] is not None:
-                found[row["id"], _HEAD] = Head(
-                    id_=row["id"],
-                    records=row["records"],
-                    buckets=row["buckets"],
-                    groups=row["groups"],
-                    ids=row["ids"],
-                    bounded=row["bounded"],
-                )
+                found[row["id"], _HEAD] = Head.of(row)
         for row in blocks:
             found[row["segment"], row["bucket"]] = Block(row["postings"])
+        current = self._segments.get(tenant, frozenset())
         for key, piece in found.items():
-            if key not in self._kept:
-                self._size += piece.size
-            self._kept[key] = piece
-            self._buckets[key[0]].add(key[1])
-        while self._size > self._most and self._kept:
-            self._drop(next(iter(self._kept)))
+            if key[0] in current:
+                self._kept[key] = piece
+                self._kept.move_to_end(key)
+                self._counted.setdefault(key, 0)
+                self._buckets[key[0]].add(key[1])
         return found
 
-    def _drop(self, key: tuple[int, int]) -> None:
-        piece = self._kept.pop(key)
-        self._size -= piece.size
+    def _count(self, pieces: Mapping[_Key, _Piece]) -> None:
+        """Count the bytes of pieces that a search has used, which may have grown, and drop others beyond the bound."""
+        for key, piece in pieces.items():
+            counted = self._counted.get(key)
+            if counted is not None and counted != piece.size:
+                self._counted[key] = piece.size
+                self._size += piece.size - counted
+        while self._size > self._most and self._kept:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, key: _Key) -> None:
+        self._kept.pop(key)
+        self._size -= self._counted.pop(key)
         self._buckets[key[0]].discard(key[1])
 
     def _forget_others(self, tenant: int, segments: frozenset[int]) -> None:
@@ -180,7 +197,6 @@ class WordIndex:
             for bucket in tuple(self._buckets[gone]):
                 self._drop((gone, bucket))
             self._buckets.pop(gone, None)
-            self._removed.pop(gone, None)
         self._segments[tenant] = segments
 
     def _access(self, caller: Caller, types: Sequence[int], *, history: bool) -> Access:
@@ -196,56 +212,58 @@ class WordIndex:
 
 def _sources(
     segments: Iterable[_Segment],
-    pieces: Mapping[tuple[int, int], Head | Block],
-    removed: Mapping[int, Numbers],
-    terms: Iterable[int],
+    pieces: Mapping[_Key, _Piece],
+    terms: Collection[int],
     access: Access,
     *,
     changed: Iterable[UUID],
     at: int | None,
+    required: Sequence[int],
 ) -> list[Source]:
-    """Return the segments with readable records, without those that were removed or changed, or do not hold `at`."""
+    """Return the segments with readable records, without those that were removed or changed, or do not hold `at`.
+
+    With `required`, each is limited to its records with all of these terms.
+    """
     high, low = halves_of([id_.int for id_ in changed])
     found = []
     for segment in segments:
-        head = pieces[segment.id, _HEAD]
+        head, removed = pieces[segment.id, _HEAD], pieces[segment.id, _REMOVED]
         assert isinstance(head, Head)
+        assert isinstance(removed, _Removed)
         readable = head.readable(access)
         if not readable.count:
             continue
-        excluded = [removed[segment.id], head.positions_of(high, low)]
+        excluded = [removed.positions, head.positions_of(high, low)]
         if at is not None:
             excluded.append(head.invalid(at))
         blocks = [(term, pieces[segment.id, term & segment.buckets - 1]) for term in terms]
         postings = [block.postings(term) for term, block in blocks if isinstance(block, Block)]
-        found.append(Source(head, readable, np.concatenate(excluded), postings))
+        by_term = dict(zip(terms, postings, strict=True))
+        within = positions_with([by_term[term] for term in required]) if required else None
+        found.append(Source(head, readable, np.concatenate(excluded), postings, within))
     return found
 
 
-def _scoring(
+def _fetching_changed(
     caller: Caller,
     changed: Sequence[UUID],
-    weights: Mapping[int, float],
+    terms: Iterable[int],
     *,
     types: Sequence[int],
     now: datetime,
     history: bool,
-    limit: int,
+    required: Sequence[int],
 ) -> Sending:
-    """Return the statement that scores the records which changed since the index was written."""
-    return sending(
-        "score_changed_records",
-        {
-            **caller.parameters(),
-            "ids": uuid_array(changed),
-            "terms": list(weights),
-            "vector": sparsevec(sorted(weights.items())),
-            "types": list(types),
-            "now": now,
-            "history": history,
-            "limit": limit,
-        },
-    )
+    """Return the statement that fetches the words of the records which changed since the index was written."""
+    parameters = {
+        "ids": list(changed),
+        "terms": list(terms),
+        "required": list(required),
+        "types": list(types),
+        "now": now,
+        "history": history,
+    }
+    return sending("fetch_changed_words", {**caller.parameters(), **parameters}, binary=True)
 
 
 def _fetching_heads(segments: Collection[int], whole: Collection[int]) -> Sending:

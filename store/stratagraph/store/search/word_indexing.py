@@ -15,7 +15,6 @@ from uuid import UUID
 import numpy as np
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.postgres.bulk import array_literal, uuid_array
 from stratagraph.store.postgres.driver import send
 from stratagraph.store.postgres.queries import Row, fetch, run, sending
 from stratagraph.store.search.word_segments import (
@@ -25,11 +24,11 @@ from stratagraph.store.search.word_segments import (
     Block,
     Encoded,
     Head,
-    Numbers,
     Words,
     encoded,
     halves_of,
     joined,
+    unpacked_vectors,
 )
 
 SMALLEST = 64  # records; smaller segments count as of one size
@@ -66,9 +65,7 @@ async def index_records(
 
     Repeating it is harmless: the records get new positions. The caller holds the lock of the index.
     """
-    rows = await _binary(
-        connection, "fetch_words_of_records", tenant=tenant, ids=uuid_array(ids), least=LEAST, most=MOST
-    )
+    rows = await _binary(connection, "fetch_words_of_records", tenant=tenant, ids=list(ids), least=LEAST, most=MOST)
     await _remove(connection, tenant, ids, {row["id"] for row in rows}, purge_after_s)
     if rows:
         await _insert(connection, tenant, await asyncio.to_thread(lambda: encoded(_words(rows))))
@@ -125,18 +122,7 @@ def to_merge(sizes: Iterable[SegmentSize]) -> Sequence[SegmentSize]:
 
 def _merged(parts: Iterable[tuple[Row, Sequence[bytes]]]) -> Encoded:
     return encoded(
-        joined([_head(row).kept(np.array(row["removed"], np.int64), map(Block, blocks)) for row, blocks in parts])
-    )
-
-
-def _head(row: Row) -> Head:
-    return Head(
-        id_=row["id"],
-        records=row["records"],
-        buckets=row["buckets"],
-        groups=row["groups"],
-        ids=row["ids"],
-        bounded=row["bounded"],
+        joined([Head.of(row).kept(np.array(row["removed"], np.int64), map(Block, blocks)) for row, blocks in parts])
     )
 
 
@@ -146,8 +132,8 @@ async def _remove(
     """Note that former places of records are not valid any more, and when the segments are to be written again."""
     changed = [id_.int for id_ in ids]
     gone = halves_of([id_.int for id_ in ids if id_ not in present])
-    for row in await _binary(connection, "fetch_segments_with_ids", tenant=tenant, ids=uuid_array(ids)):
-        head = _head(row)
+    for row in await _binary(connection, "fetch_segments_with_ids", tenant=tenant, ids=list(ids)):
+        head = Head.of(row)
         positions = head.positions_of(*halves_of(changed))
         if not len(positions):
             continue
@@ -176,9 +162,9 @@ async def _insert(connection: AsyncConnection, tenant: int, segment: Encoded) ->
         groups=segment.groups,
         ids=segment.ids,
         bounded=segment.bounded,
-        buckets=array_literal(segment.block_buckets),
-        lengths=array_literal(segment.block_lengths),
-        starts=array_literal((np.cumsum([1, *segment.block_lengths])[:-1]).tolist()),
+        buckets=segment.block_buckets,
+        lengths=segment.block_lengths,
+        starts=np.cumsum([1, *segment.block_lengths])[:-1].tolist(),
         blocks=segment.blocks,
         first_id=first,
         last_id=last,
@@ -186,18 +172,8 @@ async def _insert(connection: AsyncConnection, tenant: int, segment: Encoded) ->
 
 
 def _words(rows: Sequence[Row]) -> Words:
-    """Return the words of records as the database has them.
-
-    A sparsevec is sent as three numbers, the second of which is that of its elements, then their indexes, from 0, and
-    then their values.
-    """
-    terms: list[Numbers] = []
-    impacts: list[Numbers] = []
-    for row in rows:
-        sent: bytes = row["impacts"]
-        count = int.from_bytes(sent[4:8], "big")
-        terms.append(np.frombuffer(sent, ">i4", count, 12))
-        impacts.append(np.frombuffer(sent, ">f4", count, 12 + 4 * count))
+    """Return the words of records as the database has them."""
+    term, position, impact = unpacked_vectors([row["impacts"] for row in rows])
     high, low = halves_of([row["id"].int for row in rows])
     return Words(
         scope=np.array([row["scope"] for row in rows], np.int32),
@@ -208,11 +184,11 @@ def _words(rows: Sequence[Row]) -> Words:
         low=low,
         since=np.array([row["since"] for row in rows], np.int64),
         until=np.array([row["until"] for row in rows], np.int64),
-        term=np.concatenate(terms).astype(np.int64) + 1,
-        position=np.repeat(np.arange(len(rows)), [len(each) for each in terms]),
-        impact=np.concatenate(impacts).astype(np.float32),
+        term=term,
+        position=position,
+        impact=impact,
     )
 
 
 async def _binary(connection: AsyncConnection, statement: str, **parameters: object) -> list[Row]:
-    return list(await (await send(connection, sending(statement, parameters, binary=True))).fetchall())
+    return list((await send(connection, sending(statement, parameters, binary=True))).rows())

@@ -10,26 +10,50 @@ far enough: H. Turtle and J. Flood, "Query evaluation: strategies and optimizati
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
 
-from stratagraph.store.search.word_segments import STEPS, Head, Numbers, Postings, Readable
+from stratagraph.store.search.word_segments import (
+    MAX_RECORDS,
+    STEPS,
+    Head,
+    Numbers,
+    Postings,
+    Readable,
+    stepped,
+    unpacked_vectors,
+)
 
 FEW_POSTINGS = 1 / 16  # per record that may be read; with more in the other terms, common terms are read as a whole
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A segment to search: its readable positions, those not to find, and for each term its postings, or None."""
+    """A segment to search: its readable positions, those not to find, and for each term its postings, or None.
+
+    With `within`, ascending positions, no others are found.
+    """
 
     head: Head
     readable: Readable
     excluded: Numbers
     postings: Sequence[Postings | None]
+    within: Numbers | None = None
+
+
+def positions_with(postings: Sequence[Postings | None]) -> Numbers:
+    """Return the positions of the records that have all of some terms, given the postings of each."""
+    found: Numbers | None = None
+    for one in sorted(postings, key=lambda one: 0 if one is None else len(one.positions)):
+        if one is None:
+            return np.empty(0, np.uint16)
+        found = one.positions if found is None else np.intersect1d(found, one.positions, assume_unique=True)
+    return np.empty(0, np.uint16) if found is None else found
 
 
 def best_matches(sources: Sequence[Source], weights: Sequence[float], limit: int) -> list[tuple[UUID, float]]:
@@ -38,10 +62,27 @@ def best_matches(sources: Sequence[Source], weights: Sequence[float], limit: int
     `weights` are those of the terms of `postings`. Equal scores are ordered by id.
     """
     best = _Best(limit)
-    weights = [round(weight * STEPS) / STEPS for weight in weights]
+    weights = stepped(weights).tolist()
     for source in sorted(sources, key=lambda source: source.readable.count, reverse=True):
         _score(source, weights, best)
     return best.ordered()
+
+
+def scored_vectors(vectors: Sequence[tuple[UUID, bytes]], weights: Mapping[int, float]) -> list[tuple[UUID, float]]:
+    """Return the ids and scores of records that are in no segment, given as sparsevecs in binary form.
+
+    The scores are those that the records will have in a segment. Records without any of the terms are left out.
+    """
+    if not vectors or not weights:
+        return []
+    terms, positions, impacts = unpacked_vectors([sent for _, sent in vectors])
+    wanted = np.array(sorted(weights), np.int64)
+    values = stepped([weights[term] for term in wanted.tolist()])
+    places = np.minimum(wanted.searchsorted(terms), len(wanted) - 1)
+    has = wanted[places] == terms
+    parts = stepped(impacts[has]).astype(np.float32).astype(np.float64) * values[places[has]]
+    sums = np.bincount(positions[has], weights=parts, minlength=len(vectors)).tolist()
+    return [(id_, score) for (id_, _), score in zip(vectors, sums, strict=True) if score > 0]
 
 
 class _Best:
@@ -101,7 +142,7 @@ class _Part(NamedTuple):
 
 def _score(source: Source, weights: Sequence[float], best: _Best) -> None:
     readable = source.readable
-    if not readable.count:
+    if not readable.count or (source.within is not None and not len(source.within)):
         return
     parts = [
         _Part(found.positions, found.impacts, weight, found.largest * weight)
@@ -117,12 +158,15 @@ def _score(source: Source, weights: Sequence[float], best: _Best) -> None:
         return
     if sum(len(part.positions) for part in parts[skipped:]) > FEW_POSTINGS * source.head.records:
         skipped, rest = 0, 0.0
-    sums = _sums(parts[skipped:], readable)
-    inside = source.excluded[(source.excluded >= readable.start) & (source.excluded < readable.end)]
-    sums[inside - readable.start] = 0
-    if readable.mask is not None:
-        np.multiply(sums, readable.mask, out=sums)
+    sums = _sums(parts[skipped:], readable, source.head.records)
+    if len(source.excluded):
+        inside = source.excluded[(source.excluded >= readable.start) & (source.excluded < readable.end)]
+        sums[inside - readable.start] = 0
     found = np.flatnonzero(sums >= max(best.threshold - rest, 1 / STEPS**2))
+    if readable.mask is not None:
+        found = found[readable.mask[found]]
+    if source.within is not None:
+        found = found[np.isin(found + readable.start, source.within)]
     scores, positions = sums[found], found + readable.start
     for part in reversed(parts[:skipped]):
         if not len(scores):
@@ -138,20 +182,45 @@ def _score(source: Source, weights: Sequence[float], best: _Best) -> None:
     best.add(scores[keep], source.head, positions[keep])
 
 
-def _sums(parts: Sequence[_Part], readable: Readable) -> Numbers:
+def _sums(parts: Sequence[_Part], readable: Readable, records: int) -> Numbers:
     """Return the sums of the parts at the positions from start to end; with ranges, 0 outside of these."""
     slices: list[tuple[_Part, int, int]] = []
-    borders = np.array(readable.ranges or (readable.start, readable.end), np.uint16).ravel()
-    for part in parts:
-        ends = part.positions.searchsorted(borders).tolist()
-        slices += [(part, a, b) for a, b in zip(ends[::2], ends[1::2], strict=True) if a < b]
-    total = sum(b - a for _, a, b in slices)
-    positions, values = np.empty(total, np.intp), np.empty(total)
-    at = 0
+    if readable.ranges or readable.end - readable.start < records:
+        borders = np.array(readable.ranges or (readable.start, readable.end), np.uint16).ravel()
+        for part in parts:
+            ends = part.positions.searchsorted(borders).tolist()
+            slices += [(part, a, b) for a, b in zip(ends[::2], ends[1::2], strict=True) if a < b]
+    else:
+        slices = [(part, 0, len(part.positions)) for part in parts]
+    sums = _scratch.sums[: readable.end - readable.start]
+    sums.fill(0)
+    positions, values, at = _scratch.positions, _scratch.values, 0
     for part, a, b in slices:
+        if at + b - a > len(positions):
+            _add(sums, readable.start, at)
+            at = 0
         to = at + b - a
         positions[at:to] = part.positions[a:b]
         np.multiply(part.impacts[a:b], part.weight, out=values[at:to], dtype=np.float64)
         at = to
-    positions -= readable.start
-    return np.bincount(positions, weights=values, minlength=readable.end - readable.start)
+    _add(sums, readable.start, at)
+    return sums
+
+
+class _Scratch(threading.local):
+    """Arrays that are used again for each segment: fresh ones of this size cost the kernel more than the sums do."""
+
+    def __init__(self) -> None:
+        self.sums = np.empty(MAX_RECORDS)
+        self.positions, self.values = np.empty(4 * MAX_RECORDS, np.intp), np.empty(4 * MAX_RECORDS)
+
+
+_scratch = _Scratch()
+
+
+def _add(sums: Numbers, start: int, count: int) -> None:
+    """Add the first `count` values of the scratch to the sums of their positions."""
+    positions = _scratch.positions[:count]
+    if start:
+        positions -= start
+    np.add.at(sums, positions, _scratch.values[:count])

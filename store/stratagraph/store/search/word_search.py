@@ -7,11 +7,12 @@ store: see `word_index`.
 Every answer of a store at rest depends on the records that the caller may read in full and on their counts, never on
 others, so that hidden records change neither the answer nor its scores.
 
-While more records have changed than the index can do without (an import, the first minutes after an upgrade), and in
-the past, functions in the database search the records' GIN index over terms. They check the caller's trust themselves,
-because that index is not used under row-level security. Where the caller may read few records, all of them are read;
-otherwise a search matches any of the words. Of many readable records it matches the rarest words and conjunctions of
-the common ones, within a budget of records. See docs/data-model.md, Search.
+While more readable records have changed than the index can do without (an import, the first minutes after an upgrade),
+and in the past, functions in the database search the records' GIN index over terms. They check the caller's trust
+themselves, because that index is not used under row-level security, and score in single precision: to six digits as the
+index does. Where the caller may read few records, all of them are read; otherwise a search matches any of the words. Of
+many readable records it matches the rarest words and conjunctions of the common ones, within a budget of records. See
+docs/data-model.md, Search.
 """
 
 from __future__ import annotations
@@ -72,12 +73,16 @@ class WordSearch:
     there is nothing to search.
     """
 
-    def __init__(self, caller: Caller, text: str, *, types: Collection[MemoryType], limit: int) -> None:
+    def __init__(
+        self, caller: Caller, text: str, *, types: Collection[MemoryType], limit: int, required: Sequence[int] = ()
+    ) -> None:
+        """With `required`, only records with all of these terms are found."""
         self._caller = caller
         self.words = query_words(caller.tenant.index_key, text)
         self.terms = list(dict.fromkeys(number for word in self.words for number in word.numbers))
         self._types = [int(memory_type) for memory_type in types]
         self._limit = limit
+        self._required = list(required)
         self._counted = [EVERY_RECORD, *self.terms]
         # Scopes of which the counts may be read.
         self._most = max(1, MAX_COUNTS // (len(self._counted) * (int(caller.ceiling) + 1)))
@@ -143,11 +148,14 @@ class WordSearch:
             now=now,
             history=history,
             limit=self._limit,
+            required=self._required,
         )
 
     def parameters(self, statistics: WordStatistics, names: Collection[int] = ()) -> dict[str, Any]:
         """Return the parameters of a search, now or in the past, except its instant."""
-        candidates = _candidates(self._caller, self.terms, statistics)
+        candidates = (
+            Candidates(all_of=[self._required]) if self._required else _candidates(self._caller, self.terms, statistics)
+        )
         return {
             "any_of": list(candidates.any_of),
             "all_of": _padded(candidates.all_of),
@@ -230,18 +238,18 @@ async def search_all_words(
 
 async def search_words_at(
     connection: AsyncConnection, search: WordSearch, *, at: datetime, names: Collection[int] = ()
-) -> tuple[list[tuple[UUID, float]], list[float]]:
-    """Return the ids and BM25 scores of the best records that were current at `at`, best first, and the terms' weights.
+) -> tuple[list[tuple[UUID, float]], WordStatistics]:
+    """Return the ids and BM25 scores of the best records that were current at `at`, best first, and the statistics.
 
     The caller must be able to read them in full then and now. The frequencies of words are those of the present
     readable records, which changes the scores slightly and never the set of matches.
     """
     if not search.has_words:
-        return [], []
+        return [], WordStatistics(documents=0, frequencies={})
     (counts,) = await fetch_together(connection, search.counting())
     statistics = await search.statistics(connection, counts)
     rows = await fetch(connection, "search_words_at", **search.parameters(statistics, names), at=at)
-    return _scores_of(rows), search.weights(statistics)
+    return _scores_of(rows), statistics
 
 
 def _of_rows(rows: Sequence[Row]) -> WordStatistics:

@@ -8,10 +8,10 @@ the positions of the records that have it, ascending, and its impacts there. See
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 import numpy as np
@@ -23,6 +23,8 @@ STEPS = 1 << 20  # impacts are multiples of 1 / STEPS, so that sums of their pro
 LEAST, MOST = -(2**63), 2**63 - 1  # bounds of a validity without one, in microseconds since 1970
 MAX_RANGES = 8  # ranges of readable positions; more are a mask
 MAX_ACCESSES = 16  # of callers, whose readable positions a segment remembers, each in up to 64 kB
+ENTRY = 1_000  # bytes of the objects around a piece of the index in memory, about
+_POSTINGS = 600  # of those around the postings of one term
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _GROUP = np.dtype([("scope", "<i4"), ("level", "<i2"), ("type", "u1"), ("past", "u1"), ("end", "<i4")])
 _BOUNDED = np.dtype([("position", "<i4"), ("since", "<i8"), ("until", "<i8")])
@@ -86,7 +88,7 @@ class Postings:
 class Block:
     """The postings of the terms of one bucket. The arrays are views of the stored bytes."""
 
-    __slots__ = ("_ends", "_found", "_impacts", "_positions", "_terms", "size")
+    __slots__ = ("_ends", "_found", "_impacts", "_positions", "_stored", "_terms")
 
     def __init__(self, stored: bytes) -> None:
         count, postings = np.frombuffer(stored, "<u4", 2).tolist()
@@ -94,14 +96,22 @@ class Block:
         self._ends = np.frombuffer(stored, "<u4", count, 8 + 4 * count)
         self._impacts = np.frombuffer(stored, "<f4", postings, 8 + 8 * count)
         self._positions = np.frombuffer(stored, "<u2", postings, 8 + 8 * count + 4 * postings)
-        self._found: dict[int, Postings | None] = {}
-        self.size = len(stored)
+        self._found: dict[int, Postings] = {}
+        self._stored = len(stored)
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about: more with each term that was asked for and is there."""
+        return ENTRY + self._stored + _POSTINGS * len(self._found)
 
     def postings(self, term: int) -> Postings | None:
         """Return the postings of a term, or None if no record of the segment has it."""
-        if term not in self._found:
-            self._found[term] = self._look_up(term)
-        return self._found[term]
+        found = self._found.get(term)
+        if found is None:
+            found = self._look_up(term)
+            if found is not None:  # of terms that are not there, there is no end
+                self._found[term] = found
+        return found
 
     def _look_up(self, term: int) -> Postings | None:
         place = int(np.searchsorted(self._terms, np.uint32(term)))
@@ -148,6 +158,18 @@ class Access:
 class Head:
     """The records of a segment by position."""
 
+    @classmethod
+    def of(cls, row: Mapping[Any, Any]) -> Self:
+        """Return the head of a row of `word_segment`."""
+        return cls(
+            id_=row["id"],
+            records=row["records"],
+            buckets=row["buckets"],
+            groups=row["groups"],
+            ids=row["ids"],
+            bounded=row["bounded"],
+        )
+
     def __init__(self, *, id_: int, records: int, buckets: int, groups: bytes, ids: bytes, bounded: bytes) -> None:
         self.id = id_
         self.records = records
@@ -160,7 +182,14 @@ class Head:
         self._first, self._last = self.high.min(), self.high.max()
         self._by_id: tuple[Numbers, Numbers] | None = None  # positions in the order of ids, and these ids' upper halves
         self._readable: dict[int, Readable] = {}
-        self.size = len(groups) + len(ids) + len(bounded)
+        # The groups and the bounds as they are stored, the scopes, and the halves of the ids apart.
+        self._stored = len(groups) + self._scopes.nbytes + len(bounded) + self.high.nbytes + self.low.nbytes
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about: more with each access that has searched the segment, up to MAX_ACCESSES."""
+        masks = sum(ENTRY + (found.mask.nbytes if found.mask is not None else 0) for found in self._readable.values())
+        return ENTRY + self._stored + masks + sum(part.nbytes for part in self._by_id or ())
 
     def readable(self, access: Access) -> Readable:
         """Return the positions that a search may read."""
@@ -314,7 +343,7 @@ def _blocks(words: Words, new_position: Numbers, buckets: int) -> tuple[list[int
     order = np.argsort((bucket << np.uint64(46)) | (term << np.uint64(16)) | position)
     term, bucket = term[order].astype("<u4"), bucket[order].astype(np.int64)
     positions = position[order].astype("<u2")
-    impacts = (np.rint(words.impact[order].astype(np.float64) * STEPS) / STEPS).astype("<f4")
+    impacts = stepped(words.impact[order]).astype("<f4")
     ends_of_terms = np.append(np.flatnonzero(np.diff(term)), len(term) - 1) + 1
     used, first = np.unique(bucket[ends_of_terms - 1], return_index=True)
     lengths, parts, start = [], [], 0
@@ -334,6 +363,27 @@ def _blocks(words: Words, new_position: Numbers, buckets: int) -> tuple[list[int
         lengths.append(len(block))
         start = end
     return used.tolist(), lengths, b"".join(parts)
+
+
+def stepped(values: Sequence[float] | Numbers) -> Numbers:
+    """Return the values as multiples of 1 / STEPS."""
+    return np.rint(np.asarray(values, np.float64) * STEPS) / STEPS
+
+
+def unpacked_vectors(vectors: Iterable[bytes]) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the term, the place of its vector, and the impact, of each element of sparsevecs in binary form.
+
+    A sparsevec is sent as three numbers, the second of which is that of its elements, then their indexes, from 0, and
+    then their values.
+    """
+    terms: list[Numbers] = []
+    impacts: list[Numbers] = []
+    for sent in vectors:
+        count = int.from_bytes(sent[4:8], "big")
+        terms.append(np.frombuffer(sent, ">i4", count, 12))
+        impacts.append(np.frombuffer(sent, ">f4", count, 12 + 4 * count))
+    positions = np.repeat(np.arange(len(terms)), [len(each) for each in terms])
+    return np.concatenate(terms).astype(np.int64) + 1, positions, np.concatenate(impacts).astype(np.float32)
 
 
 def halves_of(ids: Sequence[int]) -> tuple[Numbers, Numbers]:

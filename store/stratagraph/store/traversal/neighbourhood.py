@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
-from stratagraph.store.postgres.bulk import uuid_array
 from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.queries import fetch_tuples, sending
 
@@ -35,13 +34,32 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge from the frontier record `near` to `far`, in either direction of the relation, with the acl of `far`."""
+    """An edge from the frontier record `near` to `far`, in either direction of the relation, with the acl of `far`.
+
+    `stored` is the rest of the relation, where Postgres found it: its predicate, the instant at which it was created,
+    and whether `near` is its source.
+    """
 
     id: UUID
     near: UUID
     far: UUID
     weight: float
     acl: int
+    stored: tuple[int, datetime, bool] | None = field(default=None, compare=False)
+
+    def row(self) -> dict[str, Any]:
+        """Return the relation that Postgres found by its columns, as `Reader` reads them."""
+        assert self.stored is not None
+        predicate, created_at, is_outgoing = self.stored
+        source, target = (self.near, self.far) if is_outgoing else (self.far, self.near)
+        return {
+            "id": self.id,
+            "source": source,
+            "target": target,
+            "predicate": predicate,
+            "weight": self.weight,
+            "created_at": created_at,
+        }
 
 
 class GraphReader(Protocol):
@@ -204,7 +222,10 @@ class SqlGraphReader:
         fan_out: int,
         history: bool,
     ) -> list[Edge]:
-        parameters = {"frontier": uuid_array(frontier), "at": at, "fan_out": fan_out, "history": history}
+        parameters = {"frontier": list(frontier), "at": at, "fan_out": fan_out, "history": history}
         statement = sending("edges_of", {**caller.parameters(), **parameters})
         rows = await fetch_tuples(connection, statement)
-        return [Edge(id_, near, far, weight, acl) for near, id_, far, weight, acl in rows]
+        return [
+            Edge(id_, near, far, weight, acl, (predicate, created_at, is_outgoing))
+            for near, id_, far, weight, acl, predicate, created_at, is_outgoing in rows
+        ]

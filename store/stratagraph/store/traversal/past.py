@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -25,7 +26,23 @@ class PastGraphReader:
     async def edges_of(
         self, caller: Caller, frontier: Sequence[UUID], *, at: datetime, fan_out: int, history: bool
     ) -> list[Edge]:
-        rows = await fetch(
+        rows = await self._edges(caller, frontier, at=at, fan_out=fan_out, history=history)
+        return [Edge(row["id"], row["near"], row["far"], row["weight"], row["acl"]) for row in rows]
+
+    async def links_of(
+        self, caller: Caller, frontier: Sequence[UUID], *, at: datetime, fan_out: int
+    ) -> list[tuple[UUID, UUID, str]]:
+        """Return the edges to records that were current, as the record of the frontier, the other, and the predicate.
+
+        As many as `edges_of` returns, per record and direction.
+        """
+        rows = await self._edges(caller, frontier, at=at, fan_out=fan_out, history=False)
+        return [(row["near"], row["far"], row["predicate"]) for row in rows]
+
+    async def _edges(
+        self, caller: Caller, frontier: Sequence[UUID], *, at: datetime, fan_out: int, history: bool
+    ) -> list[dict[str, Any]]:
+        return await fetch(
             self._connection,
             "edges_of_at",
             **caller.parameters(),
@@ -35,4 +52,3 @@ class PastGraphReader:
             newest_state=int(RecordState.RETRACTED if history else RecordState.CONTESTED),
             history=history,
         )
-        return [Edge(row["id"], row["near"], row["far"], row["weight"], row["acl"]) for row in rows]

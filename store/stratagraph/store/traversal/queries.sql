@@ -29,11 +29,11 @@ FROM unnest(CAST(:ids AS uuid[])) AS near(id)
 -- Edges to redacted records are read only where those to records in full are fewer than :fan_out, and then fill the
 -- rest: a LIMIT of 0 reads nothing. With :history, far ends that are not current are included.
 -- Prepared: each record of the frontier is a look-up in the same indexes.
-SELECT near.id AS near, e.id, e.far, e.weight, e.acl
+SELECT near.id AS near, e.id, e.far, e.weight, e.acl, e.predicate, e.created_at, e.outgoing
 FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
 CROSS JOIN LATERAL (
   (WITH in_full AS MATERIALIZED (
-     SELECT e.id, e.target AS far, e.weight, e.target_scope * 8 + e.target_sensitivity AS acl
+     SELECT e.id, e.target AS far, e.weight, e.target_scope * 8 + e.target_sensitivity AS acl, e.predicate, e.created_at, true AS outgoing
      FROM relation_in_sight e
      WHERE e.tenant = :tenant AND e.source = near.id AND e.ended_at IS NULL
        AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
@@ -41,7 +41,7 @@ CROSS JOIN LATERAL (
      ORDER BY e.weight DESC, e.id LIMIT :fan_out)
    SELECT * FROM in_full
    UNION ALL
-   (SELECT e.id, e.target, e.weight, e.target_scope * 8 + e.target_sensitivity
+   (SELECT e.id, e.target, e.weight, e.target_scope * 8 + e.target_sensitivity, e.predicate, e.created_at, true
     FROM relation_in_sight e
     WHERE e.tenant = :tenant AND e.source = near.id AND e.ended_at IS NULL
       AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity = :ceiling + 1
@@ -49,7 +49,7 @@ CROSS JOIN LATERAL (
     ORDER BY e.weight DESC, e.id LIMIT :fan_out - (SELECT count(*) FROM in_full)))
   UNION ALL
   (WITH in_full AS MATERIALIZED (
-     SELECT e.id, e.source AS far, e.weight, e.source_scope * 8 + e.source_sensitivity AS acl
+     SELECT e.id, e.source AS far, e.weight, e.source_scope * 8 + e.source_sensitivity AS acl, e.predicate, e.created_at, false AS outgoing
      FROM relation_in_sight e
      WHERE e.tenant = :tenant AND e.target = near.id AND e.ended_at IS NULL
        AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
@@ -57,7 +57,7 @@ CROSS JOIN LATERAL (
      ORDER BY e.weight DESC, e.id LIMIT :fan_out)
    SELECT * FROM in_full
    UNION ALL
-   (SELECT e.id, e.source, e.weight, e.source_scope * 8 + e.source_sensitivity
+   (SELECT e.id, e.source, e.weight, e.source_scope * 8 + e.source_sensitivity, e.predicate, e.created_at, false
     FROM relation_in_sight e
     WHERE e.tenant = :tenant AND e.target = near.id AND e.ended_at IS NULL
       AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity = :ceiling + 1
@@ -70,21 +70,22 @@ CROSS JOIN LATERAL (
 -- The relation must have existed then. The far end must have been in a state up to :newest_state then, and have held
 -- at the instant unless :history; the caller must be able to read it in full then and now.
 WITH ended AS MATERIALIZED (
-  SELECT id, source, target, weight, created_at FROM relation_in_sight
+  SELECT id, source, target, weight, created_at, predicate FROM relation_in_sight
   WHERE tenant = :tenant AND source = ANY(CAST(:frontier AS uuid[])) AND ended_at > :at
   UNION
-  SELECT id, source, target, weight, created_at FROM relation_in_sight
+  SELECT id, source, target, weight, created_at, predicate FROM relation_in_sight
   WHERE tenant = :tenant AND target = ANY(CAST(:frontier AS uuid[])) AND ended_at > :at
 )
-SELECT near.id AS near, e.id, e.far, e.weight, e.acl
+SELECT near.id AS near, e.id, e.far, e.weight, e.acl,
+  (SELECT p.name FROM predicate p WHERE p.tenant = :tenant AND p.id = e.predicate) AS predicate
 FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
 CROSS JOIN LATERAL (
-  (SELECT e.id, e.far, e.weight, r.scope * 8 + r.sensitivity AS acl
+  (SELECT e.id, e.far, e.weight, r.scope * 8 + r.sensitivity AS acl, e.predicate
    FROM (
-     SELECT id, target AS far, weight, created_at FROM relation_in_sight
+     SELECT id, target AS far, weight, created_at, predicate FROM relation_in_sight
      WHERE tenant = :tenant AND source = near.id AND ended_at IS NULL
      UNION ALL
-     SELECT id, target, weight, created_at FROM ended WHERE source = near.id
+     SELECT id, target, weight, created_at, predicate FROM ended WHERE source = near.id
    ) e
    JOIN record r ON r.tenant = :tenant AND r.id = e.far
    WHERE e.created_at <= :at AND r.created_at <= :at
@@ -97,12 +98,12 @@ CROSS JOIN LATERAL (
          AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling))
    ORDER BY e.weight DESC, e.id LIMIT :fan_out)
   UNION ALL
-  (SELECT e.id, e.far, e.weight, r.scope * 8 + r.sensitivity AS acl
+  (SELECT e.id, e.far, e.weight, r.scope * 8 + r.sensitivity AS acl, e.predicate
    FROM (
-     SELECT id, source AS far, weight, created_at FROM relation_in_sight
+     SELECT id, source AS far, weight, created_at, predicate FROM relation_in_sight
      WHERE tenant = :tenant AND target = near.id AND ended_at IS NULL
      UNION ALL
-     SELECT id, source, weight, created_at FROM ended WHERE target = near.id
+     SELECT id, source, weight, created_at, predicate FROM ended WHERE target = near.id
    ) e
    JOIN record r ON r.tenant = :tenant AND r.id = e.far
    WHERE e.created_at <= :at AND r.created_at <= :at

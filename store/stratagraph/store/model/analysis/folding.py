@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from stratagraph.store.model.unicode_forms import normalised
+from stratagraph.store.model.unicode_forms import character_class, normalised
 
 # Marks of alphabets whose words are the same without them: Latin, Greek, Cyrillic, Hebrew, Arabic, and the voicing of
 # kana. The marks of other scripts are vowels, and stay.
@@ -29,14 +29,9 @@ _BLOCKS = (range(0x300, 0x3100), range(0xA600, 0xAC00), range(0xFB00, 0xFE30), r
 
 def _marks() -> str:
     """Return the combining marks, as the ranges of a regular expression."""
-    ranges: list[list[int]] = []
-    for point in (point for block in _BLOCKS for point in block):
-        if unicodedata.category(chr(point)).startswith("M"):
-            if ranges and ranges[-1][1] == point - 1:
-                ranges[-1][1] = point
-            else:
-                ranges.append([point, point])
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+    return character_class(
+        point for block in _BLOCKS for point in block if unicodedata.category(chr(point)).startswith("M")
+    )
 
 
 # A word: letters and digits of any script, with their marks. Most vowels of Indic scripts are marks, not letters.

@@ -7,6 +7,7 @@ in content columns only, and any other identifier of a record is a keyed hash. S
 from stratagraph.store.postgres.tables.audit import audit, audit_head, audit_note
 from stratagraph.store.postgres.tables.base import metadata
 from stratagraph.store.postgres.tables.capture import candidate, idempotency, retrieval, retrieval_use
+from stratagraph.store.postgres.tables.census import census, census_count
 from stratagraph.store.postgres.tables.content import (
     artifact,
     artifact_reference,
@@ -15,10 +16,12 @@ from stratagraph.store.postgres.tables.content import (
     erased_source,
     tombstone,
 )
+from stratagraph.store.postgres.tables.duplicates import duplicate_due, duplicate_pair, duplicate_progress
 from stratagraph.store.postgres.tables.embeddings import embedding, embedding_model
 from stratagraph.store.postgres.tables.entities import entity_term, link_request, reanalysis, rekeying
 from stratagraph.store.postgres.tables.episodes import episode, episode_event
 from stratagraph.store.postgres.tables.erasure import erasure
+from stratagraph.store.postgres.tables.extraction import extraction
 from stratagraph.store.postgres.tables.facts import fact, fact_predicate, fact_slot, fact_trim
 from stratagraph.store.postgres.tables.feed import (
     mirror_generation,
@@ -31,6 +34,13 @@ from stratagraph.store.postgres.tables.feed import (
     sync_worker,
 )
 from stratagraph.store.postgres.tables.jobs import job, job_set_aside
+from stratagraph.store.postgres.tables.learning import (
+    learning_change,
+    learning_relation,
+    learning_report,
+    learning_run,
+)
+from stratagraph.store.postgres.tables.lessons import lesson_use
 from stratagraph.store.postgres.tables.limits import rate_bucket, rate_lease
 from stratagraph.store.postgres.tables.merges import (
     entity_merge,
@@ -39,6 +49,7 @@ from stratagraph.store.postgres.tables.merges import (
     entity_merge_slot,
     entity_merge_term,
 )
+from stratagraph.store.postgres.tables.procedures import learned_signature, learned_tool
 from stratagraph.store.postgres.tables.propagation import reevaluation
 from stratagraph.store.postgres.tables.records import lifecycle_history, record, record_history, relation, salience
 from stratagraph.store.postgres.tables.search import word_block, word_change, word_count, word_segment
@@ -53,8 +64,13 @@ __all__ = [
     "audit_head",
     "audit_note",
     "candidate",
+    "census",
+    "census_count",
     "credential",
     "data_key",
+    "duplicate_due",
+    "duplicate_pair",
+    "duplicate_progress",
     "embedding",
     "embedding_model",
     "entity_merge",
@@ -67,6 +83,7 @@ __all__ = [
     "episode_event",
     "erased_source",
     "erasure",
+    "extraction",
     "fact",
     "fact_predicate",
     "fact_slot",
@@ -75,6 +92,13 @@ __all__ = [
     "idempotency",
     "job",
     "job_set_aside",
+    "learned_signature",
+    "learned_tool",
+    "learning_change",
+    "learning_relation",
+    "learning_report",
+    "learning_run",
+    "lesson_use",
     "lifecycle_history",
     "link_request",
     "metadata",

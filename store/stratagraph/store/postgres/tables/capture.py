@@ -95,12 +95,26 @@ retrieval = Table(
     Column("credited", ARRAY(Uuid), comment="records that were used and credited with the outcome"),
     Column("penalized", ARRAY(Uuid), comment="records whose salience the report lowered"),
     Column("sequence", Xid8, comment="the transaction of the report"),
+    Column(
+        "is_playbook",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="its records are lessons that a playbook told",
+    ),
     CheckConstraint("outcome BETWEEN 1 AND 3", name="outcome"),
     CheckConstraint(
         "num_nonnulls(outcome, reported_at, report_hash, credited, penalized, sequence) IN (0, 6)", name="report"
     ),
     ForeignKeyConstraint(["tenant"], ["tenant.id"]),
     Index("retrieval_at_ix", "at"),
+    Index(
+        "retrieval_playbook_ix",
+        "tenant",
+        "actor",
+        "at",
+        postgresql_where=text("is_playbook AND outcome IS NULL"),
+    ),
 )
 
 retrieval_use = Table(

@@ -94,6 +94,13 @@ tombstone = Table(
         server_default=text("'{}'"),
         comment="that the record was linked to; none once its rationales and captures are erased",
     ),
+    Column(
+        "learned",
+        ARRAY(Uuid),
+        nullable=False,
+        server_default=text("'{}'"),
+        comment="the episodes of the record, and what was learned from it; none once it is erased",
+    ),
     CheckConstraint("cause BETWEEN 1 AND 3", name="cause"),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
     Index("tombstone_key_hash_ix", "tenant", "key_hash"),

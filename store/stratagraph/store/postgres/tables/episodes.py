@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    ARRAY,
+    Boolean,
     CheckConstraint,
     Column,
     ForeignKeyConstraint,
@@ -11,6 +13,7 @@ from sqlalchemy import (
     LargeBinary,
     SmallInteger,
     Table,
+    Text,
     Uuid,
     text,
 )
@@ -34,7 +37,17 @@ episode = Table(
     Column(
         "learned_at",
         Instant,
-        comment="when learning had read the closed episode; until then nothing of it is pruned",
+        comment="when all stages of learning had read the closed episode; until then nothing of it is pruned",
+    ),
+    Column("learned_by", Uuid, comment="the run of the last stage that has read it"),
+    Column("learned_stages", ARRAY(Text), nullable=False, server_default=text("'{}'"), comment="that have read it"),
+    Column("learn_after", Instant, comment="not read by learning before, because it failed"),
+    Column(
+        "awaits_skill",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="learned from, but its skill is not made yet",
     ),
     # Deferred: the first capture of a thread claims its open episode before the episode's record is written.
     to_record(deferrable=True, initially="DEFERRED"),
@@ -51,6 +64,15 @@ episode = Table(
         postgresql_where=text("closed_at IS NULL"),
     ),
     Index("episode_thread_ix", "tenant", "thread_key", text("opened_at DESC")),
+    Index(
+        "episode_unlearned_ix",
+        "tenant",
+        "scope",
+        "sensitivity",
+        "closed_at",
+        "id",
+        postgresql_where=text("closed_at IS NOT NULL AND learned_at IS NULL"),
+    ),
     Index("episode_closes_ix", "closes_at", postgresql_where=text("closed_at IS NULL")),
 )
 

@@ -65,7 +65,15 @@ fact = Table(
     to_record(),
     CheckConstraint("num_nonnulls(subject_entity, subject_key) = 1", name="subject"),
     CheckConstraint("num_nonnulls(object_entity, value_key) = 1", name="object"),
-    Index("fact_subject_ix", "tenant", "subject_entity", postgresql_where=text("subject_entity IS NOT NULL")),
+    # With the object, so that what says the same of one subject is found among very many facts about it.
+    Index(
+        "fact_subject_ix",
+        "tenant",
+        "subject_entity",
+        "object_entity",
+        "value_key",
+        postgresql_where=text("subject_entity IS NOT NULL"),
+    ),
     Index("fact_object_ix", "tenant", "object_entity", postgresql_where=text("object_entity IS NOT NULL")),
 )
 

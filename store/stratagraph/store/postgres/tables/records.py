@@ -72,6 +72,7 @@ record = Table(
     Column("validity", TSTZRANGE),
     Column("terms", ARRAY(Integer), nullable=False),
     Column("impacts", SparseVec, nullable=False),
+    Column("lesson_key", LargeBinary, comment="keyed hash of the task of a lesson; null for any other record"),
     # The key's index includes the columns by which traversal filters, so that a hop reads no heap pages.
     PrimaryKeyConstraint("tenant", "id", postgresql_include=["scope", "sensitivity", "state"]),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
@@ -92,6 +93,7 @@ record = Table(
     CheckConstraint("state BETWEEN 1 AND 4", name="state"),
     CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence"),
     CheckConstraint("version >= 1 AND row_version >= 1", name="versions"),
+    CheckConstraint("lesson_key IS NULL OR type = 5", name="lesson"),
     CheckConstraint(
         "(type = 4) = (fact_key IS NOT NULL) AND (type = 4) = (slot_key IS NOT NULL)"
         " AND (type = 4) = (condition_key IS NOT NULL) AND (type = 4) = (single_valued IS NOT NULL)"
@@ -153,19 +155,48 @@ record = Table(
         text("id DESC"),
         postgresql_include=["scope", "sensitivity", "type", "state", "validity"],
     ),
+    # The current lessons of a scope and sensitivity, and of a sensitivity for callers with all scopes, newest first.
+    Index(
+        "record_scope_lesson_ix",
+        "tenant",
+        "scope",
+        "sensitivity",
+        text("occurred_at DESC"),
+        text("id DESC"),
+        postgresql_where=text("lesson_key IS NOT NULL AND state <= 2"),
+    ),
+    Index(
+        "record_level_lesson_ix",
+        "tenant",
+        "sensitivity",
+        text("occurred_at DESC"),
+        text("id DESC"),
+        postgresql_where=text("lesson_key IS NOT NULL AND state <= 2"),
+    ),
     Index(
         "record_terms_ix",
         "terms",
         postgresql_using="gin",
         postgresql_with={"fastupdate": "on", "gin_pending_list_limit": 512},
     ),
-    # Names of entities with a typo are found by their trigrams; sealed names are not in the column.
+    # Names and aliases with a typo are found by their trigrams; sealed ones are not in the columns.
     Index(
         "record_name_ix",
-        "name",
+        "tenant",
+        text("(name || ' ' || jsonb_path_query_array(payload, '$.aliases[*].value')::text) gin_trgm_ops"),
         postgresql_using="gin",
-        postgresql_ops={"name": "gin_trgm_ops"},
         postgresql_where=text("type = 3"),
+    ),
+    # Duplicates are looked for by the trigrams of the names of one group.
+    Index(
+        "record_group_name_ix",
+        "tenant",
+        "scope",
+        "sensitivity",
+        text("name gin_trgm_ops"),
+        postgresql_using="gin",
+        postgresql_with={"fastupdate": "on", "gin_pending_list_limit": 512},
+        postgresql_where=text("type = 3 AND state = 1"),
     ),
 )
 

@@ -1,0 +1,48 @@
+"""Erased episodes leave the skills and plans that were learned from them, and all earlier versions of these."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import UUID
+
+from stratagraph.memory.learning.procedures.retelling import without_episodes
+from stratagraph.store.erasure.learned import copy_terms_to_history, learned_procedures
+from stratagraph.store.erasure.rewriting import contents_of, rewrite
+from stratagraph.store.feed.changes import Change
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.words import record_terms
+from stratagraph.store.postgres.database import Connection
+from stratagraph.store.records.editing import Edit, update_records
+
+
+async def forget_learned(
+    connection: Connection,
+    directory: Directory,
+    tenant: Tenant,
+    staying: Collection[UUID],
+    episodes: Collection[UUID],
+    *,
+    at: datetime,
+    known: Collection[UUID] = (),
+) -> list[Change]:
+    """Rewrite what was learned from episodes that are erased or lose members, as if they had shown nothing.
+
+    `known` is what was learned from episodes that were removed before. Only the locked records `staying` are rewritten;
+    their counts stay. Returns the changes for the feed.
+    """
+    procedures = await learned_procedures(connection, tenant, episodes, known) & set(staying)
+    if not procedures:
+        return []
+    names = {str(id_) for id_ in episodes}
+    changes = await rewrite(connection, tenant, procedures, lambda content: without_episodes(content, names))
+    rewritten = {change.id for change in changes}
+    contents = await contents_of(connection, tenant, rewritten)
+    edits = [
+        Edit(id=id_, terms=record_terms(tenant.index_key, content["text"]), is_revision=False)
+        for id_, (_, content) in sorted(contents.items())
+    ]
+    changes += await update_records(connection, directory, tenant, edits, at=at)
+    await copy_terms_to_history(connection, tenant, rewritten)
+    return changes

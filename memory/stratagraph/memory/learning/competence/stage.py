@@ -1,0 +1,101 @@
+"""Stage 4: skills, learned from episodes that used the same tools (docs/learning-plans.md, Skills)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from stratagraph.memory.learning.competence.skills import BORN_AT, is_new_version, skill_name, skill_payload
+from stratagraph.memory.learning.procedures.effects import Effect
+from stratagraph.memory.learning.procedures.families import (
+    Family,
+    Learnt,
+    add_tool_evidence,
+    effects_of,
+    families_of,
+    family_of,
+    store_family,
+)
+from stratagraph.memory.learning.procedures.observation import Observation, observe
+from stratagraph.memory.learning.procedures.reported import Reported, reported_of_skill
+from stratagraph.memory.learning.reading import read_episodes
+from stratagraph.memory.learning.stage import LearningBatch, StageReport
+from stratagraph.store.erasure.pruning import schedule_learned
+from stratagraph.store.learning.procedures import mark_awaiting_skill, note_signatures, noted_episodes
+from stratagraph.store.model.enums import MemoryType
+
+
+class Skills:
+    """Skills as a kind of procedure."""
+
+    type = MemoryType.COMPETENCE
+
+    def name(self, tools: tuple[str, ...]) -> str:
+        return skill_name(tools)
+
+    def payload(self, observed: Observation, effects: Mapping[str, Effect], reported: Reported) -> dict[str, Any]:
+        return skill_payload(observed, effects, reported)
+
+    def is_new_version(self, payload: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
+        return is_new_version(payload, stored)
+
+    def reported(self, payload: Mapping[str, Any], observed: Observation) -> Reported:
+        return reported_of_skill(payload, observed)
+
+
+class Competence:
+    """Learns a skill from each set of tools with which BORN_AT episodes succeeded, and counts all later episodes."""
+
+    name = "competence"
+    summary = "Learn skills: which tools in which order, with which arguments, and what fails."
+
+    async def learn(self, batch: LearningBatch) -> StageReport:
+        """Note what the episodes show of their tools, then create and change the skills of these."""
+        learnt = Learnt()
+        families = families_of(batch.episodes, learnt)
+        await add_tool_evidence(batch, families)
+        effects = await effects_of(batch, {tool for family in families for tool in family.tools})
+        for family in await self._with_earlier(batch, families, learnt):
+            await store_family(batch, Skills(), family, effects, learnt)
+        return StageReport(
+            inputs=len(batch.episodes),
+            outputs=len(learnt.created) + len(learnt.revised),
+            merges=len(learnt.retold),
+            skips=learnt.skips,
+        )
+
+    async def _with_earlier(self, batch: LearningBatch, families: Sequence[Family], learnt: Learnt) -> list[Family]:
+        """Return the families that are skills: those without one get the earlier episodes with the same tools.
+
+        The episodes of the others are noted, and kept from being pruned, so that a later batch finds them.
+        """
+        known: list[Family] = []
+        new: list[Family] = []
+        for family in families:
+            versions = await batch.learner.versions(MemoryType.COMPETENCE, skill_name(family.tools))
+            (known if any(one.is_current for one in versions) else new).append(family)
+        if not new:
+            return known
+        tenant, scope = batch.caller.tenant, batch.learner.scope
+        names = [skill_name(family.tools) for family in new]
+        noted = await noted_episodes(batch.connection, tenant, batch.group, names)
+        signatures = {episode.id: name for family, name in zip(new, names, strict=True) for episode in family.episodes}
+        await note_signatures(batch.connection, tenant, batch.group, batch.run.id, signatures)
+        awaiting: set[UUID] = set()
+        released: set[UUID] = set()
+        for family, name in zip(new, names, strict=True):
+            due = [one for one in noted[name] if one.id not in signatures]
+            earlier = await read_episodes(batch.connection, batch.caller, batch.group, scope, due) if due else ()
+            members = [(one, observed) for one in (*earlier, *family.episodes) if (observed := observe(one))]
+            whole = family_of([one for one in members if one[1].tools == family.tools])
+            if whole.observed.successes >= BORN_AT:
+                known.append(whole)
+                released |= {one.id for one in noted[name]}
+            else:
+                awaiting |= {one.id for one in family.episodes}
+                learnt.skip("episodes of procedures that have not succeeded twice", len(family.episodes))
+        await mark_awaiting_skill(batch.connection, tenant, awaiting, awaits=True)
+        await mark_awaiting_skill(batch.connection, tenant, released, awaits=False)
+        await schedule_learned(batch.connection, tenant.id, sorted(released), at=batch.learner.clock.now())
+        return sorted(known, key=lambda one: one.tools)

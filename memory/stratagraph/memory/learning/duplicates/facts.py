@@ -1,0 +1,127 @@
+"""Whether two facts about one subject say the same. No I/O."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from stratagraph.memory.learning.duplicates.signals import Comparison, Signal, comparison
+from stratagraph.memory.learning.structural_facts import PREDICATE as OBSERVED_IN
+from stratagraph.store.model.analysis.folding import WORD
+from stratagraph.store.model.analysis.languages import BASE, is_stop_word, stem
+from stratagraph.store.model.canonical import normalised_name
+from stratagraph.store.model.records import MemoryRecord
+
+LONGEST = 500  # characters of an object that is compared by its words
+_ARTICLES = frozenset({"a", "an", "the"})
+_NEGATIONS = frozenset({"no", "not", "never", "none", "nothing", "nobody", "without", "cannot", "non"})
+_CONTRACTED = re.compile(r"n['\u2019]t\b")  # as in "isn't"
+_NUMBER = re.compile(r"[-+]?\d+(?:[.,:]\d+)*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactProfile:
+    """A fact as it is compared. `object_entity` is the entity that its object is, None for a literal."""
+
+    id: UUID
+    created_at: datetime
+    predicate: str
+    object: Any
+    object_entity: UUID | None
+
+
+def fact_profile(record: MemoryRecord, object_entity: UUID | None) -> FactProfile:
+    """Return the profile of a fact that was read in full."""
+    payload = record.payload or {}
+    return FactProfile(
+        id=record.id,
+        created_at=record.created_at,
+        predicate=payload["predicate"],
+        object=payload["object"],
+        object_entity=object_entity,
+    )
+
+
+def compare_facts(one: FactProfile, other: FactProfile) -> Comparison | None:
+    """Return what is found about two facts of one subject, conditions and validity; None if they say different things.
+
+    Either their predicates are equal and their objects alike, or the other way round. What was observed in two events
+    is not the same however alike it is.
+    """
+    if one.predicate == other.predicate == OBSERVED_IN:
+        return None
+    if one.predicate == other.predicate:
+        signal = _alike_objects(one, other)
+    elif _same_object(one, other):
+        signal = _alike_predicates(one.predicate, other.predicate)
+    else:
+        signal = None
+    return comparison([signal]) if signal is not None else None
+
+
+def _same_object(one: FactProfile, other: FactProfile) -> bool:
+    if one.object_entity is not None or other.object_entity is not None:
+        return one.object_entity == other.object_entity
+    return _text(one.object) == _text(other.object)
+
+
+def _alike_objects(one: FactProfile, other: FactProfile) -> Signal | None:
+    if one.object_entity is not None and other.object_entity is not None:
+        return None  # of two entities, whether they are the same is decided first
+    ours, theirs = _text(one.object), _text(other.object)
+    if ours is None or theirs is None or max(len(ours), len(theirs)) > LONGEST:
+        return None
+    first, second = normalised_name(ours), normalised_name(theirs)
+    has_same_numbers = _NUMBER.findall(first) == _NUMBER.findall(second)
+    return _alike_words(_words(first), _words(second)) if has_same_numbers else None
+
+
+def _alike_words(one: list[str], other: list[str]) -> Signal | None:
+    if not one or not other or _NEGATIONS & set(one) != _NEGATIONS & set(other):
+        return None
+    if one == other:
+        return Signal.SAME_OBJECT
+    stems, others = _stems(one), _stems(other)
+    if not stems or not others:
+        return None
+    if stems == others:
+        return Signal.SAME_STEMS
+    return Signal.LONGER_OBJECT if stems < others or others < stems else None
+
+
+def _alike_predicates(one: str, other: str) -> Signal | None:
+    """Return whether two predicates have the same words in other forms, or the same main words.
+
+    Neither says that they mean the same: who worked at a place may work there no more.
+    """
+    first, second = one.split("_"), other.split("_")
+    if _NEGATIONS & set(first) != _NEGATIONS & set(second):
+        return None
+    if [stem(word, BASE) for word in first] == [stem(word, BASE) for word in second]:
+        return Signal.SAME_PREDICATE_STEMS
+    main = _stems(first)
+    return Signal.SIMILAR_PREDICATE if main and main == _stems(second) else None
+
+
+def _text(value: Any) -> str | None:
+    """Return a literal as text; None for an object or a list, which is compared as a whole.
+
+    >>> _text("5"), _text(5), _text(True), _text([1])
+    ('5', '5', 'true', None)
+    """
+    if isinstance(value, str):
+        return value
+    return orjson.dumps(value).decode() if isinstance(value, bool | int | float) else None
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in WORD.findall(_CONTRACTED.sub(" not", text)) if word not in _ARTICLES]
+
+
+def _stems(words: list[str]) -> set[str]:
+    return {stem(word, BASE) for word in words if not is_stop_word(word, BASE)}

@@ -1,0 +1,136 @@
+"""Stage 6: entities and facts that say the same are merged, or listed for a decision (docs/duplicates.md)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+import structlog
+
+from stratagraph.memory.capture.secrets import sealing_level
+from stratagraph.memory.learning.duplicates.finding import Search
+from stratagraph.memory.learning.duplicates.following import Following
+from stratagraph.memory.learning.duplicates.merging import CLAIMED, RATIONALE, Compared, compare_due
+from stratagraph.memory.learning.stage import LearningBatch, StageReport
+from stratagraph.memory.learning.sweep import GroupWriter, Swept
+from stratagraph.memory.retrying import is_outage
+from stratagraph.store.jobs.set_aside import set_aside
+from stratagraph.store.learning.duplicates import claim_due, clear_compared, next_group, queue_set_aside
+from stratagraph.store.learning.groups import Group
+from stratagraph.store.learning.runs import StoredRun
+from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.errors import error_kind
+from stratagraph.store.postgres.database import Database, Role
+from stratagraph.store.records.reading import Reader
+
+JOB = "consolidate"  # which sets aside what cannot be compared
+MOST_FAILED = 10  # records of one group that are set aside in one run
+_log = structlog.get_logger(__name__)
+
+
+class Duplicates:
+    """Compares the entities and facts that are new or have changed with those of their group.
+
+    `owner` names this server as a reader of the change feed.
+    """
+
+    name = "duplicates"
+    summary = "Merge entities and facts that say the same, and list those that may."
+
+    def __init__(self, database: Database, clock: Clock, *, owner: str) -> None:
+        self._database = database
+        self._clock = clock
+        self._following = Following(database, owner=owner)
+        self._run: UUID | None = None  # for which the queue is complete
+        self._passed: Group | None = None  # the last group that is left to the next run
+        self._failed: Counter[Group] = Counter()  # records set aside in the run
+        self._size = CLAIMED  # of the next step
+
+    async def is_due(self, now: datetime) -> bool:
+        """Queue what has changed or is to be tried again, and return whether anything is queued."""
+        await self._queue(now)
+        async with self._database.background(Role.JOBS) as connection:
+            return await next_group(connection, None) is not None
+
+    async def step(self, writer: GroupWriter, run: StoredRun) -> Swept | None:
+        """Compare queued records of the first group that has some; at first, queue what the run has changed, too.
+
+        Of records that cannot be compared, fewer are at once, and one that fails alone is set aside. After MOST_FAILED
+        of a group, the rest of it is left to the next run.
+        """
+        if self._run != run.id:
+            await self._queue(run.began_at)
+            self._run, self._passed, self._size = run.id, None, CLAIMED
+            self._failed.clear()
+        async with self._database.background(Role.JOBS) as connection:
+            group = await next_group(connection, self._passed)
+            if group is None:
+                await clear_compared(connection, JOB, now=run.began_at)
+                return None
+        return await self._step(writer, run, group)
+
+    async def _queue(self, now: datetime) -> None:
+        await self._following.catch_up()
+        async with self._database.background(Role.JOBS) as connection:
+            await queue_set_aside(connection, JOB, now=now)
+
+    async def _step(self, writer: GroupWriter, run: StoredRun, group: Group) -> Swept:
+        while True:
+            compare = partial(_compare, limit=self._size)
+            try:
+                report = await writer.write(run, group, self.name, compare)
+            except Exception as error:
+                if is_outage(error):
+                    raise
+                if self._size == 1:
+                    return await self._set_aside(writer, run, group, error)
+                self._size //= 2
+            else:
+                self._size = min(CLAIMED, self._size * 2)
+                return Swept(group, report)
+
+    async def _set_aside(self, writer: GroupWriter, run: StoredRun, group: Group, error: Exception) -> Swept:
+        """Set aside the first queued record of a group, which failed with `error`."""
+        kind = error_kind(error)
+        _log.warning("a record could not be compared", error=kind)
+        async with self._database.background(Role.JOBS) as connection:
+            claimed = await claim_due(connection, group, limit=1)
+            for id_ in claimed:
+                await set_aside(connection, JOB, (group.tenant, id_), error, at=self._clock.now())
+        self._failed[group] += 1
+        if self._failed[group] >= MOST_FAILED or not claimed:
+            self._passed, self._size = group, CLAIMED
+
+        async def only_report(_: LearningBatch) -> StageReport:
+            return StageReport(skips={f"set aside: {kind}": len(claimed)} if claimed else {})
+
+        return Swept(group, await writer.write(run, group, self.name, only_report), set_aside=len(claimed))
+
+
+async def _compare(batch: LearningBatch, *, limit: int) -> StageReport:
+    async def merge(cluster: Sequence[UUID]) -> UUID:
+        return await batch.learner.merge(cluster[0], cluster[1:], rationale=RATIONALE)
+
+    level = sealing_level(batch.directory.vault)
+    search = Search(
+        connection=batch.connection,
+        tenant=batch.caller.tenant,
+        group=batch.group,
+        reader=Reader(batch.connection, batch.directory, batch.caller, batch.run.now),
+        is_sealed=level is not None and batch.group.sensitivity >= level,
+    )
+    return _report(await compare_due(search, merge, at=batch.run.now, limit=limit))
+
+
+def _report(done: Compared) -> StageReport:
+    skips = {"pairs listed for a decision": done.listed, "merges refused, listed instead": done.refused}
+    return StageReport(
+        inputs=done.taken,
+        outputs=0,
+        merges=done.merged,
+        skips={reason: count for reason, count in skips.items() if count},
+        cost={"pairs": float(done.pairs)},
+    )

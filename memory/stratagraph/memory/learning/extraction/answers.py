@@ -1,0 +1,120 @@
+"""Reading an answer: only what has the form that was asked for, and only facts whose words are in the texts. No I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, ValidationError
+
+from stratagraph.memory.learning.extraction.prompt import MAX_FACTS, Item
+from stratagraph.store.model.canonical import normalised_name
+
+MAX_NAME = 200  # characters of a subject, and of an object
+MAX_QUOTE = 1_000
+_FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+_NO_WORD = frozenset({"i", "me", "my", "you", "your", "he", "she", "it", "we", "they", "this", "that", "him", "her"})
+
+
+class BadAnswer(Exception):
+    """An answer that is not of the form that was asked for. The message says why, and quotes none of its values."""
+
+
+class _Fact(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    subject: Annotated[StrictStr, Field(min_length=1, max_length=MAX_NAME)]
+    predicate: Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$", max_length=63)]
+    object: Annotated[StrictStr, Field(min_length=1, max_length=MAX_NAME)] | StrictInt | StrictFloat
+    item: Annotated[StrictInt, Field(ge=1)]
+    quote: Annotated[StrictStr, Field(min_length=1, max_length=MAX_QUOTE)]
+
+
+class _Facts(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    facts: Annotated[list[_Fact], Field(max_length=MAX_FACTS)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedFact:
+    """A fact that an answer states and the text `source` says."""
+
+    subject: str
+    predicate: str
+    object: str | int | float
+    source: Item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """The facts of an answer, each once, and the number of those that are not in the texts."""
+
+    facts: tuple[ExtractedFact, ...]
+    ungrounded: int
+
+
+def read_answer(text: str, part: Sequence[Item]) -> Read:
+    """Return the facts of an answer about `part`. Raises BadAnswer if it is not of the form that was asked for."""
+    fenced = _FENCE.match(text)
+    try:
+        found = _Facts.model_validate_json(fenced.group(1) if fenced else text)
+    except ValidationError as error:
+        raise BadAnswer(_problem(error)) from None
+    facts = []
+    for fact in found.facts:
+        source = _source_of(fact, part)
+        if source is not None:
+            facts.append(
+                ExtractedFact(
+                    subject=fact.subject.strip(), predicate=fact.predicate, object=_plain(fact.object), source=source
+                )
+            )
+    return Read(facts=tuple(dict.fromkeys(facts)), ungrounded=len(found.facts) - len(facts))
+
+
+def _source_of(fact: _Fact, part: Sequence[Item]) -> Item | None:
+    """Return the text that says what the fact does; None if its words are not there.
+
+    The quote must be in the text that it names and hold the object, and the subject in this text or an earlier one of
+    the request. A number must be written as it is in JSON.
+    """
+    if fact.item > len(part) or normalised_name(fact.subject) in _NO_WORD:
+        return None
+    source = part[fact.item - 1]
+    is_said = (
+        normalised_name(fact.quote) in normalised_name(source.text)
+        and _occurs(str(fact.object), fact.quote)
+        and any(_occurs(fact.subject, item.text) for item in part[: fact.item])
+    )
+    return source if is_said else None
+
+
+def _occurs(literal: str, text: str) -> bool:
+    """Return whether a literal is in a text as a whole, not within a longer word or number.
+
+    >>> _occurs("ann", "Ann left"), _occurs("Ann", "Anna left"), _occurs("3", "version 3.1")
+    (True, False, False)
+    """
+    wanted = normalised_name(literal)
+    pattern = rf"(?<!\w)(?<!\d[.,]){re.escape(wanted)}(?!\w)(?![.,]\d)"
+    return bool(wanted) and re.search(pattern, normalised_name(text)) is not None
+
+
+def _plain(value: str | int | float) -> str | int | float:
+    return value.strip() if isinstance(value, str) else value
+
+
+def _problem(error: ValidationError) -> str:
+    """Return what is wrong with an answer, without any of its values, which may quote a record.
+
+    Keys that were not asked for are not named either.
+    """
+    found = []
+    for one in error.errors(include_input=False, include_url=False, include_context=False)[:5]:
+        known = [str(step) for step in one["loc"] if isinstance(step, int) or step in {"facts", *_Fact.model_fields}]
+        kind = "is not allowed" if one["type"] == "extra_forbidden" else str(one["type"]).replace("_", " ")
+        found.append(f"{'.'.join(known) or 'it'}: {kind}")
+    return "; ".join(found)

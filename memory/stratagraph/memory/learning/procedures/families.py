@@ -1,0 +1,191 @@
+"""How a batch teaches skills and plans: its episodes by the tools that they used, added to what is stored of each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, Protocol
+from uuid import UUID
+
+import orjson
+
+from stratagraph.memory.capture.request import MAX_CONTENT_BYTES
+from stratagraph.memory.capture.versions import FIRST_VERSION, next_version
+from stratagraph.memory.learning.drafting import Learned
+from stratagraph.memory.learning.episode import Episode
+from stratagraph.memory.learning.learner import DERIVED_WEIGHT
+from stratagraph.memory.learning.procedures.confidence import confidence_of
+from stratagraph.memory.learning.procedures.effects import Effect, ToolEvidence, effect_of
+from stratagraph.memory.learning.procedures.observation import Observation, observe
+from stratagraph.memory.learning.procedures.reported import NOTHING, Reported
+from stratagraph.memory.learning.stage import LearningBatch
+from stratagraph.store.learning.procedures import sources_of, store_tool_evidence, tool_evidence
+from stratagraph.store.model.enums import MemoryType, RecordState
+from stratagraph.store.records.inserting import NewRelation
+from stratagraph.store.records.procedures import Version
+
+MAX_BYTES = MAX_CONTENT_BYTES // 2  # of a payload as JSON: half of what a capture may have
+MAX_EVIDENCE = 100  # episodes that one record is related to in one batch, the newest
+
+
+class Procedure(Protocol):
+    """A kind of procedure, skills or plans: how it is called, computed and told apart."""
+
+    @property
+    def type(self) -> MemoryType: ...
+
+    def name(self, tools: tuple[str, ...]) -> str: ...
+
+    def payload(self, observed: Observation, effects: Mapping[str, Effect], reported: Reported) -> dict[str, Any]: ...
+
+    def is_new_version(self, payload: Mapping[str, Any], stored: Mapping[str, Any]) -> bool: ...
+
+    def reported(self, payload: Mapping[str, Any], observed: Observation) -> Reported: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The episodes of one batch that used the same tools, and what they show together."""
+
+    observed: Observation
+    episodes: tuple[Episode, ...]
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return self.observed.tools
+
+
+@dataclass(slots=True)
+class Learnt:
+    """What became of a batch: the records created, revised to a new version, and changed in place; skips by reason."""
+
+    created: list[UUID] = field(default_factory=list)
+    revised: list[UUID] = field(default_factory=list)
+    retold: list[UUID] = field(default_factory=list)
+    skips: dict[str, int] = field(default_factory=dict)
+
+    def skip(self, reason: str, count: int = 1) -> None:
+        if count:
+            self.skips[reason] = self.skips.get(reason, 0) + count
+
+
+def families_of(episodes: Sequence[Episode], learnt: Learnt) -> list[Family]:
+    """Return the episodes by their tools, in the order of these; counts those left out, and why."""
+    found: dict[tuple[str, ...], list[tuple[Episode, Observation]]] = {}
+    for episode in episodes:
+        observed = observe(episode)
+        if observed is None:
+            learnt.skip("episodes without a tool call" if not episode.calls else "episodes without an outcome")
+        else:
+            found.setdefault(observed.tools, []).append((episode, observed))
+    return [family_of(found[tools]) for tools in sorted(found)]
+
+
+def family_of(members: Sequence[tuple[Episode, Observation]]) -> Family:
+    """Return the family of episodes with the same tools."""
+    return Family(
+        reduce(lambda one, other: one.merged(other), [observed for _, observed in members]),
+        tuple(episode for episode, _ in members),
+    )
+
+
+async def add_tool_evidence(batch: LearningBatch, families: Sequence[Family]) -> None:
+    """Add what the batch shows of tools to what its run has shown before."""
+    shown: dict[str, ToolEvidence] = {}
+    for family in families:
+        for tool, one in family.observed.evidence.items():
+            shown[tool] = shown[tool].merged(one) if tool in shown else one
+    if not shown:
+        return
+    tenant = batch.caller.tenant
+    stored = await tool_evidence(batch.connection, tenant, batch.group, shown)
+    after = {}
+    for tool, one in shown.items():
+        before = stored[tool].get(batch.run.id)
+        after[tool] = (one.merged(ToolEvidence.of_json(before)) if before is not None else one).as_json()
+    await store_tool_evidence(batch.connection, tenant, batch.group, batch.run.id, after)
+
+
+async def effects_of(batch: LearningBatch, tools: Collection[str]) -> dict[str, Effect]:
+    """Return what each tool does, as far as the episodes of the group have shown it."""
+    stored = await tool_evidence(batch.connection, batch.caller.tenant, batch.group, tools)
+    return {
+        tool: effect_of(reduce(ToolEvidence.merged, map(ToolEvidence.of_json, runs.values()), ToolEvidence()))
+        for tool, runs in stored.items()
+    }
+
+
+async def store_family(
+    batch: LearningBatch, kind: Procedure, family: Family, effects: Mapping[str, Effect], learnt: Learnt
+) -> UUID | None:
+    """Add what a family shows to the procedure of its tools, or make that; return the record, None for one left alone.
+
+    The record is changed in place while it asks for the same steps, and superseded by a new version otherwise. A
+    contested one is changed in place, because a new version would end its disputes. A procedure of this name that a
+    caller has captured, or that has other tools, is left alone.
+    """
+    versions = await batch.learner.versions(kind.type, kind.name(family.tools))
+    current = next((one for one in versions if one.is_current), None)
+    if current is None:
+        version = next_version(str(versions[0].payload.get("version") or FIRST_VERSION)) if versions else FIRST_VERSION
+        payload = kind.payload(family.observed, effects, NOTHING) | {"version": version}
+        if _is_too_large(payload, learnt):
+            return None
+        learnt.created.append(await batch.learner.create(_learned(batch, kind, family, family.observed, payload)))
+        return learnt.created[-1]
+    before = _observed(current)
+    if before is None or before.tools != family.tools:
+        whose = "of other tools" if before is not None else "that a caller has captured"
+        learnt.skip(f"procedures {whose} under the same name")
+        return None
+    observed = before.merged(family.observed)
+    payload = kind.payload(observed, effects, kind.reported(current.payload, before))
+    if _is_too_large(payload, learnt):
+        return current.id
+    if current.state is RecordState.ACTIVE and kind.is_new_version(payload, current.payload):
+        learned = _learned(batch, kind, family, observed, payload)
+        id_ = await batch.learner.revise(
+            current.id, payload, sources=learned.sources, rationale=learned.rationale, confidence=learned.confidence
+        )
+        earlier = await sources_of(batch.connection, batch.caller.tenant, current.id, limit=MAX_EVIDENCE)
+        await batch.learner.relate(
+            [
+                NewRelation(source=one, target=id_, predicate="derived_semantic", weight=DERIVED_WEIGHT)
+                for one in earlier
+                if one not in learned.sources
+            ]
+        )
+        learnt.revised.append(id_)
+        return id_
+    payload["version"] = current.payload.get("version") or FIRST_VERSION
+    await batch.learner.retell(current.id, _learned(batch, kind, family, observed, payload))
+    learnt.retold.append(current.id)
+    return current.id
+
+
+def _is_too_large(payload: Mapping[str, Any], learnt: Learnt) -> bool:
+    if len(orjson.dumps(payload)) <= MAX_BYTES:
+        return False
+    learnt.skip("procedures with too many steps and arguments to be stored")
+    return True
+
+
+def _observed(version: Version) -> Observation | None:
+    stored = version.payload.get("learned")
+    return Observation.of_json(stored) if isinstance(stored, Mapping) else None
+
+
+def _learned(
+    batch: LearningBatch, kind: Procedure, family: Family, observed: Observation, payload: Mapping[str, Any]
+) -> Learned:
+    reported = kind.reported(payload, observed)
+    newest = sorted(family.episodes, key=lambda one: (one.closed_at, one.id))
+    return Learned(
+        type=kind.type,
+        payload={key: value for key, value in payload.items() if key != "kind"},
+        sources=tuple(one.id for one in newest[-MAX_EVIDENCE:]),
+        confidence=confidence_of(observed.successes + reported.successes, observed.failed + reported.failures),
+        occurred_at=min(newest[-1].closed_at, batch.run.now),
+        rationale=f"learned from {len(newest)} episodes with the tools {', '.join(family.tools)}"[:500],
+    )

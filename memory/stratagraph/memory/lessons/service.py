@@ -1,0 +1,282 @@
+"""Lessons, as callers use them: learn, find, tell, credit, and drop what does not help."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, timedelta, tzinfo
+from uuid import UUID
+
+from stratagraph.memory.capture.answers import Captured
+from stratagraph.memory.capture.draft import Draft
+from stratagraph.memory.capture.secrets import sealing_level
+from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.changes import Effect
+from stratagraph.memory.embedding.embedder import Embedder
+from stratagraph.memory.embedding.questions import QuestionEmbedder
+from stratagraph.memory.lessons import request as requests
+from stratagraph.memory.lessons.finding import LessonFinder, Wanted
+from stratagraph.memory.lessons.likeness import UNEMBEDDED, Likeness, cosine, embedded_text, nearest
+from stratagraph.memory.lessons.playbook import (
+    DEFAULT_TOKENS,
+    MAX_TOKENS,
+    MIN_TOKENS,
+    RECENT,
+    RELEVANT,
+    failures_text,
+    playbook_text,
+)
+from stratagraph.memory.lessons.request import LearnLesson
+from stratagraph.memory.lessons.retiring import drop_unhelpful
+from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_RETRIEVALS
+from stratagraph.memory.lessons.windows import Window, start_of
+from stratagraph.memory.retrieve.request import MAX_DESCRIPTOR
+from stratagraph.memory.retrying import retried
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.keys.directory import Directory
+from stratagraph.store.model.canonical import check_json
+from stratagraph.store.model.clock import Clock
+from stratagraph.store.model.enums import Access
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.ids import new_id
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.trust import Trust
+from stratagraph.store.postgres.database import Database
+from stratagraph.store.records.lessons import credit_playbooks, fetch_similarities, list_lessons
+from stratagraph.store.records.reading import Reader
+from stratagraph.store.search.retrievals import RETENTION, LoggedRetrieval, RetrievalLog
+from stratagraph.store.search.vector_search import vector_literal
+
+MAX_LISTED = 100  # lessons in one answer
+DEFAULT_CREDITED_S = 300  # seconds back to which playbooks are credited
+MAX_CREDITED_S = int(RETENTION.total_seconds())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """The result of learning a lesson.
+
+    `is_merged` is whether it was merged with one that was known; `retired` are the lessons, as far as the caller may
+    see them, that left the playbook because of it. `captured` is the capture that stored it.
+    """
+
+    captured: Captured
+    is_merged: bool
+    retired: tuple[UUID, ...]
+
+
+class Lessons:
+    """The service of lessons. One per process; safe to call from many tasks.
+
+    `log` is where playbooks wait to be logged and counted.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        directory: Directory,
+        clock: Clock,
+        capture: Capture,
+        log: RetrievalLog,
+        *,
+        embedder: Embedder | None = None,
+        questions: QuestionEmbedder | None = None,
+    ) -> None:
+        self._database = database
+        self._directory = directory
+        self._clock = clock
+        self._capture = capture
+        self._log = log
+        self._likeness = Likeness(database, embedder) if embedder is not None else None
+        self._finder = LessonFinder(database, directory, clock, questions)
+
+    async def learn(self, trust: Trust, request: LearnLesson) -> Learned:
+        """Store a lesson, or merge it with the one of its scope and sensitivity that has its task or says the same.
+
+        Without an embedder, or where it does not answer, only an equal task is the same. At most KEPT lessons of a
+        scope and sensitivity stay. Raises what a capture raises.
+        """
+        trust.require(Access.WRITE)
+        requests.check(request)
+        capture = request.as_capture()
+        repeats = await self._like(trust, await self._capture.draft(trust, capture))
+        (captured,) = await self._capture.capture(trust, [request.as_capture(repeats=repeats)])
+        return Learned(
+            captured=captured,
+            # Of a lesson that a policy rule raised above its writer's ceiling, nothing is told but that it is stored.
+            is_merged=not captured.primary.redacted
+            and captured.primary.id not in {record.id for record in captured.created},
+            retired=tuple(
+                change.record.id
+                for change in captured.changes
+                if change.effect is Effect.SUPERSEDED and change.record.id != captured.primary.id
+            ),
+        )
+
+    async def _like(self, trust: Trust, draft: Draft) -> UUID | None:
+        """Return the stored lesson, of the draft's scope and sensitivity, that says the same by their vectors."""
+        level = sealing_level(self._directory.vault)
+        if self._likeness is None or (level is not None and draft.sensitivity >= level):
+            return None  # nothing that is sealed leaves the process
+        caller = await self._directory.resolve(trust)
+        scope = (await self._directory.scopes(caller.tenant, {draft.scope}, create=False)).get(draft.scope)
+        made = await self._likeness.vectors_of([_text_of(draft)]) if scope is not None else None
+        if made is None or scope is None:
+            return None
+        model = await self._likeness.model_of(made[0])
+        async with self._database.reading(caller.bounds) as connection:
+            ids = await list_lessons(connection, caller, limit=KEPT, scope=scope, sensitivity=draft.sensitivity)
+            similarities = (
+                await fetch_similarities(connection, ids, model=model, vector=vector_literal(made[0]))
+                if model is not None
+                else {}
+            )
+            missing = [id_ for id_ in ids if id_ not in similarities][:UNEMBEDDED]
+            reader = Reader(connection, self._directory, caller, self._clock.now())
+            records = await reader.records(missing)
+        others = list(records.values())
+        vectors = await self._likeness.vectors_of([embedded_text(one) for one in others]) if others else None
+        if vectors is not None:
+            similarities |= {one.id: cosine(made[0], vector) for one, vector in zip(others, vectors, strict=True)}
+        return nearest(similarities)
+
+    async def find(
+        self,
+        trust: Trust,
+        *,
+        query: str | None = None,
+        scope: str | None = None,
+        window: Window = Window.ALL,
+        zone: tzinfo = UTC,
+        source: str | None = None,
+        trigger: str | None = None,
+        first: int = 20,
+    ) -> list[MemoryRecord]:
+        """Return current lessons that the caller may read in full, at most `first`.
+
+        With a query those that are about it, best first; else the last learned first. `scope` narrows to a scope and
+        the unscoped ones. `window` bounds the time by the clock of `zone`, UTC by default; `source` and `trigger` name
+        the lesson's own. Raises InvalidInput, and Forbidden for a scope that the credential does not cover.
+        """
+        _check_number("first", first, 1, MAX_LISTED)
+        caller = await self._reader(trust, scope, query=query, source=source, trigger=trigger)
+        since = start_of(window, self._clock.now(), zone)
+        wanted = Wanted(since=since, source=source, trigger=trigger)
+        if query is None:
+            return await self._finder.recent(caller, wanted, limit=first)
+        return await self._finder.about(caller, query, wanted, limit=first)
+
+    async def playbook(
+        self,
+        trust: Trust,
+        *,
+        query: str | None = None,
+        scope: str | None = None,
+        limit: int = 10,
+        token_budget: int = DEFAULT_TOKENS,
+        is_counted: bool = True,
+    ) -> str:
+        """Return lessons as text for a system prompt, at most `limit` of them, of at most `token_budget` tokens.
+
+        With a query those that are about it, and nothing if none is; without, the last learned. With `is_counted`, each
+        lesson that is told counts as retrieved. Raises as `find` does.
+        """
+        _check_number("limit", limit, 1, KEPT)
+        _check_number("tokenBudget", token_budget, MIN_TOKENS, MAX_TOKENS)
+        caller = await self._reader(trust, scope, query=query)
+        if query is None:
+            found = await self._finder.recent(caller, Wanted(), limit=limit)
+        else:
+            found = await self._finder.about(caller, query, Wanted(), limit=limit)
+        text, told = playbook_text(found, heading=RECENT if query is None else RELEVANT, token_budget=token_budget)
+        if told and is_counted:
+            entry = LoggedRetrieval(id=new_id(), roots=told, nodes=told, at=self._clock.now(), is_playbook=True)
+            self._log.append(entry, caller)
+        return text
+
+    async def failures(
+        self, trust: Trust, *, scope: str | None = None, limit: int = 10, token_budget: int = DEFAULT_TOKENS
+    ) -> str:
+        """Return the mistakes of the last learned lessons as text for a prompt; counts nothing. Raises as `find`."""
+        _check_number("limit", limit, 1, KEPT)
+        _check_number("tokenBudget", token_budget, MIN_TOKENS, MAX_TOKENS)
+        caller = await self._reader(trust, scope)
+        return failures_text(await self._finder.recent(caller, Wanted(), limit=limit), token_budget=token_budget)[0]
+
+    async def credit(self, trust: Trust, *, window_s: int = DEFAULT_CREDITED_S) -> list[UUID]:
+        """Count that the lessons helped that playbooks told the caller's actor in the last `window_s` seconds.
+
+        Return their ids. A playbook is credited once, so the same window again counts nothing. Lessons are left out
+        that the caller may not change. Raises InvalidInput or Forbidden.
+        """
+        trust.require(Access.WRITE)
+        _check_number("windowSeconds", window_s, 1, MAX_CREDITED_S)
+        caller = await self._directory.resolve(trust)
+        await self._log.flush()
+
+        async def commit() -> list[UUID]:
+            async with self._database.writing(caller.bounds) as connection:
+                now = self._clock.now()
+                return await credit_playbooks(connection, caller, since=now - timedelta(seconds=window_s), at=now)
+
+        return await retried(commit)
+
+    async def drop(
+        self,
+        trust: Trust,
+        *,
+        scope: str | None = None,
+        retrievals: int = STALE_RETRIEVALS,
+        fraction: float = DROPPED,
+    ) -> list[UUID]:
+        """Retire the part `fraction` of the unhelpful lessons of a scope that has the least utility; return their ids.
+
+        Unhelpful are those that were retrieved at least `retrievals` times and hardly ever helped. Each sensitivity
+        counts by itself, up to the caller's ceiling. Without a scope, it is the one that the caller writes to. Raises
+        InvalidInput or Forbidden.
+        """
+        trust.require(Access.WRITE)
+        _check_number("minRetrievals", retrievals, 1, 1_000_000)
+        if not (math.isfinite(fraction) and 0 <= fraction <= 1):
+            raise InvalidInput(f"fraction: {fraction} is not between 0 and 1", path=["fraction"])
+        check_json(scope, path=["scope"])
+        name = trust.scope_for_write(scope)
+        caller = await self._directory.resolve(trust)
+        number = (await self._directory.scopes(caller.tenant, {name}, create=False)).get(name)
+        if number is None:
+            return []
+
+        async def commit() -> list[UUID]:
+            async with self._database.writing(caller.bounds) as connection:
+                return await drop_unhelpful(
+                    connection,
+                    self._directory,
+                    caller,
+                    number,
+                    retrievals=retrievals,
+                    fraction=fraction,
+                    now=self._clock.now(),
+                )
+
+        return await retried(commit)
+
+    async def _reader(self, trust: Trust, scope: str | None, **texts: str | None) -> Caller:
+        """Return the caller, narrowed to a scope, after checking the texts that the request gives."""
+        trust.require(Access.READ)
+        for name, text in (("scope", scope), *texts.items()):
+            check_json(text, path=[name])
+            if text is not None and len(text) > MAX_DESCRIPTOR:
+                raise InvalidInput(
+                    f"{name}: {len(text)} characters; at most {MAX_DESCRIPTOR} are allowed, shorten it", path=[name]
+                )
+        return await self._directory.resolve(trust if scope is None else trust.narrowed(scopes=[scope]))
+
+
+def _text_of(draft: Draft) -> str:
+    """Return the text by which the vector of the draft's record will be made, as `embedded_text` does."""
+    return draft.text if draft.text.startswith(draft.name) else f"{draft.name}\n{draft.text}"
+
+
+def _check_number(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise InvalidInput(f"{name}: {value} is not between {least} and {most}", path=[name])

@@ -1,0 +1,54 @@
+"""Changes of lessons by callers: marking one as verified or not, and removing one that is wrong."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import orjson
+
+from stratagraph.memory.changes import Effect
+from stratagraph.memory.lessons.block import lesson_of
+from stratagraph.memory.revise.request import RemoveLesson, VerifyLesson
+from stratagraph.memory.revise.retract import retract
+from stratagraph.memory.revise.unit_of_work import UnitOfWork, require_current, require_version
+from stratagraph.store.audit.events import AuditEvent
+from stratagraph.store.model.enums import AuditAction
+from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.records.editing import Edit, update_records
+from stratagraph.store.records.reading import Reader
+
+
+async def verify_lesson(work: UnitOfWork, request: VerifyLesson) -> UUID:
+    """Note in the lesson whether it was verified, and that this was tried; return its id.
+
+    Raises InvalidInput for a record that is no lesson.
+    """
+    (record,) = await work.targets([request.record_id], path=["recordId"])
+    _require_lesson(record)
+    rows = await work.lock([record.id], with_derived=False)
+    require_version(rows[record.id], request.expected_version)
+    require_current(rows)
+    reader = Reader(work.connection, work.directory, work.caller, work.at)
+    payload = (await reader.records([record.id], as_stored=True))[record.id].payload or {}
+    noted = {**(lesson_of(payload) or {}), "verified": request.verified, "verification_attempted": True}
+    edit = Edit(id=record.id, payload=orjson.dumps({**payload, "lesson": noted}).decode())
+    work.changes += await update_records(work.connection, work.directory, work.caller.tenant, [edit], at=work.at)
+    await work.audit([AuditEvent(record=record.id, action=AuditAction.REVISE, rationale=work.rationale)])
+    work.touched.append(record.id)
+    work.note_change(record.id, Effect.REVISED)
+    return record.id
+
+
+async def remove_lesson(work: UnitOfWork, request: RemoveLesson) -> UUID:
+    """Retract the lesson, and return its id. Raises InvalidInput for a record that is no lesson."""
+    (record,) = await work.targets([request.record_id], path=["recordId"])
+    _require_lesson(record)
+    return await retract(work, request)
+
+
+def _require_lesson(record: MemoryRecord) -> None:
+    if lesson_of(record.payload) is None:
+        raise InvalidInput(
+            f"recordId: {record.id} is no lesson; give the id of one that `lessons` lists", path=["recordId"]
+        )

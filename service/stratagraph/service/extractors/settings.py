@@ -1,0 +1,47 @@
+"""The settings of the extractor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings
+
+from stratagraph.memory.learning.extraction.limits import REQUESTS, TOKENS
+
+
+class ExtractorSettings(BaseSettings):
+    """Which language model extracts facts from episodes, if any, and how much it may be asked."""
+
+    extractor: Literal["off", "openai"] = Field(
+        default="off",
+        description="extracts facts from closed episodes: openai, an endpoint that speaks OpenAI's chat completions",
+    )
+    extractor_url: str | None = Field(
+        default=None,
+        description="address of the endpoint, such as https://api.openai.com/v1; `/chat/completions` is added",
+    )
+    extractor_model: str | None = Field(default=None, description="name of the endpoint's model")
+    extractor_key: SecretStr | None = Field(default=None, description="key that the endpoint asks for")
+    extractor_key_file: Path | None = Field(default=None, description="file that contains EXTRACTOR_KEY")
+    extractor_requests: int = Field(
+        default=REQUESTS,
+        ge=1,
+        description="requests to the endpoint in one run of learning at most; what is left waits for the next",
+    )
+    extractor_tokens: int = Field(
+        default=TOKENS, ge=1_000, description="tokens of one run, of requests and answers together, at most"
+    )
+
+    @model_validator(mode="after")
+    def extractor_is_valid(self) -> Self:
+        if self.extractor == "openai":
+            if not (self.extractor_url or "").startswith(("http://", "https://")):
+                raise ValueError(
+                    "STRATAGRAPH_EXTRACTOR=openai needs STRATAGRAPH_EXTRACTOR_URL, an http:// or https:// address such"
+                    " as http://localhost:8080/v1"
+                )
+            if not self.extractor_model:
+                raise ValueError("STRATAGRAPH_EXTRACTOR=openai needs STRATAGRAPH_EXTRACTOR_MODEL, which is not set")
+        return self

@@ -1,0 +1,92 @@
+"""An endpoint of OpenAI's protocol: how a request is sent, and what an answer other than a result means.
+
+Of answers that are no result, only the status and the header Retry-After are read: a body may quote the texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import httpx
+
+from stratagraph.service.retry_after import retry_after_s
+
+_REFUSALS = (400, 413, 422)  # answers that blame the request
+_LATER = (408, 409, 425, 429)  # as those from 500 on: answers that a later request may not get
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errors:
+    """The errors of an endpoint: of a refused request, of one to repeat later, and of settings to correct.
+
+    The second gets the reason, and the seconds that the endpoint asks to wait, if it does.
+    """
+
+    refused: Callable[[str], Exception]
+    overloaded: Callable[[str, float | None], Exception]
+    unavailable: Callable[[str], Exception]
+
+
+class ModelEndpoint:
+    """The address `path` below `url`, for requests in JSON. To be closed at the end.
+
+    `name` is what the settings call it, such as embedder. `key` is sent as a bearer token, and is in no log and no
+    error. Answers have at most `most` MiB.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        path: str,
+        *,
+        name: str,
+        key: str | None,
+        timeout: httpx.Timeout,
+        limits: httpx.Limits,
+        most: int,
+        errors: Errors,
+    ) -> None:
+        self._url = f"{url.rstrip('/')}/{path}"
+        self._name = name
+        self._most = most
+        self._errors = errors
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._http = httpx.AsyncClient(headers=headers, timeout=timeout, limits=limits)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def post(self, body: bytes) -> bytes:
+        """Return the body of a successful answer. Raises one of the endpoint's errors."""
+        try:
+            async with self._http.stream(
+                "POST", self._url, content=body, headers={"Content-Type": "application/json"}
+            ) as answer:
+                self._check(answer)
+                read = bytearray()
+                async for part in answer.aiter_bytes():
+                    read += part
+                    if len(read) > self._most << 20:
+                        raise self._errors.overloaded(f"an answer of over {self._most} MiB", None)
+                return bytes(read)
+        except httpx.InvalidURL:
+            raise self._errors.unavailable(f"{self._setting('URL')} is no address: correct it") from None
+        except httpx.HTTPError as error:  # its text may have the address, which may have a password
+            raise self._errors.overloaded(type(error).__name__, None) from None
+
+    def _check(self, answer: httpx.Response) -> None:
+        status = answer.status_code
+        if status == httpx.codes.OK:
+            return
+        if status in _REFUSALS:
+            raise self._errors.refused(f"answered {status}")
+        if status in _LATER or status >= 500:
+            raise self._errors.overloaded(f"answered {status}", retry_after_s(answer.headers.get("retry-after")))
+        raise self._errors.unavailable(
+            f"The {self._name} answered {status}: check {self._setting('URL')}, {self._setting('KEY')} and"
+            f" {self._setting('MODEL')}"
+        )
+
+    def _setting(self, name: str) -> str:
+        return f"STRATAGRAPH_{self._name.upper()}_{name}"

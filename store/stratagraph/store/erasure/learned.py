@@ -1,0 +1,46 @@
+"""Skills and plans that were learned from erased episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.postgres.queries import fetch, run
+
+
+@dataclass(frozen=True, slots=True)
+class Lessened:
+    """The `records` learned from removed records and their episodes, `sources`, which no longer support them."""
+
+    sources: frozenset[UUID] = frozenset()
+    records: frozenset[UUID] = frozenset()
+
+
+async def learned_from_removed(connection: AsyncConnection, tenant: Tenant, removed: Collection[UUID]) -> Lessened:
+    """Return what tombstones tell of what was learned from removed records, and from episodes with one of them.
+
+    Call it before they are marked as erased.
+    """
+    rows = await fetch(connection, "fetch_learned_from_removed", tenant=tenant.id, ids=list(removed)) if removed else []
+    records = {id_ for row in rows for id_ in row["learned"]}
+    return Lessened(frozenset(row["id"] for row in rows), frozenset(records))
+
+
+async def learned_procedures(
+    connection: AsyncConnection, tenant: Tenant, episodes: Collection[UUID], known: Collection[UUID] = ()
+) -> set[UUID]:
+    """Return all versions of the skills and plans that were learned from episodes, or that are among `known`."""
+    if not episodes and not known:
+        return set()
+    rows = await fetch(connection, "fetch_learned_procedures", tenant=tenant.id, ids=list(episodes), known=list(known))
+    return {row["id"] for row in rows}
+
+
+async def copy_terms_to_history(connection: AsyncConnection, tenant: Tenant, procedures: Collection[UUID]) -> None:
+    """Let the earlier contents of rewritten records have their current search terms."""
+    if procedures:
+        await run(connection, "copy_procedure_terms_to_history", tenant=tenant.id, ids=list(procedures))

@@ -1,0 +1,1 @@
+"""What learning stores beside records: its runs, their reports, what each changed, and which episodes are due."""

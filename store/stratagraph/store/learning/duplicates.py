@@ -1,0 +1,278 @@
+"""Records to be compared with others that may say the same, where such others are found, and the pairs found.
+
+Everything is within one group: its records, its terms and its facts, so that nothing hidden from a reader of the group
+changes what is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.keys.callers import Caller, Tenant
+from stratagraph.store.learning.groups import Group
+from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.postgres.database import Database, Role
+from stratagraph.store.postgres.queries import fetch, run
+
+CANDIDATES = 20  # records that one record is compared with, by each way in which they are found
+STATEMENTS = 100  # facts about one entity that are compared
+SHARED_OBJECTS = 20  # entities that facts about one entity name, by which others are found
+COMMON = 20  # facts of a group that name an entity, beyond which two subjects are not alike for naming it
+SLOT = 200  # facts of one subject and predicate, in any state, that are compared with a new one
+Pair = tuple[UUID, UUID]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedPair:
+    """Two records to be decided on, the one with the lower id first.
+
+    `score` is from 0 to 1; `evidence` maps signals to their weights in bits.
+    """
+
+    one: UUID
+    other: UUID
+    score: float
+    evidence: Mapping[str, float]
+    at: datetime
+
+    @property
+    def key(self) -> tuple[float, UUID, UUID]:
+        """The place of the pair in the list."""
+        return self.score, self.one, self.other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredStatement:
+    """A fact about an entity: keyed hashes of its parts, and the entity that its object is, None for a literal."""
+
+    predicate_key: bytes
+    object_entity: UUID | None
+    value_key: bytes | None
+    condition_key: bytes
+    stated_key: bytes
+    single_valued: bool
+
+
+def ordered(one: UUID, other: UUID) -> Pair:
+    """Return two ids as a pair, the lower one first."""
+    return (one, other) if one < other else (other, one)
+
+
+async def next_group(connection: AsyncConnection, after: Group | None) -> Group | None:
+    """Return the first group after `after` that has records to be compared; None if there is none.
+
+    Needs a transaction that sees all tenants.
+    """
+    last = (0, 0, -1) if after is None else (after.tenant, after.scope, int(after.sensitivity))
+    rows = await fetch(connection, "find_next_duplicate_group", tenant=last[0], scope=last[1], sensitivity=last[2])
+    if not rows:
+        return None
+    return Group(rows[0]["tenant"], rows[0]["scope"], Sensitivity(rows[0]["sensitivity"]))
+
+
+async def queue_duplicates(connection: AsyncConnection, keys: Collection[tuple[int, UUID]]) -> int:
+    """Queue those of the records, given as (tenant, id), that are active entities or facts; return how many are new."""
+    return await run(
+        connection, "queue_duplicates", tenants=[tenant for tenant, _ in keys], ids=[id_ for _, id_ in keys]
+    )
+
+
+async def queue_set_aside(connection: AsyncConnection, job: str, *, now: datetime) -> int:
+    """Queue the records that `job` has set aside and that are to be tried again at `now`; return how many are new."""
+    return await run(connection, "queue_set_aside_duplicates", job=job, now=now)
+
+
+async def clear_compared(connection: AsyncConnection, job: str, *, now: datetime) -> None:
+    """Delete the entries of records that `queue_set_aside` has queued at `now` and that are not queued any more."""
+    await run(connection, "clear_compared_set_aside", job=job, now=now)
+
+
+async def claim_due(connection: AsyncConnection, group: Group, *, limit: int) -> list[UUID]:
+    """Take at most `limit` records of a group out of the queue, in the order of their ids, and return them."""
+    rows = await fetch(connection, "claim_duplicate_due", **_place(group), limit=limit)
+    return sorted(row["id"] for row in rows)
+
+
+async def find_entities_alike(connection: AsyncConnection, group: Group, names: Mapping[UUID, str | None]) -> set[Pair]:
+    """Return pairs of an entity of `names` and another one of its group, found by their names and their facts.
+
+    `names` has the names by whose trigrams others are found; None for a name by which they are not, such as a path.
+    """
+    ids, place = list(names), _place(group)
+    rows: list[dict[str, Any]] = await fetch(connection, "find_entities_with_names", **place, ids=ids, most=CANDIDATES)
+    spelled = [id_ for id_ in ids if names[id_] is not None]
+    if spelled:
+        rows += await fetch(
+            connection,
+            "find_named_alike",
+            **place,
+            ids=spelled,
+            names=[names[id_] for id_ in spelled],
+            most=CANDIDATES,
+        )
+    rows += await fetch(
+        connection,
+        "find_sharing_entities",
+        **place,
+        ids=ids,
+        objects=SHARED_OBJECTS,
+        common=COMMON,
+        most=CANDIDATES,
+    )
+    return {ordered(row["entity"], row["other"]) for row in rows}
+
+
+async def find_facts_alike(connection: AsyncConnection, group: Group, ids: Collection[UUID]) -> set[Pair]:
+    """Return pairs of a fact of `ids` and another one of one subject, conditions and validity.
+
+    Either their predicates or their objects are equal.
+    """
+    rows = await fetch(connection, "find_facts_alike", **_place(group), ids=sorted(ids), most=CANDIDATES, slot=SLOT)
+    return {ordered(row["fact"], row["other"]) for row in rows}
+
+
+async def fetch_statements(
+    connection: AsyncConnection, group: Group, ids: Collection[UUID]
+) -> dict[UUID, list[StoredStatement]]:
+    """Return what facts of the group say of entities, at most STATEMENTS of each, keyed by entity."""
+    rows = await fetch(connection, "fetch_entity_statements", **_place(group), ids=sorted(ids), most=STATEMENTS)
+    found: dict[UUID, list[StoredStatement]] = {}
+    for row in rows:
+        found.setdefault(row.pop("entity"), []).append(StoredStatement(**row))
+    return found
+
+
+async def fetch_objects(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> dict[UUID, UUID | None]:
+    """Return the entities that the objects of facts are, keyed by fact; None for a literal."""
+    rows = await fetch(connection, "fetch_fact_objects", tenant=tenant.id, ids=sorted(ids))
+    return {row["id"]: row["object_entity"] for row in rows}
+
+
+async def fetch_subjects(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID]) -> set[UUID]:
+    """Return the entities that facts are about."""
+    rows = await fetch(connection, "fetch_fact_subjects", tenant=tenant.id, ids=sorted(ids))
+    return {row["subject_entity"] for row in rows}
+
+
+async def find_rejected(connection: AsyncConnection, tenant: Tenant, pairs: Collection[Pair]) -> set[Pair]:
+    """Return those of `pairs` that were rejected."""
+    ordered_pairs = sorted(pairs)
+    rows = await fetch(
+        connection,
+        "find_rejected_pairs",
+        tenant=tenant.id,
+        ones=[one for one, _ in ordered_pairs],
+        others=[other for _, other in ordered_pairs],
+    )
+    return {(row["one"], row["other"]) for row in rows}
+
+
+async def replace_listed(
+    connection: AsyncConnection, group: Group, ids: Collection[UUID], pairs: Sequence[ListedPair]
+) -> int:
+    """Store `pairs` as those to be decided on of the records `ids`; return the number of rows that changed.
+
+    Pairs of these records that are not among them are deleted, but for rejected ones. A pair that was listed keeps its
+    instant.
+    """
+    columns: dict[str, Any] = {
+        "ones": [pair.one for pair in pairs],
+        "others": [pair.other for pair in pairs],
+    }
+    deleted = await run(connection, "delete_unlisted_pairs", tenant=group.tenant, ids=sorted(ids), **columns)
+    if not pairs:
+        return deleted
+    return deleted + await run(
+        connection,
+        "insert_listed_pairs",
+        **_place(group),
+        **columns,
+        scores=[pair.score for pair in pairs],
+        evidence=[orjson.dumps(dict(pair.evidence)).decode() for pair in pairs],
+        at=pairs[0].at,
+    )
+
+
+async def reject_pair(connection: AsyncConnection, tenant: Tenant, pair: Pair, *, at: datetime) -> bool:
+    """Note that two records of one group do not say the same; return False if that was noted before."""
+    one, other = pair
+    return bool(await run(connection, "reject_pair", tenant=tenant.id, one=one, other=other, at=at))
+
+
+async def reject_merged(connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], *, at: datetime) -> None:
+    """Note that the records that each of `ids` superseded do not say the same, because their merge is undone."""
+    await run(connection, "reject_merged", tenant=tenant.id, ids=sorted(ids), at=at)
+
+
+async def list_pairs(
+    connection: AsyncConnection, caller: Caller, *, after: tuple[float, UUID, UUID] | None, limit: int
+) -> list[ListedPair]:
+    """Return at most `limit` pairs to be decided on after the place `after`, the likeliest first.
+
+    Both records of each are active, and the caller may read both in full.
+    """
+    score, one, other = after or (None, None, None)
+    rows = await fetch(
+        connection,
+        "list_pairs",
+        **caller.parameters(),
+        after_score=score,
+        after_one=one,
+        after_other=other,
+        limit=limit,
+    )
+    return [ListedPair(**row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far the change log was followed for the queue, and the existing records while these are queued."""
+
+    is_filling: bool
+    after_tenant: int | None
+    after_id: UUID | None
+    nonce: UUID | None
+
+
+async def read_progress(database: Database) -> Progress:
+    """Return how far the queue is."""
+    async with database.background(Role.FEED) as connection:
+        return Progress(**(await fetch(connection, "read_duplicate_progress"))[0])
+
+
+async def begin_filling(database: Database) -> None:
+    """Note that all existing records are to be queued, because the change log does not tell of them."""
+    async with database.background(Role.FEED) as connection:
+        await run(connection, "begin_duplicate_filling")
+
+
+async def list_existing(connection: AsyncConnection, progress: Progress, *, limit: int) -> list[tuple[int, UUID]]:
+    """Return the keys, as (tenant, id), of the next records that were not queued yet, in the order of their keys."""
+    rows = await fetch(
+        connection, "list_records_beyond", after_tenant=progress.after_tenant, after_id=progress.after_id, limit=limit
+    )
+    return [(row["tenant"], row["id"]) for row in rows]
+
+
+async def queue_existing(connection: AsyncConnection, keys: Sequence[tuple[int, UUID]]) -> int:
+    """Queue existing records, the next ones in order; without any, note that all are. Returns how many are new."""
+    queued = await queue_duplicates(connection, keys) if keys else 0
+    tenant, id_ = keys[-1] if keys else (None, None)
+    await run(connection, "advance_duplicate_filling", after_tenant=tenant, after_id=id_)
+    return queued
+
+
+async def note_followed(connection: AsyncConnection, nonce: UUID) -> None:
+    """Note the snapshot up to which the change log was followed."""
+    await run(connection, "note_duplicates_followed", nonce=nonce)
+
+
+def _place(group: Group) -> dict[str, int]:
+    return {"tenant": group.tenant, "scope": group.scope, "sensitivity": int(group.sensitivity)}

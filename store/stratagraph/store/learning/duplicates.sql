@@ -1,0 +1,228 @@
+-- advance_duplicate_filling --
+-- Move the position up to which existing records were queued; without one, all of them have been.
+UPDATE duplicate_progress SET after_tenant = :after_tenant, after_id = :after_id,
+  is_filling = CAST(:after_id AS uuid) IS NOT NULL
+
+-- begin_duplicate_filling --
+-- Queue all existing records again.
+UPDATE duplicate_progress SET is_filling = true, after_tenant = NULL, after_id = NULL, nonce = NULL
+
+-- claim_duplicate_due --
+-- Take records of one group out of the queue, in the order of their ids.
+DELETE FROM duplicate_due WHERE (tenant, id) IN (
+  SELECT tenant, id FROM duplicate_due
+  WHERE tenant = :tenant AND scope = :scope AND sensitivity = :sensitivity
+  ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
+RETURNING id
+
+-- clear_compared_set_aside --
+-- Delete the entries of records that a job had set aside, was to try again, and has compared.
+DELETE FROM job_set_aside j USING record r
+WHERE j.job = :job AND j.next_try_at <= :now AND r.tenant = j.tenant AND r.id = j.id AND r.type IN (3, 4)
+  AND NOT EXISTS (SELECT FROM duplicate_due d WHERE d.tenant = j.tenant AND d.id = j.id)
+
+-- delete_unlisted_pairs --
+-- Delete the pairs of the given records that are to be decided on and were not found again.
+DELETE FROM duplicate_pair p
+WHERE p.tenant = :tenant AND p.state = 1
+  AND (p.one = ANY(CAST(:ids AS uuid[])) OR p.other = ANY(CAST(:ids AS uuid[])))
+  AND NOT EXISTS (SELECT FROM unnest(CAST(:ones AS uuid[]), CAST(:others AS uuid[])) AS found(one, other)
+    WHERE found.one = p.one AND found.other = p.other)
+
+-- fetch_fact_subjects --
+-- Fetch the entities that facts are about.
+SELECT DISTINCT subject_entity FROM fact
+WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND subject_entity IS NOT NULL
+
+-- find_entities_with_names --
+-- Find entities of one group that have a name or alias of a given one, by terms of that group.
+SELECT DISTINCT mine.entity, theirs.entity AS other
+FROM entity_term mine
+CROSS JOIN LATERAL (
+  SELECT t.entity FROM entity_term t
+  WHERE t.tenant = mine.tenant AND t.term_key = mine.term_key AND t.kind IN (2, 3)
+    AND t.scope = :scope AND t.sensitivity = :sensitivity AND t.entity <> mine.entity
+  ORDER BY t.entity LIMIT :most
+) theirs
+WHERE mine.tenant = :tenant AND mine.entity = ANY(CAST(:ids AS uuid[])) AND mine.kind IN (2, 3)
+  AND mine.scope = :scope AND mine.sensitivity = :sensitivity
+
+-- find_facts_alike --
+-- Find active facts of one group, subject, conditions and validity with a given one, and of its object or predicate.
+-- A slot of more than :slot facts is passed over.
+WITH mine AS MATERIALIZED (
+  SELECT f.id, f.subject_entity, f.object_entity, f.value_key, f.stated_key, r.slot_key, r.condition_key
+  FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
+  WHERE f.tenant = :tenant AND f.id = ANY(CAST(:ids AS uuid[])) AND f.subject_entity IS NOT NULL AND r.state = 1
+), near AS (
+  SELECT m.id AS fact, o.id AS other FROM mine m CROSS JOIN LATERAL (
+    SELECT f.id FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
+    WHERE f.tenant = :tenant AND f.subject_entity = m.subject_entity AND f.object_entity = m.object_entity
+      AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.state = 1
+    ORDER BY f.id LIMIT :most) o
+  WHERE m.object_entity IS NOT NULL
+  UNION
+  SELECT m.id, o.id FROM mine m CROSS JOIN LATERAL (
+    SELECT f.id FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
+    WHERE f.tenant = :tenant AND f.subject_entity = m.subject_entity AND f.object_entity IS NULL
+      AND f.value_key = m.value_key
+      AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.state = 1
+    ORDER BY f.id LIMIT :most) o
+  WHERE m.object_entity IS NULL
+  UNION
+  SELECT m.id, o.id FROM mine m CROSS JOIN LATERAL (
+    SELECT s.id, count(*) OVER () AS members FROM (
+      SELECT r.id FROM record r
+      WHERE r.tenant = :tenant AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.slot_key = m.slot_key
+        AND r.type = 4
+      LIMIT :slot + 1) s) o
+  WHERE o.members <= :slot
+)
+SELECT n.fact, n.other
+FROM near n
+JOIN mine m ON m.id = n.fact
+JOIN fact f ON f.tenant = :tenant AND f.id = n.other
+JOIN record r ON r.tenant = :tenant AND r.id = n.other
+WHERE n.other <> n.fact AND r.state = 1 AND r.condition_key = m.condition_key AND f.stated_key = m.stated_key
+  AND NOT f.subject_is_ambiguous
+ORDER BY n.fact, n.other
+
+-- find_named_alike --
+-- Find entities of one group with a name like that of a given one, the most alike first.
+SELECT entity, other
+FROM find_entities_named_alike(:tenant, :scope, :sensitivity, CAST(:ids AS uuid[]), CAST(:names AS text[]), :most)
+
+-- find_next_duplicate_group --
+-- Find a group that has queued records, the first one after a given one.
+SELECT tenant, scope, sensitivity FROM duplicate_due
+WHERE (tenant, scope, sensitivity) > (:tenant, :scope, :sensitivity)
+ORDER BY tenant, scope, sensitivity LIMIT 1
+
+-- find_rejected_pairs --
+-- Find which of the given pairs were rejected.
+SELECT p.one, p.other
+FROM unnest(CAST(:ones AS uuid[]), CAST(:others AS uuid[])) AS asked(one, other)
+JOIN duplicate_pair p ON p.tenant = :tenant AND p.one = asked.one AND p.other = asked.other
+WHERE p.state = 2
+
+-- find_sharing_entities --
+-- Find entities of one group that several facts say the same of as of a given one, the most first.
+-- An object that more than :common facts of the group name tells nothing.
+WITH mine AS MATERIALIZED (
+  SELECT a.id AS entity, o.predicate_key, o.object_entity
+  FROM unnest(CAST(:ids AS uuid[])) AS a(id)
+  CROSS JOIN LATERAL (
+    SELECT f.predicate_key, f.object_entity FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
+    WHERE f.tenant = :tenant AND f.subject_entity = a.id AND f.object_entity IS NOT NULL
+      AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.state = 1
+    ORDER BY f.object_entity, f.predicate_key LIMIT :objects) o
+), naming AS MATERIALIZED (
+  SELECT n.object_entity, n.subject_entity, n.predicate_key FROM (
+    SELECT d.object_entity, s.subject_entity, s.predicate_key, count(*) OVER (PARTITION BY d.object_entity) AS facts
+    FROM (SELECT DISTINCT object_entity FROM mine) d
+    CROSS JOIN LATERAL (
+      SELECT f.subject_entity, f.predicate_key FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
+      WHERE f.tenant = :tenant AND f.object_entity = d.object_entity AND f.subject_entity IS NOT NULL
+        AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.state = 1
+      LIMIT :common + 1) s) n
+  WHERE n.facts <= :common
+), sharing AS (
+  SELECT m.entity, n.subject_entity AS other, count(DISTINCT (m.predicate_key, m.object_entity)) AS shared
+  FROM mine m JOIN naming n ON n.object_entity = m.object_entity AND n.predicate_key = m.predicate_key
+  WHERE n.subject_entity <> m.entity
+  GROUP BY m.entity, n.subject_entity
+), ranked AS (
+  SELECT s.*, row_number() OVER (PARTITION BY s.entity ORDER BY s.shared DESC, s.other) AS place FROM sharing s
+  WHERE s.shared > 1
+)
+SELECT entity, other FROM ranked WHERE place <= :most ORDER BY entity, place
+
+-- fetch_entity_statements --
+-- Fetch what facts of one group say of entities, at most :most of each, in the order of their objects.
+SELECT a.id AS entity, o.predicate_key, o.object_entity, o.value_key, o.condition_key, o.stated_key, o.single_valued
+FROM unnest(CAST(:ids AS uuid[])) AS a(id)
+CROSS JOIN LATERAL (
+  SELECT f.predicate_key, f.object_entity, f.value_key, r.condition_key, f.stated_key, r.single_valued
+  FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
+  WHERE f.tenant = :tenant AND f.subject_entity = a.id
+    AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.state = 1
+  ORDER BY f.object_entity, f.value_key, f.predicate_key, f.id LIMIT :most) o
+
+-- fetch_fact_objects --
+-- Fetch the entities that the objects of facts are.
+SELECT id, object_entity FROM fact WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+
+-- insert_listed_pairs --
+-- Insert pairs to be decided on; one that was rejected stays so, and one that was listed keeps its instant.
+INSERT INTO duplicate_pair AS p (tenant, one, other, scope, sensitivity, state, score, evidence, at)
+SELECT :tenant, one, other, :scope, :sensitivity, 1, score, CAST(evidence AS jsonb), :at
+FROM unnest(CAST(:ones AS uuid[]), CAST(:others AS uuid[]), CAST(:scores AS float8[]), CAST(:evidence AS text[]))
+  AS found(one, other, score, evidence)
+ON CONFLICT (tenant, one, other) DO UPDATE SET score = excluded.score, evidence = excluded.evidence
+WHERE p.state = 1 AND (p.score, p.evidence) IS DISTINCT FROM (excluded.score, excluded.evidence)
+
+-- list_pairs --
+-- List the pairs to be decided on whose records are current and which the caller may read in full, the likeliest first.
+SELECT p.one, p.other, p.score, p.evidence, p.at
+FROM duplicate_pair p
+JOIN record a ON a.tenant = p.tenant AND a.id = p.one
+JOIN record b ON b.tenant = p.tenant AND b.id = p.other
+WHERE p.tenant = :tenant AND p.state = 1 AND a.state = 1 AND b.state = 1
+  AND a.sensitivity <= :ceiling AND (:all_scopes OR a.scope = ANY(CAST(:scopes AS integer[])))
+  AND b.sensitivity <= :ceiling AND (:all_scopes OR b.scope = ANY(CAST(:scopes AS integer[])))
+  AND (CAST(:after_one AS uuid) IS NULL OR p.score < CAST(:after_score AS float8)
+    OR (p.score = CAST(:after_score AS float8)
+      AND (p.one, p.other) > (CAST(:after_one AS uuid), CAST(:after_other AS uuid))))
+ORDER BY p.score DESC, p.one, p.other LIMIT :limit
+
+-- list_records_beyond --
+-- List the keys of the next records in the order of their keys.
+SELECT tenant, id FROM record
+WHERE CAST(:after_tenant AS bigint) IS NULL OR (tenant, id) > (CAST(:after_tenant AS bigint), CAST(:after_id AS uuid))
+ORDER BY tenant, id LIMIT :limit
+
+-- note_duplicates_followed --
+-- Note the snapshot up to which the change log was followed for the queue.
+UPDATE duplicate_progress SET nonce = :nonce
+
+-- queue_duplicates --
+-- Queue those of the given records that are active entities or facts.
+INSERT INTO duplicate_due (tenant, id, scope, sensitivity)
+SELECT r.tenant, r.id, r.scope, r.sensitivity
+FROM unnest(CAST(:tenants AS bigint[]), CAST(:ids AS uuid[])) AS asked(tenant, id)
+JOIN record r ON r.tenant = asked.tenant AND r.id = asked.id
+WHERE r.type IN (3, 4) AND r.state = 1
+ON CONFLICT (tenant, id) DO NOTHING
+
+-- queue_set_aside_duplicates --
+-- Queue the active entities and facts that a job has set aside and is to try again.
+INSERT INTO duplicate_due (tenant, id, scope, sensitivity)
+SELECT r.tenant, r.id, r.scope, r.sensitivity
+FROM job_set_aside j JOIN record r ON r.tenant = j.tenant AND r.id = j.id
+WHERE j.job = :job AND j.next_try_at <= :now AND r.type IN (3, 4) AND r.state = 1
+ON CONFLICT (tenant, id) DO NOTHING
+
+-- read_duplicate_progress --
+-- Read how far the change log was followed, and existing records were queued.
+SELECT is_filling, after_tenant, after_id, nonce FROM duplicate_progress
+
+-- reject_merged --
+-- Note that the records that one of the given ones superseded do not say the same.
+INSERT INTO duplicate_pair AS p (tenant, one, other, scope, sensitivity, state, score, evidence, at)
+SELECT a.tenant, least(a.target, b.target), greatest(a.target, b.target), r.scope, r.sensitivity, 2, 0, '{}', :at
+FROM relation a
+JOIN predicate n ON n.tenant = a.tenant AND n.id = a.predicate AND n.name = 'supersedes'
+JOIN relation b ON b.tenant = a.tenant AND b.source = a.source AND b.predicate = a.predicate AND b.target > a.target
+JOIN record r ON r.tenant = a.tenant AND r.id = a.target
+JOIN record o ON o.tenant = b.tenant AND o.id = b.target
+WHERE a.tenant = :tenant AND a.source = ANY(CAST(:ids AS uuid[]))
+  AND (o.type, o.scope, o.sensitivity) = (r.type, r.scope, r.sensitivity)
+ON CONFLICT (tenant, one, other) DO UPDATE SET state = 2, at = excluded.at WHERE p.state = 1
+
+-- reject_pair --
+-- Note that two records do not say the same.
+INSERT INTO duplicate_pair AS p (tenant, one, other, scope, sensitivity, state, score, evidence, at)
+SELECT :tenant, a.id, b.id, a.scope, a.sensitivity, 2, 0, '{}', :at
+FROM record a JOIN record b ON b.tenant = a.tenant AND b.id = :other
+WHERE a.tenant = :tenant AND a.id = :one
+ON CONFLICT (tenant, one, other) DO UPDATE SET state = 2, at = excluded.at WHERE p.state = 1

@@ -1,0 +1,170 @@
+"""Runs of learning, and what each has done in each group."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from stratagraph.store.keys.callers import Caller
+from stratagraph.store.learning.groups import Group
+from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.postgres.queries import Row, fetch, run
+
+UNDO_WINDOW = timedelta(days=90)  # after the beginning of a run, for which it can be undone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """A run: its instant, which is that of its beginning also when it is resumed, and the names of its stages."""
+
+    id: UUID
+    began_at: datetime
+    stages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupReport:
+    """What a run did in one group. `stages` has the report of each stage as JSON, with its seconds, by its name.
+
+    `finished_at` is None while the run is not finished, `undone_at` unless it was undone.
+    """
+
+    run: UUID
+    group: Group
+    began_at: datetime
+    updated_at: datetime
+    finished_at: datetime | None
+    batches: int
+    episodes: int
+    set_aside: int
+    stages: Mapping[str, Any]
+    undone_at: datetime | None
+    undone_by: str | None
+    is_trimmed: bool
+
+    def is_too_old(self, now: datetime) -> bool:
+        """Whether the run cannot be undone any more in this group, because its log is or may soon be deleted."""
+        return self.is_trimmed or self.began_at < now - UNDO_WINDOW
+
+
+async def unfinished_run(connection: AsyncConnection) -> StoredRun | None:
+    """Return the run that was begun and not finished, of which there is one at most."""
+    rows = await fetch(connection, "fetch_unfinished_run")
+    return _run(rows[0]) if rows else None
+
+
+async def begin_run(connection: AsyncConnection, id_: UUID, *, stages: Sequence[str], at: datetime) -> StoredRun | None:
+    """Store a new run and return it; None if there is one that is not finished."""
+    rows = await fetch(connection, "begin_run", id=id_, stages=list(stages), at=at)
+    return _run(rows[0]) if rows else None
+
+
+async def finish_run(connection: AsyncConnection, id_: UUID, *, at: datetime) -> None:
+    """Mark a run, and its reports in all groups, as finished."""
+    await run(connection, "finish_run", id=id_)
+    await run(connection, "finish_reports", id=id_, at=at)
+
+
+async def add_to_report(
+    connection: AsyncConnection,
+    stored: StoredRun,
+    group: Group,
+    *,
+    episodes: int,
+    set_aside: int,
+    stages: Mapping[str, Any],
+    at: datetime,
+) -> None:
+    """Replace the report of a run on a group by one with `episodes` and `set_aside` added, and with these `stages`."""
+    await run(
+        connection,
+        "add_to_report",
+        **_group(group),
+        run=stored.id,
+        began_at=stored.began_at,
+        at=at,
+        episodes=episodes,
+        set_aside=set_aside,
+        stages=orjson.dumps(dict(stages)).decode(),
+    )
+
+
+async def lock_stage_reports(connection: AsyncConnection, run_id: UUID, group: Group) -> dict[str, Any]:
+    """Lock the report of a run on a group, and return the reports of its stages so far."""
+    rows = await fetch(connection, "lock_stage_reports", **_group(group), run=run_id)
+    return dict(rows[0]["stages"]) if rows else {}
+
+
+async def spent_by(connection: AsyncConnection, run_id: UUID, stage: str) -> dict[str, float]:
+    """Return what a stage has cost in a run so far, over all groups, by unit."""
+    rows = await fetch(connection, "sum_costs", run=run_id, stage=stage)
+    return {row["unit"]: row["cost"] for row in rows}
+
+
+async def list_reports(
+    connection: AsyncConnection, caller: Caller, *, first: int, before: UUID | None
+) -> list[GroupReport]:
+    """Return the reports, on the groups that the caller may read, of its `first` newest runs with ids below `before`.
+
+    Newest run first, its groups by scope and sensitivity. A run that did nothing in these groups is left out.
+    """
+    rows = await fetch(connection, "list_reports", **caller.parameters(), first=first, before=before)
+    return [_report(row) for row in rows]
+
+
+async def lock_reports(connection: AsyncConnection, caller: Caller, run_id: UUID) -> list[GroupReport]:
+    """Lock and return the reports of one run on the groups that the caller may read."""
+    rows = await fetch(connection, "lock_reports", **caller.parameters(), run=run_id)
+    return [_report(row) for row in rows]
+
+
+async def mark_undone(
+    connection: AsyncConnection, tenant: int, run_id: UUID, groups: Collection[Group], *, actor: str, at: datetime
+) -> None:
+    """Mark a run as undone in these groups."""
+    await run(
+        connection,
+        "mark_undone",
+        tenant=tenant,
+        run=run_id,
+        scopes=[group.scope for group in groups],
+        sensitivities=[int(group.sensitivity) for group in groups],
+        actor=actor,
+        at=at,
+    )
+
+
+def _run(row: Row) -> StoredRun:
+    return StoredRun(id=row["id"], began_at=row["began_at"], stages=tuple(row["stages"]))
+
+
+def _report(row: Row) -> GroupReport:
+    return GroupReport(
+        run=row["run"],
+        group=Group(row["tenant"], row["scope"], Sensitivity(row["sensitivity"])),
+        **{
+            name: row[name]
+            for name in (
+                "began_at",
+                "updated_at",
+                "finished_at",
+                "batches",
+                "episodes",
+                "set_aside",
+                "stages",
+                "undone_at",
+                "undone_by",
+                "is_trimmed",
+            )
+        },
+    )
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {"tenant": group.tenant, "scope": group.scope, "sensitivity": int(group.sensitivity)}

@@ -1,0 +1,63 @@
+-- fetch_unfinished_run --
+-- Fetch the run that is not finished.
+SELECT id, began_at, stages FROM learning_run
+
+-- begin_run --
+-- Store a run, unless there is one that is not finished.
+INSERT INTO learning_run (id, began_at, stages) VALUES (:id, :at, CAST(:stages AS text[]))
+ON CONFLICT ((true)) DO NOTHING
+RETURNING id, began_at, stages
+
+-- finish_run --
+-- Forget a run that is finished; its reports stay.
+DELETE FROM learning_run WHERE id = :id
+
+-- finish_reports --
+-- Mark the reports of a run as finished.
+UPDATE learning_report SET finished_at = :at WHERE run = :id AND finished_at IS NULL
+
+-- lock_stage_reports --
+-- Lock the report of a run on a group.
+SELECT stages FROM learning_report
+WHERE tenant = :tenant AND run = :run AND scope = :scope AND sensitivity = :sensitivity FOR UPDATE
+
+-- add_to_report --
+-- Add a batch to the report of a run on a group.
+INSERT INTO learning_report AS l
+  (tenant, run, scope, sensitivity, began_at, updated_at, batches, episodes, set_aside, stages)
+VALUES (:tenant, :run, :scope, :sensitivity, :began_at, :at, 1, :episodes, :set_aside, CAST(:stages AS jsonb))
+ON CONFLICT (tenant, run, scope, sensitivity) DO UPDATE SET
+  updated_at = excluded.updated_at, batches = l.batches + 1, episodes = l.episodes + excluded.episodes,
+  set_aside = l.set_aside + excluded.set_aside, stages = excluded.stages
+
+-- list_reports --
+-- Fetch the reports of the newest runs that a caller may read.
+WITH runs AS (
+  SELECT DISTINCT run FROM learning_report
+  WHERE tenant = :tenant AND (CAST(:before AS uuid) IS NULL OR run < CAST(:before AS uuid))
+    AND (:all_scopes OR scope = ANY(CAST(:scopes AS integer[]))) AND sensitivity <= :ceiling
+  ORDER BY run DESC LIMIT :first
+)
+SELECT l.* FROM runs JOIN learning_report l ON l.tenant = :tenant AND l.run = runs.run
+WHERE (:all_scopes OR l.scope = ANY(CAST(:scopes AS integer[]))) AND l.sensitivity <= :ceiling
+ORDER BY l.run DESC, l.scope, l.sensitivity
+
+-- lock_reports --
+-- Lock the reports of a run that a caller may read.
+SELECT l.* FROM learning_report l
+WHERE l.tenant = :tenant AND l.run = :run
+  AND (:all_scopes OR l.scope = ANY(CAST(:scopes AS integer[]))) AND l.sensitivity <= :ceiling
+ORDER BY l.scope, l.sensitivity FOR UPDATE
+
+-- mark_undone --
+-- Mark a run as undone in some groups.
+UPDATE learning_report l SET undone_at = :at, undone_by = :actor
+FROM unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[])) AS a(scope, sensitivity)
+WHERE l.tenant = :tenant AND l.run = :run AND l.scope = a.scope AND l.sensitivity = a.sensitivity
+
+-- sum_costs --
+-- Add up what a stage has cost in a run, by unit.
+SELECT c.key AS unit, sum(c.value::text::float8) AS cost
+FROM learning_report l CROSS JOIN LATERAL jsonb_each(l.stages -> :stage -> 'cost') AS c
+WHERE l.run = :run AND l.stages ? :stage
+GROUP BY c.key

@@ -1,0 +1,190 @@
+"""What fails in learning is set aside, or left to the next run, and the rest is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fix_erasing import rows
+from fix_jobs import learn, resources_of, sweeping_of
+from fix_learning import capture_episode, run_learning
+from fix_memory import Memory
+from sqlalchemy import text
+
+from stratagraph.consolidation.jobs.consolidate import Consolidate, ConsolidateConfig
+from stratagraph.memory.learning.duplicates import merging, sweep
+from stratagraph.memory.learning.duplicates.finding import Search
+from stratagraph.memory.learning.duplicates.merging import Compared, compare_due
+from stratagraph.memory.learning.frame import Learning
+from stratagraph.memory.learning.stage import LearningBatch, StageReport
+from stratagraph.memory.learning.structural_facts import StructuralFacts
+from stratagraph.memory.learning.sweep import GroupWriter, Swept
+from stratagraph.store.learning.duplicates import claim_due
+from stratagraph.store.learning.runs import StoredRun
+from stratagraph.store.model.enums import MemoryType, SourceKind
+from stratagraph.store.model.errors import StoreUnavailable
+
+HOUR = timedelta(hours=1)
+
+
+class Broken:
+    """A sweep that always has something to do, and fails with `error` when it begins."""
+
+    name = "broken"
+    summary = "Fail."
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def is_due(self, now: datetime) -> bool:
+        raise self.error
+
+    async def step(self, writer: GroupWriter, run: StoredRun) -> Swept | None:
+        raise self.error
+
+
+class Slow:
+    """A stage of which the database stops a statement if a batch has more than `most` episodes, or one of `threads`."""
+
+    name = "structural-facts"
+    summary = "Take long."
+
+    def __init__(self, most: int, *threads: str) -> None:
+        self.most, self.threads = most, threads
+        self.sizes: list[int] = []
+
+    async def learn(self, batch: LearningBatch) -> StageReport:
+        self.sizes.append(len(batch.episodes))
+        if len(batch.episodes) > self.most or any(episode.thread in self.threads for episode in batch.episodes):
+            await batch.connection.execute(text("SET LOCAL statement_timeout = '20ms'"))
+            await batch.connection.execute(text("SELECT pg_sleep(20)"))
+        return await StructuralFacts().learn(batch)
+
+
+async def entity(memory: Memory, name: str, scope: str = "project:a") -> UUID:
+    content = {"canonical_name": name, "primary_type": "Organization"}
+    captured = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY, scope=scope)
+    return captured.primary.id
+
+
+def fail_for(monkeypatch: pytest.MonkeyPatch, fails: Callable[[Search, set[UUID]], bool]) -> None:
+    """Let the comparison of records fail if `fails`, given the search and the queued records that were taken."""
+    taken: set[UUID] = set()
+    claim, compare = claim_due, compare_due
+
+    async def claimed(*given: Any, **more: Any) -> list[UUID]:
+        found = await claim(*given, **more)
+        taken.update(found)
+        return found
+
+    async def compared(search: Search, *given: Any, **more: Any) -> Compared:
+        taken.clear()
+        done = await compare(search, *given, **more)
+        if fails(search, taken):
+            raise RuntimeError("a defect")
+        return done
+
+    monkeypatch.setattr(merging, "claim_due", claimed)
+    monkeypatch.setattr(sweep, "compare_due", compared)
+
+
+async def standing(memory: Memory, *ids: UUID) -> int:
+    """Return how many of the records are active."""
+    return len([row for row in await rows(memory, "SELECT id FROM record WHERE state = 1") if row["id"] in ids])
+
+
+async def unlearned(memory: Memory) -> int:
+    (row,) = await rows(memory, "SELECT count(*) AS n FROM episode WHERE closed_at IS NOT NULL AND learned_at IS NULL")
+    return int(row["n"])
+
+
+async def unfinished(memory: Memory) -> int:
+    (row,) = await rows(memory, "SELECT count(*) AS n FROM learning_run")
+    return int(row["n"])
+
+
+async def test_a_sweep_that_always_fails_does_not_stop_learning(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_for(monkeypatch, lambda search, taken: True)
+    job = Consolidate(resources_of(memory), ConsolidateConfig(steps=1_000))
+    for day in range(3):
+        await capture_episode(memory, f"day {day}")
+        await job.run_once(memory.clock.now())
+        assert (await unlearned(memory), await unfinished(memory)) == (0, 0)
+        memory.clock.forward(timedelta(days=1))
+
+
+async def test_a_sweep_that_raises_ends_for_the_run_and_the_others_go_on(memory: Memory) -> None:
+    one, other = await entity(memory, "Acme, Inc."), await entity(memory, "ACME Inc")
+    learning = sweeping_of(memory)
+    sweeps = [Broken(RuntimeError("a defect")), *learning.sweeps]
+    learning = Learning(memory.database, memory.directory, memory.clock, learning.stages, sweeps)
+    await learn(learning, memory)
+    assert (await standing(memory, one, other), await unfinished(memory)) == (1, 0)
+
+
+async def test_an_outage_is_waited_for(memory: Memory) -> None:
+    await capture_episode(memory, "one")
+    learning = sweeping_of(memory)
+    sweeps = [Broken(StoreUnavailable())]
+    learning = Learning(memory.database, memory.directory, memory.clock, learning.stages, sweeps)
+    with pytest.raises(StoreUnavailable):
+        await learn(learning, memory)
+    assert (await unlearned(memory), await unfinished(memory)) == (0, 1)
+    with pytest.raises(StoreUnavailable):
+        await learn(learning, memory)
+
+
+async def test_a_record_that_cannot_be_compared_is_set_aside_and_tried_again(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [await entity(memory, name) for name in ("Acme, Inc.", "ACME Inc", "Globex", "Initech Corp.", "INITECH corp")]
+    with monkeypatch.context() as patched:
+        fail_for(patched, lambda search, taken: ids[2] in taken)
+        done = await learn(sweeping_of(memory), memory)
+    assert await standing(memory, *ids) == 3
+    assert {"set aside: RuntimeError": 1} in [report.skips for report in done]
+    assert [row["id"] for row in await rows(memory, "SELECT id FROM job_set_aside")] == [ids[2]]
+    assert await rows(memory, "SELECT id FROM duplicate_due WHERE id = :id", id=ids[2]) == []
+    twin = await entity(memory, "GLOBEX")
+    memory.clock.forward(HOUR)
+    await learn(sweeping_of(memory), memory)
+    await learn(sweeping_of(memory), memory)
+    assert await standing(memory, ids[2], twin) == 1
+    assert await rows(memory, "SELECT id FROM job_set_aside") == []
+
+
+async def test_a_group_that_keeps_failing_is_left_to_the_next_run(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = [await entity(memory, f"Bad {number}") for number in range(5)]
+    good = [await entity(memory, name, scope="project:b") for name in ("Acme, Inc.", "ACME Inc")]
+    (row,) = await rows(memory, "SELECT scope FROM record WHERE id = :id", id=bad[0])
+    monkeypatch.setattr(sweep, "MOST_FAILED", 2)
+    fail_for(monkeypatch, lambda search, taken: search.group.scope == row["scope"])
+    await learn(sweeping_of(memory), memory)
+    assert (await standing(memory, *good), await unfinished(memory)) == (1, 0)
+    assert len(await rows(memory, "SELECT id FROM job_set_aside")) == 2
+    assert len(await rows(memory, "SELECT id FROM duplicate_due")) == 3
+
+
+async def test_a_batch_that_takes_too_long_is_halved(memory: Memory) -> None:
+    for number in range(7):
+        await capture_episode(memory, f"thread {number}")
+    slow = Slow(3)
+    done = await run_learning(memory, Learning(memory.database, memory.directory, memory.clock, [slow]))
+    assert slow.sizes == [7, 7, 7, 6, 3, 3, 1]  # 50, 25, 12, 6 and 3 at most, and no more in this run
+    assert sum(batch.episodes for batch in done) == 7
+
+
+async def test_an_episode_that_takes_too_long_alone_is_set_aside(memory: Memory) -> None:
+    for number in range(4):
+        await capture_episode(memory, f"thread {number}")
+    slow = Slow(50, "thread 2")
+    done = await run_learning(memory, Learning(memory.database, memory.directory, memory.clock, [slow]))
+    assert (sum(batch.episodes for batch in done), sum(batch.set_aside for batch in done)) == (3, 1)
+    assert [row["error"] for row in await rows(memory, "SELECT error FROM job_set_aside")] == ["StatementTimedOut"]

@@ -1,0 +1,111 @@
+"""Which candidates become roots: one of several that say the same, and events that differ before those that do not."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from fix_examples import examples
+from fix_memory import record_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stratagraph.memory.retrieve.alike import ALIKE, LOWERED, MOST_LOWERED, SAME, SURVEY, Chosen, differing
+from stratagraph.memory.retrieve.rank import Why
+from stratagraph.store.model.enums import MemoryType
+from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.sketches import Sketch, resemblance
+
+EVENT, FACT, ENTITY = MemoryType.EPISODIC, MemoryType.SEMANTIC, MemoryType.ENTITY
+BASE = tuple(range(100, 120))  # the words of an event; with one more word, a text says the same
+Candidate = tuple[MemoryType, int, float, "Sketch | str | None"]  # type, words of the question, fit, what it says
+
+
+def sketches() -> st.SearchStrategy[Sketch]:
+    changes = st.sets(st.integers(95, 124), max_size=3)
+    return st.builds(lambda some: tuple(sorted({*BASE} ^ some)), changes) | st.just((1, 2, 3))
+
+
+candidates = st.lists(
+    st.tuples(st.just(EVENT), st.sampled_from([1, 3]), st.sampled_from([0.5, 1.0]), sketches())
+    | st.tuples(st.just(FACT), st.sampled_from([1, 3]), st.just(1.0), st.sampled_from(["a", "b"]))
+    | st.tuples(st.just(ENTITY), st.just(1), st.just(1.0), st.none()),
+    max_size=14,
+)
+
+
+def chosen(given_: list[Candidate], *, wanted: int = 10, is_survey: bool = False) -> tuple[Chosen, list[UUID]]:
+    """Return what is chosen of candidates, best first, and their ids."""
+    ids = [UUID(int=number) for number in range(1, 1 + len(given_))]
+    records: dict[UUID, MemoryRecord] = {}
+    for id_, (type_, *_) in zip(ids, given_, strict=True):
+        records[id_] = record_of(type_, id=id_)
+    found = differing(
+        [(id_, 1 - place / 100) for place, id_ in enumerate(ids)],
+        records,
+        {id_: Why(covered=covered) for id_, (_, covered, _, _) in zip(ids, given_, strict=True)},
+        {id_: fit for id_, (_, _, fit, _) in zip(ids, given_, strict=True)},
+        {id_: said for id_, (*_, said) in zip(ids, given_, strict=True)}.get,
+        wanted=wanted,
+        is_survey=is_survey,
+    )
+    return found, ids
+
+
+@examples(200)
+@given(candidates)
+def test_every_candidate_stays_or_says_the_same_as_one_before_it(given_: list[Candidate]) -> None:
+    found, ids = chosen(given_)
+    of = dict(zip(ids, given_, strict=True))
+    kept = [id_ for id_, _ in found.order]
+    assert sorted([*kept, *(id_ for others in found.duplicates.values() for id_ in others)]) == ids
+    assert kept == sorted(kept)  # the order of the rest is as it was
+    for first, others in found.duplicates.items():
+        assert first in kept
+        for other in others:
+            assert other > first
+            assert of[first][:2] == of[other][:2]
+            assert (of[first][2] == 1) == (of[other][2] == 1)
+            assert _same(of[first][3], of[other][3])
+            assert found.stands_for(other) == first
+    for place, id_ in enumerate(kept):  # complete: those that stay say something else than each before them
+        for before in kept[:place]:
+            alike = of[id_][:3] == of[before][:3] and _same(of[id_][3], of[before][3])
+            assert not alike
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return resemblance(one, other) >= SAME
+    return one == other is not None
+
+
+@examples(200)
+@given(candidates, st.integers(2, 6))
+def test_diversity_keeps_all_candidates_and_lowers_scores_within_its_bound(
+    given_: list[Candidate], wanted: int
+) -> None:
+    plain, ids = chosen(given_)
+    found, _ = chosen(given_, wanted=wanted, is_survey=True)
+    before, after = dict(plain.order), dict(found.order)
+    of = dict(zip(ids, given_, strict=True))
+    assert before.keys() == after.keys()
+    assert found.duplicates == plain.duplicates
+    scores = [score for _, score in found.order]
+    assert scores == sorted(scores, reverse=True)
+    for place, (id_, score) in enumerate(found.order[:wanted]):
+        alike = sum(_alike(of[id_][3], of[root][3]) for root, _ in found.order[:place])
+        assert score == pytest.approx(before[id_] * LOWERED ** min(alike, MOST_LOWERED))
+
+
+def _alike(one: object, other: object) -> bool:
+    return isinstance(one, tuple) and isinstance(other, tuple) and resemblance(one, other) >= ALIKE
+
+
+def test_an_event_that_differs_comes_before_a_third_one_like_the_first() -> None:
+    alike: list[Candidate] = [(EVENT, 1, 0.0, (*BASE[:15], *range(extra, extra + 5))) for extra in (200, 300, 400)]
+    other: Candidate = (EVENT, 1, 0.0, tuple(range(500, 520)))
+    found, ids = chosen([*alike, other], wanted=2, is_survey=True)
+    assert [id_ for id_, _ in found.order[:2]] == [ids[0], ids[3]]
+    assert [id_ for id_, _ in chosen([*alike, other], wanted=2)[0].order] == ids
+    assert [id_ for id_, _ in chosen([*alike, other], wanted=SURVEY + 1, is_survey=True)[0].order] == ids

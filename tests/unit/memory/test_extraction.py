@@ -1,0 +1,97 @@
+"""What is read of a model's answer, and what a model is asked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fix_memory import NOON
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stratagraph.memory.learning.extraction.answers import BadAnswer, read_answer
+from stratagraph.memory.learning.extraction.prompt import (
+    INSTRUCTIONS,
+    MAX_FACTS,
+    MAX_ITEM_CHARACTERS,
+    PART_CHARACTERS,
+    Item,
+    correction,
+    messages,
+    parts,
+)
+
+FACT: dict[str, Any] = {
+    "subject": "Ann",
+    "predicate": "lives_in",
+    "object": "Oslo",
+    "item": 1,
+    "quote": "Ann lives in Oslo",
+}
+
+
+def item(text: str, number: int = 1) -> Item:
+    return Item(role="user", text=text, at=NOON, record=UUID(int=number))
+
+
+OVERSTEPPING: dict[str, Any] = {
+    "a key that nobody asked for": {"facts": [FACT | {"scope": ""}]},
+    "evidence of its own": {"facts": [FACT | {"evidence": [{"kind": "human", "ref": "the boss"}]}]},
+    "a revision policy": {"facts": [FACT | {"revision_policy": "replace"}]},
+    "a predicate of another form": {"facts": [FACT | {"predicate": "Supersedes!"}]},
+    "a predicate with a line break": {"facts": [FACT | {"predicate": "lives_in\n"}]},
+    "an object that is a list": {"facts": [FACT | {"object": ["Oslo"]}]},
+    "a truth value": {"facts": [FACT | {"object": True}]},
+    "a text instead of a number": {"facts": [FACT | {"item": "1"}]},
+    "a lacking quote": {"facts": [{key: FACT[key] for key in FACT if key != "quote"}]},
+    "too many facts": {"facts": [FACT] * (MAX_FACTS + 1)},
+    "a list": [FACT],
+    "another key": {"facts": [], "note": "done"},
+    "nothing": None,
+}
+
+
+@pytest.mark.parametrize("answer", OVERSTEPPING.values(), ids=OVERSTEPPING.keys())
+def test_an_answer_of_another_form_is_refused_as_a_whole_and_not_quoted(answer: Any) -> None:
+    with pytest.raises(BadAnswer) as error:
+        read_answer(json.dumps(answer), [item("Ann lives in Oslo")])
+    said = str(error.value)
+    assert said
+    assert not any(word in said for word in ("Ann", "Oslo", "boss", "scope", "policy", "note", "Supersedes"))
+
+
+def test_an_answer_in_a_fence_counts_and_repeated_facts_count_once() -> None:
+    text = "```json\n" + json.dumps({"facts": [FACT, FACT]}) + "\n```"
+    found = read_answer(text, [item("So, ANN  lives\nin Oslo.")])
+    assert [(fact.subject, fact.predicate, fact.object) for fact in found.facts] == [("Ann", "lives_in", "Oslo")]
+    assert found.ungrounded == 0
+
+
+def test_a_subject_may_be_in_an_earlier_text_and_numbers_are_whole() -> None:
+    said = [item("Ann arrived."), item("She is 41, or so.", 2)]
+    fact = {"subject": "Ann", "predicate": "age", "object": 41, "item": 2, "quote": "She is 41"}
+    (found,) = read_answer(json.dumps({"facts": [fact]}), said).facts
+    assert found.source.record == UUID(int=2)
+    for change in ({"object": 4}, {"object": 41.5}, {"item": 1}, {"subject": "An"}):
+        assert read_answer(json.dumps({"facts": [fact | change]}), said).facts == ()
+
+
+@given(st.lists(st.text(max_size=2 * MAX_ITEM_CHARACTERS), max_size=6))
+def test_every_text_is_asked_about_once_and_whole_in_bounded_requests(texts: list[str]) -> None:
+    divided = parts(item(text, number) for number, text in enumerate(texts))
+    asked = "".join(one.text for part in divided for one in part)
+    assert asked == "".join(text.strip() for text in texts)
+    for part in divided:
+        assert part
+        assert sum(len(one.text) for one in part) <= PART_CHARACTERS
+
+
+@given(st.lists(st.text(min_size=1, max_size=50), min_size=1, max_size=4))
+def test_whatever_a_text_says_it_is_a_string_in_the_data(texts: list[str]) -> None:
+    part = [item(text) for text in texts if not any("\ud800" <= one <= "\udfff" for one in text)]
+    system, user = messages(part, ["likes"])
+    assert (system.role, system.content) == ("system", INSTRUCTIONS)
+    assert [one["text"] for one in json.loads(user.content)["items"]] == [one.text for one in part]
+    assert correction("{}", "it is empty")[0].role == "assistant"
