@@ -32,14 +32,16 @@ def main(
     """
     with shipped_service(UNTHROTTLED) as service, WireClient(service.url) as client:
         about = machine(service.database_url) | {"load": round(os.getloadavg()[0], 1)}
-        bench = Bench(service, client, Workload(1))
+        workload = Workload(1)
+        bench = Bench(service, client, workload)
         bench.fill(records)
         directory = service.directory
         command = str(Path(sys.executable).parent / "stratagraph")
-        record = _json(directory, [command, "ask", "who decided?", "--json"])["nodes"][0]["id"]
+        question = workload.questions(1)[0]
+        record = _json(directory, [command, "ask", question, "--json"])["nodes"][0]["id"]
         cases = {
             "python -c pass": [sys.executable, "-c", "pass"],
-            "ask": [command, "ask", "who decided?"],
+            "ask": [command, "ask", question],
             "history": [command, "history", record],
             "forget-preview": [command, "forget-preview"],
             "explore impact": [command, "explore", "impact", record],

@@ -30,9 +30,9 @@ WARM_UP = 2  # rounds
 # follows the one before; all will fade in a year, by which time nobody prunes here. Ids follow from the numbers.
 FILL = (
     """
-    INSERT INTO record (tenant, id, doc, type, scope, sensitivity, state, confidence, tags, name, text, payload,
+    INSERT INTO record (tenant, id, type, scope, sensitivity, state, confidence, tags, name, text, payload,
       provenance, created_at, occurred_at, updated_at, version, row_version, terms, impacts)
-    SELECT :tenant, md5(n::text)::uuid, n, 1, :scope, 1, 1, 0.8, '{}', 'event ' || n, repeat('what happened ', 30),
+    SELECT :tenant, md5(n::text)::uuid, 1, :scope, 1, 1, 0.8, '{}', 'event ' || n, repeat('what happened ', 30),
       '{"kind": "episodic", "timeline": []}', '{"sources": [], "created_by": "bench"}', :at, :at, :at, 1, 1,
       ARRAY[n % 1000, 1000 + n % 7, 2000 + n % 5000], CAST(:impacts AS sparsevec)
     FROM unnest(CAST(:numbers AS bigint[])) AS e, generate_series(e * :size, e * :size + :size - 1) AS n

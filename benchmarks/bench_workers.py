@@ -9,11 +9,12 @@ from time import monotonic
 from typing import Annotated, Any
 
 import typer
-from bench_wire import CLIENTS, Bench, Case, Measured
+from bench_wire import Bench, Case, Measured
 from harness import Bound, machine, people, progress, report
 from rich.table import Table
 from shipped_service import UNTHROTTLED, shipped_service
 from wire_client import WireClient
+from wire_figures import CLIENTS
 from workload import Workload
 
 RATIO = 1.2  # least throughput of two workers on two cores, as a multiple of one

@@ -44,9 +44,9 @@ LOGGED_WRITE = (
 # Targets are skewed by the cube: among 200,000 records, one has 1.7 % of the edges, and a tenth of the edges lead to
 # hubs with more edges than a walk follows. Ids are computed from the numbers.
 FILL_RECORDS = """
-    INSERT INTO record (tenant, id, doc, type, scope, sensitivity, state, confidence, tags, name, text, payload,
+    INSERT INTO record (tenant, id, type, scope, sensitivity, state, confidence, tags, name, text, payload,
       provenance, created_at, occurred_at, updated_at, version, row_version, terms, impacts)
-    SELECT :tenant, md5(n::text)::uuid, n, 1, (CAST(:scopes AS integer[]))[1 + n % :spread], n % 5,
+    SELECT :tenant, md5(n::text)::uuid, 1, (CAST(:scopes AS integer[]))[1 + n % :spread], n % 5,
       CASE WHEN n % 20 = 0 THEN 3 ELSE 1 END, 0.8, '{}', 'event ' || n, 'what happened', '{"kind": "episodic"}',
       '{"sources": []}', :at, :at, :at, 1, 1, '{}', CAST(:impacts AS sparsevec)
     FROM generate_series(CAST(:first AS bigint), :last) AS n

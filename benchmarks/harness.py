@@ -41,6 +41,7 @@ from stratagraph.store.postgres.database import Database
 from stratagraph.store.postgres.partitions import make_days
 from stratagraph.store.postgres.schema import migrate
 
+MASTER_KEY = bytes(32)  # of the benchmark's databases
 people = Console(stderr=True)
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is for the JSON document
 K = TypeVar("K")
@@ -94,9 +95,16 @@ async def store(server_url: str, name: str) -> AsyncIterator[Store]:
         await connection.execute(psycopg.sql.SQL("CREATE DATABASE {}").format(psycopg.sql.Identifier(name)))
     url = urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
     await asyncio.to_thread(migrate, url)
+    async with opened(url) as migrated:
+        await make_days(migrated.database, datetime.now(UTC).date())
+        yield migrated
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Store]:
+    """Open a migrated database, as its owner."""
     async with Database(url) as database:
-        await make_days(database, datetime.now(UTC).date())
-        vault = Vault(database, LocalMasterKey(bytes(32)))  # some of the records are encrypted
+        vault = Vault(database, LocalMasterKey(MASTER_KEY))  # some of the records are encrypted
         yield Store(url=url, database=database, directory=Directory(database, vault))
 
 

@@ -28,17 +28,17 @@ HUBS = {
 PAYLOAD = """{"kind": "semantic", "subject": "a", "predicate": "uses", "object": "b", "validity": {"mode": "global"}}"""
 
 FILL_ENTITIES = """
-    INSERT INTO record (tenant, id, doc, type, scope, sensitivity, state, confidence, tags, name, text, payload,
+    INSERT INTO record (tenant, id, type, scope, sensitivity, state, confidence, tags, name, text, payload,
       provenance, created_at, occurred_at, updated_at, version, row_version, terms, impacts)
-    SELECT :tenant, md5('entity' || n)::uuid, n, 3, :scope, 1, 1, 0.8, '{}', 'entity ' || n, 'an entity',
+    SELECT :tenant, md5('entity' || n)::uuid, 3, :scope, 1, 1, 0.8, '{}', 'entity ' || n, 'an entity',
       '{"kind": "entity"}', '{"sources": []}', :at, :at, :at, 1, 1, '{}', CAST(:impacts AS sparsevec)
     FROM generate_series(CAST(:first AS bigint), :last) AS n
 """
 FILL_FACTS = """
-    INSERT INTO record (tenant, id, doc, type, scope, sensitivity, state, confidence, tags, name, text, payload,
+    INSERT INTO record (tenant, id, type, scope, sensitivity, state, confidence, tags, name, text, payload,
       provenance, created_at, occurred_at, updated_at, version, row_version, terms, impacts, fact_key, slot_key,
       condition_key, single_valued, validity)
-    SELECT :tenant, md5('fact' || n)::uuid, n, 4, :scope, CASE WHEN stands THEN 1 ELSE :sensitivity END,
+    SELECT :tenant, md5('fact' || n)::uuid, 4, :scope, CASE WHEN stands THEN 1 ELSE :sensitivity END,
       CASE WHEN stands THEN 1 ELSE :state END, 0.8, '{}', 'fact ' || n, 'a fact',
       CAST(:payload AS jsonb), '{"sources": []}', :at, :at, :at, 1, 1, '{}', CAST(:impacts AS sparsevec),
       md5('fact' || n)::bytea, md5('slot' || n)::bytea, '', false,
@@ -49,8 +49,8 @@ FILL_FACTS = """
 FILL_SALIENCE = """
     INSERT INTO salience (tenant, id, s, t0, curve, half_life_s, min_salience, reinforcement_gain, pinned,
       deletion_policy)
-    SELECT tenant, id, 1, :at, 1, 1e9, 0, 0.1, false, 1 FROM record
-    WHERE tenant = :tenant AND doc BETWEEN :first AND :last
+    SELECT :tenant, md5(:kind || n)::uuid, 1, :at, 1, 1e9, 0, 0.1, false, 1
+    FROM generate_series(CAST(:first AS bigint), :last) AS n
 """
 FILL_RELATIONS = """
     INSERT INTO relation (tenant, id, source, target, predicate, weight, created_at, row_version, source_past,
@@ -95,7 +95,7 @@ class HubStore:
             "payload": PAYLOAD,
         }
         await self._run(FILL_ENTITIES, **common, first=0, last=ENTITIES - 1)
-        await self._run(FILL_SALIENCE, **common, first=0, last=ENTITIES - 1)
+        await self._run(FILL_SALIENCE, **common, kind="entity", first=0, last=ENTITIES - 1)
         bar = bars.add_task("filling hubs", total=len(HUBS) * self.facts)
         first = -(-ENTITIES // self.facts) * self.facts
         for name, (state, validity, sensitivity) in HUBS.items():
@@ -103,7 +103,7 @@ class HubStore:
                 last = min(start + WRITTEN_AT_ONCE, first + self.facts) - 1
                 rows = common | {"first": start, "last": last}
                 await self._run(FILL_FACTS, **rows, state=state, validity=validity, sensitivity=sensitivity)
-                await self._run(FILL_SALIENCE, **rows)
+                await self._run(FILL_SALIENCE, **rows, kind="fact")
                 for predicate, hub, weight in (("subject_entity", hub_id(name), 1.0), ("object_entity", None, 0.9)):
                     await self._run(
                         FILL_RELATIONS,

@@ -229,8 +229,8 @@ class Batch:
             await append_changes(connection, tenant, changes)
 
 
-async def filled(where: Store, size: int, bars: Progress) -> Loader:
-    tenant = await where.directory.tenant("bench", create=True)
+async def filled(where: Store, size: int, bars: Progress, *, tenant_name: str = "bench") -> Loader:
+    tenant = await where.directory.tenant(tenant_name, create=True)
     assert tenant is not None  # create=True
     loader = Loader(where, tenant, Wording(size))
     await loader.load(size, bars)

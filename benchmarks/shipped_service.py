@@ -136,6 +136,17 @@ class ShippedService:
             collected += [Statement(text=text, calls=int(calls), ms=float(ms)) for text, calls, ms in rows]
             _track(connection, "none")
 
+    def command(self, *arguments: str) -> str:
+        """Run `stratagraph` with these arguments on the service's data, and return what it prints."""
+        done = subprocess.run(
+            [str(Path(sys.executable).parent / "stratagraph"), *arguments],
+            env=_environment({"data_dir": str(self.directory)}),
+            stdout=subprocess.PIPE,
+            check=True,
+            text=True,
+        )
+        return done.stdout
+
     def settle(self) -> None:
         """Vacuum and analyse, as autovacuum does after a while."""
         with psycopg.connect(self.database_url, autocommit=True) as connection:
@@ -163,6 +174,11 @@ def _track(connection: psycopg.Connection[Any], which: str) -> None:
     connection.execute(f"ALTER SYSTEM SET {_STATISTICS}.track = '{which}'")
     connection.execute("SELECT pg_reload_conf()")
     sleep(0.2)  # every backend reads the setting between two statements
+
+
+def _environment(settings: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("STRATAGRAPH_")}
+    return kept | {f"STRATAGRAPH_{name.upper()}": value for name, value in settings.items()}
 
 
 @contextmanager
@@ -198,8 +214,7 @@ class _Serving:
             port = free.getsockname()[1]
         self._address = f"http://127.0.0.1:{port}"
         given = {"data_dir": str(directory), "port": str(port), "log_level": "warning"} | dict(settings)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("STRATAGRAPH_")}
-        self._environment = kept | {f"STRATAGRAPH_{name.upper()}": value for name, value in given.items()}
+        self._environment = _environment(given)
 
     def __enter__(self) -> tuple[str, psutil.Process]:
         self._process = subprocess.Popen(

@@ -87,7 +87,7 @@ class WordStore:
             async with connection.cursor().copy(f"COPY record ({COLUMNS}) FROM STDIN") as copy:
                 for number, (row, found) in enumerate(self._rows(scopes)):
                     await copy.write_row(row)
-                    self._scopes[number], self._levels[number] = row[4], row[5]
+                    self._scopes[number], self._levels[number] = row[3], row[4]
                     terms.append(np.array(found.numbers))
                     impacts.append(np.array(found.impacts, np.float32))
                     if number % 1_000 == 999:
