@@ -227,10 +227,8 @@ def memory_of(database: Database, directory: Directory) -> Memory:
 
 
 @pytest.fixture
-async def memory(database: Database, directory: Directory) -> AsyncIterator[Memory]:
-    composed = memory_of(database, directory)
-    yield composed
-    await composed.retrieve.log.close()
+def memory(database: Database, directory: Directory) -> Memory:
+    return memory_of(database, directory)
 
 
 async def until(condition: Any, *, within_s: float = 30.0) -> None:

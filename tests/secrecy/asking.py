@@ -54,7 +54,6 @@ async def with_vectors(bench: Bench) -> AsyncIterator[Vectors]:
         resources = replace(resources_of(memory), embedder=embedder)
         with_embedder = Bench(replace(memory, retrieve=retrieve), bench.engines, bench.ids, bench.mirror)
         yield Vectors(with_embedder, Embed(resources), questions)
-        await retrieve.log.close()
 
 
 async def check_all(

@@ -206,7 +206,6 @@ async def open_runtime(
         retrieve = Retrieve(
             database, directory, clock, engines, questions, word_cache_bytes=settings.word_cache_mb << 20
         )
-        stack.push_async_callback(retrieve.log.close)
         artifacts = Artifacts(database, directory, clock, blobs_of(settings), max_bytes=settings.artifact_max_bytes)
         owner = new_owner()
         generations = Generations(database, CONSUMER)

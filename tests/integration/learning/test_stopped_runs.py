@@ -60,7 +60,6 @@ async def new_memory(postgres_url: str, template: str) -> AsyncIterator[Memory]:
         async with Database(url) as database:
             memory = memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32)))))
             yield memory
-            await memory.retrieve.log.close()
 
 
 async def tell(memory: Memory, seed: int, *, stopping: bool) -> list[dict[str, int]]:
@@ -227,9 +226,7 @@ async def _at_rest(url: str) -> tuple[list[Kept], list[str]]:
     async with Database(url) as database:
         memory = memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32)))))
         memory.trust = replace(memory.trust, tenant="default")
-        found = await store_at_rest(memory)
-        await memory.retrieve.log.close()
-        return found
+        return await store_at_rest(memory)
 
 
 async def test_five_kills_change_nothing(postgres_url: str, template_database: str) -> None:

@@ -94,7 +94,6 @@ async def embedding(
         retrieve = Retrieve(memory.database, memory.directory, memory.clock, Engines(), asked)
         job = Embed(replace(resources_of(memory), embedder=embedder))
         yield Embedded(memory, server, embedder, job, retrieve, asked)
-        await retrieve.log.close()
 
 
 @pytest.fixture
@@ -296,7 +295,6 @@ async def test_a_failing_embedder_costs_a_question_a_bounded_time_and_the_answer
         answer = await retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="puppy"))
         assert answer.vector_fallback is None
         assert not asked.is_paused
-        await retrieve.log.close()
 
 
 async def test_questions_that_fail_at_once_make_one_pause(embedded: Embedded) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import timedelta
 from uuid import UUID
@@ -43,10 +42,8 @@ SECRET = "데이터베이스를 업데이트했다"
 
 
 @pytest.fixture
-async def memory(database: Database) -> AsyncIterator[Memory]:
-    composed = memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32)))))
-    yield composed
-    await composed.retrieve.log.close()
+def memory(database: Database) -> Memory:
+    return memory_of(database, Directory(database, Vault(database, LocalMasterKey(bytes(32)))))
 
 
 async def records_of_the_old_release(memory: Memory) -> dict[str, UUID]:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from uuid import UUID
 
 import pytest
-from fix_memory import Memory, trust_of, until
+from fix_memory import Memory, memory_of, trust_of, until
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.memory.retrieve.request import RetrieveRequest
@@ -40,10 +40,12 @@ async def test_an_answer_waits_for_no_write_and_is_logged_within_a_second(memory
     assert {id_: actor for id_, (actor, _) in (await logged(memory)).items()} == {first: "tester", second: "colleague"}
 
 
-async def test_what_waits_is_written_at_shutdown(memory: Memory) -> None:
+async def test_what_waits_is_written_before_the_database_is_closed(memory: Memory, database_url: str) -> None:
     await memory.turn("a parrot")
-    asked = [await ask(memory) for _ in range(3)]
-    await memory.retrieve.log.close()
+    async with Database(database_url) as database:
+        closing = memory_of(database, memory.directory)
+        asked = [await ask(closing) for _ in range(3)]
+        assert closing.retrieve.log.waiting == 3
     assert (await logged(memory)).keys() == set(asked)
 
 

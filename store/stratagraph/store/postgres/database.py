@@ -6,7 +6,7 @@ See docs/architecture.md, Transactions and roles.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -138,6 +138,7 @@ class Database:
         self.observe: TransactionObserver = unobserved
         self._waiting: Counter[AsyncEngine] = Counter()
         self.when_tenant_erased: list[Callable[[int], None]] = []  # called with the number of a tenant found erased
+        self.before_closing: list[Callable[[], Awaitable[None]]] = []  # called by `async with` before the pools close
         # Executed so far, and the round trips in which they were sent, without BEGIN and COMMIT: tests limit both.
         self.statements = self.round_trips = 0
         for engine in (self.engine, self._worker):
@@ -178,6 +179,8 @@ class Database:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        for close in self.before_closing:
+            await close()
         for engine in (self.engine, self._worker, self._autonomous):
             await engine.dispose()
 

@@ -47,7 +47,7 @@ class RetrievalLog:
 
     So no answer waits for a write. Entries are written in batches, one transaction for each caller; a batch that the
     database does not take is tried again until it does. At most MOST_WAITING entries wait: a longer outage drops the
-    oldest, which is logged. `close` writes what waits, before the database is closed. One per process.
+    oldest, which is logged. What waits is written before the database is closed. One per process.
     """
 
     def __init__(self, database: Database) -> None:
@@ -56,6 +56,7 @@ class RetrievalLog:
         self._writing: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._dropped = 0
+        database.before_closing.append(self.close)
 
     @property
     def waiting(self) -> int:
