@@ -9,9 +9,10 @@ from fix_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.store.model.sketches import SKETCH, first_terms, resemblance, sketch_of, stored_sketch
+from stratagraph.store.model.sketches import SKETCH, first_terms, resemblance, resembles, sketch_of, stored_sketch
 
-terms = st.sets(st.integers(1, 60), max_size=SKETCH - 1)
+numbers = st.integers(1, 60)
+terms = st.sets(numbers, max_size=SKETCH - 1)
 
 
 @examples(200)
@@ -24,6 +25,15 @@ def test_the_resemblance_of_short_texts_is_exact_and_alike_ones_share_a_first_te
     assert resemblance(*sketches) == expected == resemblance(*reversed(sketches))
     if expected >= least:
         assert {*first_terms(sketches[0], least)} & {*first_terms(sketches[1], least)}
+
+
+@examples(200)
+@given(st.frozensets(numbers), st.frozensets(numbers), st.floats(0.1, 1))
+def test_sketches_that_resemble_each_other_are_those_of_a_resemblance_of_the_least(
+    one: frozenset[int], other: frozenset[int], least: float
+) -> None:
+    sketches = sketch_of(sorted(one)), sketch_of(sorted(other))
+    assert resembles(*sketches, least) == (resemblance(*sketches) >= least)
 
 
 def test_the_resemblance_of_long_texts_is_estimated() -> None:
@@ -39,5 +49,5 @@ def test_the_resemblance_of_long_texts_is_estimated() -> None:
 def test_a_sketch_is_read_from_the_binary_form_of_an_array() -> None:
     values = (3, 70_000, 10**9)
     header = struct.pack(">iiiii", 1, 0, 23, len(values), 1)
-    assert stored_sketch(header + b"".join(struct.pack(">ii", 4, value) for value in values)) == values
-    assert stored_sketch(struct.pack(">iii", 0, 0, 23)) == ()  # an empty array has no dimensions
+    assert stored_sketch(header + b"".join(struct.pack(">ii", 4, value) for value in values)) == {*values}
+    assert stored_sketch(struct.pack(">iii", 0, 0, 23)) == set()  # an empty array has no dimensions

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from stratagraph.memory.retrieve.rank import Rankable, Why
-from stratagraph.store.model.sketches import Sketch, first_terms, resemblance
+from stratagraph.store.model.sketches import Sketch, first_terms, resembles
 
 SAME = 0.9  # least resemblance of the words of two events that say the same
 ALIKE = 0.5  # least resemblance of two events of which one lowers the score of the other
@@ -78,26 +78,26 @@ def _without_duplicates(
     """
     kept: list[Scored] = []
     duplicates: dict[UUID, list[UUID]] = {}
-    known: dict[tuple[object, ...], list[tuple[UUID, Sketch]]] = {}
+    facts: dict[tuple[object, ...], UUID] = {}
+    events: dict[tuple[object, ...], list[tuple[UUID, Sketch]]] = {}
     for id_, score in order:
         what = said(id_)
         if what is None:
             kept.append((id_, score))
             continue
         answers = (records[id_].type, why[id_].covered, fits.get(id_) == 1)
-        # Facts with the same key have the same empty sketch.
-        sketch, keys = (what, first_terms(what, SAME)) if isinstance(what, tuple) else ((), (what,))
-        places = [known.setdefault((*answers, key), []) for key in keys]
-        same = next(
-            (one for place in places for one, other in place if sketch == other or resemblance(sketch, other) >= SAME),
-            None,
-        )
-        if same is not None:
+        if isinstance(what, frozenset):
+            places = [events.setdefault((*answers, term), []) for term in first_terms(what, SAME)]
+            same = next((one for place in places for one, other in place if resembles(what, other, SAME)), id_)
+            if same == id_:
+                for place in places:
+                    place.append((id_, what))
+        else:
+            same = facts.setdefault((*answers, what), id_)
+        if same == id_:
+            kept.append((id_, score))
+        else:
             duplicates.setdefault(same, []).append(id_)
-            continue
-        kept.append((id_, score))
-        for place in places:
-            place.append((id_, sketch))
     return kept, duplicates
 
 
@@ -125,4 +125,4 @@ def _diverse(order: Sequence[Scored], said: Said, *, wanted: int) -> list[Scored
 
 
 def _resemble(one: Sketch | bytes | str | None, other: Sketch | bytes | str | None) -> bool:
-    return isinstance(one, tuple) and isinstance(other, tuple) and resemblance(one, other) >= ALIKE
+    return isinstance(one, frozenset) and isinstance(other, frozenset) and resembles(one, other, ALIKE)

@@ -36,8 +36,9 @@ SELECT id FROM credited ORDER BY id
 
 -- fetch_lesson_use --
 -- Fetch how often lessons were retrieved, and helped, besides what their payloads say.
-SELECT id, retrievals, helpful, retrieved_at FROM lesson_use
-WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+-- Prepared: each record is a look-up.
+SELECT u.id, u.retrievals, u.helpful, u.retrieved_at FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
+CROSS JOIN LATERAL (SELECT * FROM lesson_use u WHERE u.tenant = :tenant AND u.id = asked.id LIMIT 1) u
 
 -- list_lessons --
 -- List the current lessons of the given scopes, the last learned first.

@@ -44,13 +44,14 @@ FROM (
   UNION SELECT unnest(before || after) FROM near UNION SELECT unnest(ids) FROM related
 ) AS asked
 CROSS JOIN LATERAL (
-  SELECT h.*, (
+  SELECT r.id, r.type, r.confidence, r.occurred_at, r.created_at, s.s, s.t0, s.pinned, s.curve, s.half_life_s,
+    s.min_salience, s.max_age_s, s.params, (
     SELECT coalesce(bit_or(1::bigint << (asked.place::integer - 1)), 0)
     FROM unnest(CAST(:terms AS integer[])) WITH ORDINALITY AS asked(term, place) WHERE asked.term = ANY (r.terms)
   ) AS covered, CASE r.type WHEN 1 THEN array_send(r.terms[1:CAST(:sketch AS integer)]) WHEN 4 THEN r.fact_key END AS said
-  FROM record_head h JOIN record r ON r.tenant = h.tenant AND r.id = h.id
-  WHERE h.tenant = :tenant AND h.id = asked.id
-    AND (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling
+  FROM record r JOIN salience s ON s.tenant = r.tenant AND s.id = r.id
+  WHERE r.tenant = :tenant AND r.id = asked.id
+    AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
   LIMIT 1
 ) h
 LEFT JOIN near ON near.id = h.id
