@@ -10,6 +10,7 @@ status, one a line.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -76,4 +77,7 @@ def become(request: dict[str, object], out: int, err: int) -> None:
 
 
 if __name__ == "__main__":
+    # A collection in a forked process would copy every page that it walks: 0.15 s of the 0.5 s that a start takes.
+    gc.collect()
+    gc.freeze()
     serve(socket.socket(fileno=int(sys.argv[1])))

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from fix_embedder import embedding_server
 from fix_endpoint import Reply
-from fix_memory import Memory, until
+from fix_memory import SPARING_S, Memory, until
 from fix_model import write_model
 from fix_service import Client, run_command, running
 
@@ -64,14 +64,14 @@ async def test_a_service_that_is_killed_while_it_embeds_goes_on_and_shows_its_pr
                     "user: automobile needs repairing"
                 ]
 
-            await until(found, within_s=60)  # the lease of the killed process expires first
+            await until(found, within_s=60, every_s=SPARING_S)  # the lease of the killed process expires first
 
             async def is_complete() -> bool:
                 _, out, _ = await run_command("jobs", "list", "--json", env=service.environment)
                 (job,) = [one for one in json.loads(out) if one["name"] == "embed"]
                 return [(one["state"], one["looked_at"]) for one in job["embedding"]] == [("complete", RECORDS)]
 
-            await until(is_complete)
+            await until(is_complete, every_s=SPARING_S)
             answer = await client.data(ASK, task="vehicle")
             (node,) = answer["retrieveGraph"]["nodes"]
             assert 0 < node["why"]["vectors"] <= node["strength"] <= 1
@@ -119,7 +119,7 @@ async def test_a_service_embeds_by_a_local_model(database_url: str, tmp_path: Pa
                 answer = await client.data(ASK, task="dog")
                 return any(node["why"]["vectors"] > 0 for node in answer["retrieveGraph"]["nodes"])
 
-            await until(found)
+            await until(found, every_s=SPARING_S)
 
 
 async def test_settings_of_an_embedder_that_lack_something_say_what(tmp_path: Path) -> None:

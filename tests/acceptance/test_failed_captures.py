@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import psycopg
-from fix_memory import until
+from fix_memory import SPARING_S, until
 from fix_service import Client, Service, run_command
 
 CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
@@ -67,7 +67,7 @@ async def test_failed_captures_are_listed_retried_and_dropped(
         async def stored_by_the_job() -> bool:
             return not (await client.data(FAILED))["failedCaptures"]["nodes"]
 
-        await until(stored_by_the_job)
+        await until(stored_by_the_job, every_s=SPARING_S)
         texts = connection.execute("SELECT text FROM record ORDER BY text").fetchall()
     assert texts == [(f"user: the zeppelin {number}",) for number in (0, 1, 2)]
     assert await captures(service, "list") == []

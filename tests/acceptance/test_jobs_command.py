@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import psycopg
-from fix_memory import until
+from fix_memory import SPARING_S, until
 from fix_service import Client, Service, run_command
 
 CAPTURE = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) {
@@ -44,7 +44,7 @@ async def test_jobs_run_on_schedule_and_are_listed(service: Service, client: Cli
     async def all_ran() -> bool:
         return {one["name"] for one in await jobs(service, "list") if one["runs"]} == JOBS
 
-    await until(all_ran)
+    await until(all_ran, every_s=SPARING_S)
     listed = {one["name"]: one for one in await jobs(service, "list")}
     assert all(one["error"] is None and one["failures"] == 0 for one in listed.values())
     assert listed["log-days"]["result"]["days_created"] >= 0

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import httpx
-from fix_memory import until
+from fix_memory import SPARING_S, until
 from fix_service import Client, Service, run_command, running
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -54,7 +54,7 @@ async def test_the_metrics_are_complete_and_their_labels_are_names_of_the_code(
         runs = (await samples(client.http, client.url)).get("stratagraph_job_runs_total", {})
         return len(runs) == len(JOBS) - 1 and min(runs.values()) > 0  # all but `embed`: there is no embedder
 
-    await until(all_jobs_ran)
+    await until(all_jobs_ran, every_s=SPARING_S)
     content = {"role": "user", "text": CANARY}
     item = {"source": CANARY, "sourceKind": "AGENT_TURN", "content": content, "scope": CANARY, "tags": [CANARY]}
     await client.data(CAPTURE, input=item)
@@ -102,13 +102,13 @@ async def test_the_metrics_are_complete_and_their_labels_are_names_of_the_code(
         after.update(await samples(client.http, client.url))
         return after["stratagraph_reported_outcomes_total"][(("outcome", "success"),)] == 1
 
-    await until(outcome_is_measured)
+    await until(outcome_is_measured, every_s=SPARING_S)
 
     async def records_are_counted() -> bool:  # every ten seconds
         after.update(await samples(client.http, client.url))
         return "stratagraph_records" in after
 
-    await until(records_are_counted)
+    await until(records_are_counted, every_s=SPARING_S)
     assert labels(after["stratagraph_records"], "state") == {"active", "contested", "past"}
     assert labels(after["stratagraph_records"], "type") <= {memory_type.label for memory_type in MemoryType}
     assert labels(after["stratagraph_reported_outcomes_total"], "outcome") == {"success", "failure", "partial"}
@@ -184,4 +184,4 @@ async def test_a_process_without_the_api_has_metrics_on_a_listener(database_url:
                 runs = (await samples(http, listener_of(log))).get("stratagraph_job_runs_total", {})
                 return sum(runs.values()) > 0
 
-            await until(jobs_run)
+            await until(jobs_run, every_s=SPARING_S)

@@ -15,7 +15,7 @@ import httpx
 import neo4j
 import psycopg
 import pytest
-from fix_memory import until
+from fix_memory import SPARING_S, until
 from fix_neo4j import LONG_TERM
 from fix_service import MASTER_KEY, Client, Service, environment, run_command, running
 
@@ -193,7 +193,7 @@ async def test_workers_killed_repeatedly_leave_both_stores_equal(
                 async def equal() -> bool:
                     return await in_postgres(database) == await in_neo4j(driver)
 
-                await until(equal, within_s=90)
+                await until(equal, within_s=90, every_s=SPARING_S)
             finally:
                 await asyncio.to_thread(worker.__exit__, None, None, None)
             records, relations = await in_postgres(database)
@@ -217,7 +217,7 @@ async def test_a_service_whose_neo4j_is_down_answers_from_sql_and_reports_the_ou
                 checks = (await client.data(HEALTH))["health"]["checks"]
                 return any(check["name"] == "mirror" and not check["ok"] for check in checks)
 
-            await until(outage_reported)
+            await until(outage_reported, every_s=SPARING_S)
             health = (await client.data(HEALTH))["health"]
             assert health["ok"]
             checks = {check["name"]: check for check in health["checks"]}
@@ -266,7 +266,7 @@ async def test_a_service_in_one_process_keeps_its_mirror_up_to_date(
             async def equal() -> bool:
                 return await in_postgres(database) == await in_neo4j(driver)
 
-            await until(equal)
+            await until(equal, every_s=SPARING_S)
             freshness: dict[str, Any] = {}
 
             async def answered_by_neo4j() -> bool:  # Neo4j's first query plan may take longer than a request waits
@@ -274,7 +274,7 @@ async def test_a_service_in_one_process_keeps_its_mirror_up_to_date(
                 freshness.update(found["freshness"])
                 return bool(freshness["engine"] == "NEO4J" and freshness["mirrorLagSeconds"] == 0)
 
-            await until(answered_by_neo4j)
+            await until(answered_by_neo4j, every_s=SPARING_S)
             assert freshness["fallback"] is None
             checks = (await client.data(HEALTH))["health"]["checks"]
             assert {check["name"]: check["ok"] for check in checks} == dict.fromkeys(
@@ -320,7 +320,7 @@ async def test_a_running_service_finds_a_local_neo4j_that_is_started_later_stopp
             async def found_after_start() -> dict[str, Any]:
                 started: dict[str, Any] = await local("neo4j", "start", "--version", LONG_TERM.version)
                 began = time.monotonic()
-                await until(in_neo4j, within_s=FOUND_WITHIN_S)
+                await until(in_neo4j, within_s=FOUND_WITHIN_S, every_s=SPARING_S)
                 print(f"answered by Neo4j {time.monotonic() - began:.1f} s after `neo4j start` returned")
                 return started
 
@@ -335,7 +335,7 @@ async def test_a_running_service_finds_a_local_neo4j_that_is_started_later_stopp
                     async def written_on() -> bool:
                         return writer.batches > before + 5 and await engine() == "SQL"
 
-                    await until(written_on)
+                    await until(written_on, every_s=SPARING_S)
                     second = await found_after_start()
             assert second["bolt"] != first["bolt"], "another program listens on the first port"
             assert (await local("sync", "verify", "--deep"))["equal"]

@@ -26,7 +26,7 @@ from acceptance.scenarios.checks import (
 )
 from acceptance.scenarios.memory_over_http import Memory
 from acceptance.scenarios.week import WEEKS, Week, load
-from fix_memory import fresh_database, until
+from fix_memory import SPARING_S, fresh_database, until
 from fix_neo4j import wipe
 from fix_service import Service, run_command, running
 
@@ -101,7 +101,8 @@ class Stores:
             settings = self.of(mode).settings | {"neo4j_uri": bolt, "traversal": "neo4j"}
             service = self._mirror.enter_context(running(**settings))
             assert service.url is not None
-            asyncio.run(until(partial(self._answers_from_mirror, mode, service.url), within_s=120))
+            answers = partial(self._answers_from_mirror, mode, service.url)
+            asyncio.run(until(answers, within_s=120, every_s=SPARING_S))
             command(service, "sync", "verify")  # waits until the worker has applied every change
             self._mirrored = mode, service.url
         return self._mirrored[1]

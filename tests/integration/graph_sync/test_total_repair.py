@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from fix_graphs import create_tenant, random_record, readable_by_all, write_graph
-from fix_memory import until
+from fix_memory import SPARING_S, until
 from fix_mirror import PLAN, MirroredMemory, capture_every_kind
 from hypothesis import settings
 from neo4j.exceptions import ClientError
@@ -532,7 +532,7 @@ async def test_the_running_scrub_undoes_edits(filled: MirroredMemory, monkeypatc
         async def is_repaired() -> bool:
             return [line for line in await read_all(filled) if "LIKES" not in line] == before
 
-        await until(is_repaired, within_s=60)
+        await until(is_repaired, within_s=60, every_s=SPARING_S)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
