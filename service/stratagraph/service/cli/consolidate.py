@@ -16,7 +16,7 @@ from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 from stratagraph.store.model.ids import parse_id
 
 if TYPE_CHECKING:
-    from stratagraph.memory.learning.frame import BatchDone
+    from stratagraph.memory.learning.batches import BatchDone
     from stratagraph.memory.learning.runs import ConsolidationRun, StageDone, Undone
     from stratagraph.service.runtime import Runtime
 
