@@ -76,11 +76,16 @@ WITH held AS (
 )
 UPDATE episode e SET
   learned_by = :run,
+  learned_events = {members_now},
   learn_after = NULL,
   learned_stages = ARRAY(SELECT DISTINCT s FROM unnest(e.learned_stages || CAST(:stages AS text[])) AS s ORDER BY s),
   learned_at = CASE WHEN e.learned_stages || CAST(:stages AS text[]) @> CAST(:all_stages AS text[]) THEN :at END
 FROM held h WHERE e.tenant = :tenant AND e.id = h.id
 RETURNING e.id, e.learned_at IS NOT NULL AS is_done
+
+-- members_now --
+-- The number of members that the episode `e` has.
+(SELECT count(*) FROM episode_event v WHERE v.tenant = e.tenant AND v.episode = e.id)
 
 -- postpone_learning --
 -- Let an episode that failed be due again later.
