@@ -11,6 +11,7 @@ from datetime import datetime
 from uuid import UUID
 
 from stratagraph.memory.learning.batches import Attempt, BatchDone, Batches
+from stratagraph.memory.learning.preview import preview_group
 from stratagraph.memory.learning.stage import Stage
 from stratagraph.memory.learning.sweep import Sweep
 from stratagraph.memory.learning.sweeping import Sweeping
@@ -148,7 +149,7 @@ class Learning:
     async def preview(self, now: datetime, stages: Sequence[str], *, most: int) -> list[BatchDone]:
         """Return what a run would do with the first `most` due episodes of each group, without writing anything.
 
-        All batches of a group are learned in one transaction that is rolled back, so that each sees those before it.
+        Nobody waits for it: where writers of a group need its locks, fewer episodes of the group are looked at.
         """
         names = tuple(stage.name for stage in self.stages if not stages or stage.name in stages)
         run = StoredRun(id=new_id(), began_at=now, stages=names)
@@ -159,21 +160,7 @@ class Learning:
                 group = await find_due_group(connection, stages=names, now=now, after=group)
             if group is None:
                 return found
-            found += await self._preview_group(run, group, most)
-
-    async def _preview_group(self, run: StoredRun, group: Group, most: int) -> list[BatchDone]:
-        found: list[BatchDone] = []
-        caller = await self._batches.caller(group)
-        try:
-            async with self._database.writing(caller.bounds) as connection:
-                while sum(one.episodes for one in found) < most:
-                    done = await self._batches.learn(connection, caller, run, group, Attempt(limit=BATCH))
-                    if done is None:
-                        break
-                    found.append(done)
-                raise _RollBackError
-        except _RollBackError:
-            return found
+            found += await preview_group(self._database, self._batches, run, group, most=most, limit=BATCH)
 
     async def _without_failing(self, run: StoredRun, group: Group, failed: Attempt, error: Exception) -> BatchDone:
         """Learn from the episodes of a failed attempt, in halves, and set aside those that fail alone.
@@ -214,7 +201,3 @@ def _raise_outage(error: Exception) -> None:
     """Raise an error that says that the database cannot be used now, and not that these episodes cannot be learned."""
     if isinstance(error, StoreUnavailable) and not isinstance(error, KeyCollision | StatementTimedOut):
         raise error
-
-
-class _RollBackError(Exception):
-    """Ends a transaction that must not be committed."""
