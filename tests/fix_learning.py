@@ -14,7 +14,8 @@ from fix_jobs import learning_of
 from fix_memory import Memory
 from sqlalchemy import text
 
-from stratagraph.memory.learning.frame import BatchDone, Learning
+from stratagraph.memory.learning.batches import BatchDone
+from stratagraph.memory.learning.frame import Learning
 from stratagraph.memory.learning.runs import ConsolidationRuns
 from stratagraph.store.model.enums import SourceKind
 from stratagraph.store.model.trust import Trust

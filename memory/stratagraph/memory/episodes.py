@@ -14,6 +14,7 @@ from uuid import UUID
 
 import orjson
 
+from stratagraph.memory.learning.outcomes import NEED_OUTCOME
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
@@ -86,7 +87,9 @@ async def set_outcome(
     `reason` is why it ended so, or None; it becomes part of the episode's payload and text, and of the audit log.
     `actor` is who set the outcome.
     """
-    await record_outcome(connection, tenant, episode, outcome, reason=reason, actor=actor, at=at)
+    await record_outcome(
+        connection, tenant, episode, outcome, reason=reason, actor=actor, at=at, needed_by=NEED_OUTCOME
+    )
     return await close_episodes(connection, directory, tenant, [episode], at=at, reason=reason)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
+import pytest
 from fix_jobs import learning_of, resources_of
 from fix_learning import capture_episode, run_learning, runs_of, stored_records
 from fix_memory import Memory
 from sqlalchemy import text
 
 from stratagraph.consolidation.jobs.consolidate import Consolidate, ConsolidateConfig
+from stratagraph.memory.learning import preview
 from stratagraph.memory.learning.frame import BATCH, Learning
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.memory.learning.structural_facts import StructuralFacts
@@ -163,6 +166,48 @@ async def test_a_dry_run_changes_nothing_and_says_what_a_run_then_does(memory: M
     assert await stored_records(memory) == before
     done = await run_learning(memory)
     assert [batch.stages for batch in foretold] == [batch.stages for batch in done]
+
+
+class Paused:
+    """Structural facts, after which the first batches wait until they are cancelled."""
+
+    name = "structural-facts"
+    summary = "Wait."
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+        self.is_paused = asyncio.Event()
+
+    async def learn(self, batch: LearningBatch) -> StageReport:
+        done = await StructuralFacts().learn(batch)
+        self.times -= 1
+        if self.times >= 0:
+            self.is_paused.set()
+            await asyncio.Event().wait()
+        return done
+
+
+async def test_a_capture_does_not_wait_for_a_dry_run_of_its_group(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The dry run gives way, as long as it takes, and then looks again."""
+    monkeypatch.setattr(preview, "PAUSE_S", 0.0)
+    await memory.observe("step", "observed_in", "found the key")
+    await capture_episode(memory, "one", events=["found the key"])
+    stage = Paused(1)
+    learning = Learning(memory.database, memory.directory, memory.clock, [stage])
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        foretold = tasks.create_task(learning.preview(memory.clock.now(), [], most=BATCH))
+        await stage.is_paused.wait()  # and holds the locks of the fact
+        await memory.observe("step", "observed_in", "found the key", evidence=[{"kind": "human", "ref": "me"}])
+    assert [batch.episodes for batch in foretold.result()] == [1]
+    stage.times = preview.ATTEMPTS
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        foretold = tasks.create_task(learning.preview(memory.clock.now(), [], most=BATCH))
+        while not foretold.done():
+            await memory.observe("step", "observed_in", "found the key")
+    assert foretold.result() == []  # others were always writing
+    assert [batch.episodes for batch in await run_learning(memory)] == [1]
 
 
 async def test_the_job_learns_in_turns_of_one_run(memory: Memory) -> None:

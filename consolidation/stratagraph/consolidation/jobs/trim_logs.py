@@ -1,4 +1,4 @@
-"""Delete old entries of the retrieval log and of the log of learning, and store and delete snapshots of the feed.
+"""Delete old entries of the logs of retrievals and of learning, and store and delete snapshots of the feed.
 
 Readers of the past find out by the snapshots whether an instant is settled, also where no mirror stores them.
 """
@@ -11,7 +11,7 @@ from datetime import datetime
 from stratagraph.consolidation.job import JobConfig, JobResult, Resources
 from stratagraph.store.feed.snapshots import SnapshotWriter, trim_snapshots
 from stratagraph.store.learning.changes import trim_changes
-from stratagraph.store.learning.runs import UNDO_WINDOW
+from stratagraph.store.learning.runs import REPORTS_KEPT, UNDO_WINDOW, trim_reports
 from stratagraph.store.postgres.database import Role
 from stratagraph.store.search.retrievals import RETENTION, delete_old_retrievals
 
@@ -21,14 +21,15 @@ class TrimLogsConfig(JobConfig):
     """The interval and batch size of TrimLogs."""
 
     interval_s: float = 2.0
-    batch: int = 5_000  # retrievals, and as many snapshots and learned changes, deleted in one run
+    batch: int = 5_000  # retrievals, and as many snapshots, learned changes and reports, deleted in one run
 
 
 class TrimLogs:
     """Deletes old entries of the retrieval log, snapshots that bound no unread window, and old logs of learning.
 
-    Entries are old after RETENTION (7 days), logs of what a run of learning changed after UNDO_WINDOW (90 days). Stores
-    a snapshot if the log has grown since the last one.
+    Entries are old after RETENTION (7 days), logs of what a run of learning changed after UNDO_WINDOW (90 days), and
+    the reports of such a run after REPORTS_KEPT (a year), unless it was undone. Stores a snapshot if the log has grown
+    since the last one.
     """
 
     name = "trim-logs"
@@ -40,7 +41,7 @@ class TrimLogs:
         self.config = config or TrimLogsConfig()
 
     async def run_once(self, now: datetime) -> JobResult:
-        """Delete up to `batch` entries, snapshots and changes each.
+        """Delete up to `batch` entries, snapshots, changes and reports each.
 
         `more` if that many entries were deleted, or the changes of another run may be left.
         """
@@ -50,7 +51,8 @@ class TrimLogs:
             await trim_snapshots(connection, limit=self.config.batch)
         async with self._database.background(Role.JOBS) as connection:
             changes = await trim_changes(connection, before=now - UNDO_WINDOW, limit=self.config.batch)
+            reports = await trim_reports(connection, before=now - REPORTS_KEPT, limit=self.config.batch)
         return JobResult(
-            counts={"retrievals_deleted": deleted, "changes_deleted": changes or 0},
-            more=deleted == self.config.batch or changes is not None,
+            counts={"retrievals_deleted": deleted, "changes_deleted": changes or 0, "reports_deleted": reports},
+            more=self.config.batch in (deleted, reports) or changes is not None,
         )

@@ -6,34 +6,23 @@ the next call goes on with the episodes that have no mark. See docs/learning.md.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from functools import partial
-from typing import Any
 from uuid import UUID
 
-from stratagraph.memory.learning.episode import Episode
-from stratagraph.memory.learning.learner import Learner
-from stratagraph.memory.learning.reading import read_episodes
-from stratagraph.memory.learning.stage import LearningBatch, Run, Stage, StageReport
-from stratagraph.memory.learning.sweep import Sweep, Work
+from stratagraph.memory.learning.batches import Attempt, BatchDone, Batches
+from stratagraph.memory.learning.preview import preview_group
+from stratagraph.memory.learning.stage import Stage
+from stratagraph.memory.learning.sweep import Sweep
 from stratagraph.memory.learning.sweeping import Sweeping
-from stratagraph.memory.retrying import StaleRead, retried
-from stratagraph.store.erasure.pruning import schedule_learned
-from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.jobs.set_aside import set_aside
-from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
-from stratagraph.store.learning.changes import log_run_changes
 from stratagraph.store.learning.episodes import (
     DueEpisode,
     clear_learned_set_aside,
     count_due,
-    fetch_due_episodes,
     find_due_group,
-    mark_learned,
+    lock_due_episodes,
     postpone_learning,
 )
 from stratagraph.store.learning.groups import Group
@@ -46,28 +35,13 @@ from stratagraph.store.learning.runs import (
     unfinished_run,
 )
 from stratagraph.store.model.clock import Clock
-from stratagraph.store.model.enums import Access
 from stratagraph.store.model.errors import KeyCollision, StatementTimedOut, StoreUnavailable
 from stratagraph.store.model.ids import new_id
-from stratagraph.store.model.trust import UNSCOPED, Trust
-from stratagraph.store.postgres.database import Connection, Database, Role
-from stratagraph.store.records.salience_rows import SalienceBefore, noting_salience
+from stratagraph.store.postgres.database import Database, Role
 
 JOB = "consolidate"
-ACTOR = "consolidation"
 BATCH = 50  # episodes learned from in one transaction
 COUNTED = 100_000  # due episodes that are counted for people, at most
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchDone:
-    """What one batch did: its group, how many episodes it learned from and set aside, and the reports of the stages."""
-
-    run: UUID
-    group: Group
-    episodes: int
-    set_aside: int = 0
-    stages: dict[str, StageReport] = field(default_factory=dict)
 
 
 class Learning:
@@ -92,6 +66,7 @@ class Learning:
         self.sweeps = tuple(sweeps)
         self._sizes: dict[tuple[UUID, Group], int] = {}  # of the batches of a run that took too long with BATCH
         self._sweeping = Sweeping(self.sweeps)
+        self._batches = Batches(database, directory, clock, self.stages, self.names)
 
     @property
     def names(self) -> list[str]:
@@ -121,27 +96,24 @@ class Learning:
     async def run_batch(self, run: StoredRun) -> BatchDone | None:
         """Learn from the next due episodes of a run; return what was done, or None if none are left.
 
-        Episodes that cannot be learned from are set aside, and the others are learned from one by one. A batch that
-        takes the database too long is halved, and so are those after it. Raises StoreUnavailable if the database cannot
-        be reached.
+        A batch that fails is divided until each episode that fails alone is found, which is set aside; the others are
+        learned from. A batch that takes the database too long is halved, and so are those after it. Raises
+        StoreUnavailable if the database cannot be reached.
         """
         async with self._database.background(Role.JOBS) as connection:
             group = await find_due_group(connection, stages=self._stages_of(run.stages), now=run.began_at, after=None)
         if group is None:
             return None
         while True:
-            size = self._sizes.get((run.id, group), BATCH)
+            attempt = Attempt(limit=self._sizes.get((run.id, group), BATCH))
             try:
-                return await retried(partial(self._commit, run, group, limit=size))
-            except StatementTimedOut as error:
-                if size == 1:
-                    failed = await self._set_aside(run, group, error)
-                    return BatchDone(run=run.id, group=group, episodes=0, set_aside=failed)
-                self._sizes[run.id, group] = size // 2
+                return await self._batches.commit(run, group, attempt)
             except Exception as error:
-                if isinstance(error, StoreUnavailable) and not isinstance(error, KeyCollision):
-                    raise
-                return await self._one_by_one(run, group)
+                _raise_outage(error)
+                if isinstance(error, StatementTimedOut) and attempt.limit > 1:
+                    self._sizes[run.id, group] = attempt.limit // 2
+                else:
+                    return await self._without_failing(run, group, attempt, error)
 
     async def run_sweep(self, run: StoredRun) -> BatchDone | None:
         """Do the next step of the first sweep of a run that has one; return what was done, or None if none is left.
@@ -149,39 +121,11 @@ class Learning:
         To be called once no batch is left. A sweep that fails does no more in this run. Raises StoreUnavailable if the
         database cannot be reached.
         """
-        step = await self._sweeping.step(self, run)
+        step = await self._sweeping.step(self._batches, run)
         if step is None:
             return None
         name, done = step
         return BatchDone(run=run.id, group=done.group, episodes=0, set_aside=done.set_aside, stages={name: done.report})
-
-    async def write(self, run: StoredRun, group: Group, name: str, work: Work) -> StageReport:
-        """Let `work` learn of a group, in one transaction, and add its report to that of the run as `name`."""
-
-        async def attempt() -> StageReport:
-            caller = await self._caller(group)
-            async with self._database.writing(caller.bounds) as connection:
-                batch = await self._batch(connection, caller, run, group, name, ())
-                began = time.monotonic()
-                async with noting_salience(connection) as salience:
-                    report = await work(batch)
-                await self._finish(
-                    connection,
-                    run,
-                    group,
-                    caller,
-                    [batch.learner],
-                    salience,
-                    {name: report},
-                    {name: time.monotonic() - began},
-                )
-            return report
-
-        return await retried(attempt)
-
-    def _position(self, name: str) -> int:
-        """Return the place of a stage or a sweep among all, in which reports list them."""
-        return self.names.index(name)
 
     def _stages_of(self, names: Collection[str]) -> list[str]:
         """Return those of `names` that are stages, and not only sweeps."""
@@ -205,7 +149,7 @@ class Learning:
     async def preview(self, now: datetime, stages: Sequence[str], *, most: int) -> list[BatchDone]:
         """Return what a run would do with the first `most` due episodes of each group, without writing anything.
 
-        All batches of a group are learned in one transaction that is rolled back, so that each sees those before it.
+        Nobody waits for it: where writers of a group need its locks, fewer episodes of the group are looked at.
         """
         names = tuple(stage.name for stage in self.stages if not stages or stage.name in stages)
         run = StoredRun(id=new_id(), began_at=now, stages=names)
@@ -216,180 +160,44 @@ class Learning:
                 group = await find_due_group(connection, stages=names, now=now, after=group)
             if group is None:
                 return found
-            found += await self._preview_group(run, group, most)
+            found += await preview_group(self._database, self._batches, run, group, most=most, limit=BATCH)
 
-    async def _preview_group(self, run: StoredRun, group: Group, most: int) -> list[BatchDone]:
-        found: list[BatchDone] = []
-        caller = await self._caller(group)
-        try:
-            async with self._database.writing(caller.bounds) as connection:
-                while sum(one.episodes for one in found) < most:
-                    done = await self._learn(connection, caller, run, group, limit=BATCH)
-                    if done is None:
-                        break
-                    found.append(done)
-                raise _RollBackError
-        except _RollBackError:
-            return found
+    async def _without_failing(self, run: StoredRun, group: Group, failed: Attempt, error: Exception) -> BatchDone:
+        """Learn from the episodes of a failed attempt, in halves, and set aside those that fail alone.
 
-    async def _commit(self, run: StoredRun, group: Group, *, limit: int) -> BatchDone | None:
-        """Learn from at most `limit` due episodes of a group in one transaction; None if none are due any more."""
-        caller = await self._caller(group)
-        async with self._database.writing(caller.bounds) as connection:
-            done = await self._learn(connection, caller, run, group, limit=limit)
-        return done or BatchDone(run=run.id, group=group, episodes=0)
-
-    async def _one_by_one(self, run: StoredRun, group: Group) -> BatchDone:
-        """Learn from the next BATCH episodes in a transaction each, and set aside those that fail."""
-        learned = failed = 0
-        for _ in range(BATCH):
+        Raises `error` if the attempt failed before it had read any.
+        """
+        if not failed.due:
+            raise error
+        done = BatchDone(run=run.id, group=group, episodes=0)
+        if len(failed.due) == 1:
+            return done + await self._set_aside(run, group, failed.due[0], error)
+        half = len(failed.due) // 2
+        parts = [len(failed.due) - half, half]
+        while parts:
+            attempt = Attempt(limit=parts.pop())
             try:
-                done = await retried(lambda: self._commit(run, group, limit=1))
-            except Exception as error:
-                is_of_one = isinstance(error, KeyCollision | StatementTimedOut)
-                if isinstance(error, StoreUnavailable) and not is_of_one:
-                    raise
-                failed += await self._set_aside(run, group, error)
-            else:
-                if done is None or done.episodes == 0:
-                    break
-                learned += done.episodes
-        return BatchDone(run=run.id, group=group, episodes=learned, set_aside=failed)
+                done += await self._batches.commit(run, group, attempt)
+            except Exception as error_of_part:
+                _raise_outage(error_of_part)
+                done += await self._without_failing(run, group, attempt, error_of_part)
+        return done
 
-    async def _set_aside(self, run: StoredRun, group: Group, error: Exception) -> int:
-        """Set aside the first due episode of a group, which failed with `error`; return 1, or 0 if none is due."""
+    async def _set_aside(self, run: StoredRun, group: Group, one: DueEpisode, error: Exception) -> BatchDone:
+        """Set aside an episode that failed alone, with `error`, unless it was learned from or deleted since."""
         now = self._clock.now()
         async with self._database.background(Role.JOBS) as connection:
             stages = self._stages_of(run.stages)
-            due = await fetch_due_episodes(connection, group, stages=stages, now=run.began_at, limit=1)
-            for one in due:
+            held = await lock_due_episodes(connection, group, [one], stages=stages, now=run.began_at)
+            if held:
                 retry_at = await set_aside(connection, JOB, (group.tenant, one.id), error, at=now)
                 await postpone_learning(connection, group.tenant, one.id, until=max(retry_at, run.began_at))
-            if due:
                 before = await lock_stage_reports(connection, run.id, group)
                 await add_to_report(connection, run, group, episodes=0, set_aside=1, stages=before, at=now)
-        return len(due)
-
-    async def _learn(
-        self, connection: Connection, caller: Caller, run: StoredRun, group: Group, *, limit: int
-    ) -> BatchDone | None:
-        """Let the stages of the run learn from at most `limit` due episodes of the group; None if none are due."""
-        stages = [stage for stage in self.stages if stage.name in run.stages]
-        names = [stage.name for stage in stages]
-        due = await fetch_due_episodes(connection, group, stages=names, now=run.began_at, limit=limit)
-        if not due:
-            return None
-        scope = (await self._directory.scope_names([group.scope]))[group.scope]
-        episodes = await read_episodes(connection, caller, group, scope, due)
-        learners: list[Learner] = []
-        reports: dict[str, StageReport] = {}
-        seconds: dict[str, float] = {}
-        async with noting_salience(connection) as salience:
-            for stage in stages:
-                has_read = {one.id for one in due if stage.name in one.stages}
-                unread = tuple(episode for episode in episodes if episode.id not in has_read)
-                if not unread:
-                    continue
-                began = time.monotonic()
-                batch = await self._batch(connection, caller, run, group, stage.name, unread)
-                reports[stage.name] = await stage.learn(batch)
-                seconds[stage.name] = time.monotonic() - began
-                learners.append(batch.learner)
-        await self._mark(connection, group, run, due)
-        await self._finish(connection, run, group, caller, learners, salience, reports, seconds, episodes=len(due))
-        return BatchDone(run=run.id, group=group, episodes=len(due), stages=reports)
-
-    async def _batch(
-        self,
-        connection: Connection,
-        caller: Caller,
-        run: StoredRun,
-        group: Group,
-        name: str,
-        episodes: tuple[Episode, ...],
-    ) -> LearningBatch:
-        scope = (await self._directory.scope_names([group.scope]))[group.scope]
-        actor = replace(caller, trust=replace(caller.trust, actor=f"{ACTOR}/{name}"))
-        return LearningBatch(
-            connection=connection,
-            directory=self._directory,
-            caller=actor,
-            group=group,
-            run=Run(id=run.id, now=run.began_at),
-            episodes=episodes,
-            learner=Learner(connection, self._directory, actor, self._clock, group, scope, run.began_at),
-        )
-
-    async def _finish(
-        self,
-        connection: Connection,
-        run: StoredRun,
-        group: Group,
-        caller: Caller,
-        learners: Sequence[Learner],
-        salience: Mapping[UUID, SalienceBefore],
-        reports: dict[str, StageReport],
-        seconds: dict[str, float],
-        *,
-        episodes: int = 0,
-    ) -> None:
-        """Log what the learners wrote, add to the report of the run, and append the changes to the feed."""
-        tenant = caller.tenant
-        changes = [change for learner in learners for change in learner.changes]
-        merged = [id_ for learner in learners for id_ in learner.merged]
-        await log_run_changes(connection, tenant, run.id, group, changes, salience=salience, merged=merged)
-        await self._report(connection, run, group, episodes, reports, seconds)
-        await append_changes(connection, tenant, changes)
-
-    async def _mark(self, connection: Connection, group: Group, run: StoredRun, due: Sequence[DueEpisode]) -> None:
-        """Mark the episodes as read. Raises StaleRead if one of them was changed since it was read."""
-        at = self._clock.now()
-        done = await mark_learned(
-            connection,
-            group.tenant,
-            due,
-            run_id=run.id,
-            stages=self._stages_of(run.stages),
-            all_stages=[stage.name for stage in self.stages],
-            at=at,
-        )
-        if done is None:
-            raise StaleRead
-        await schedule_learned(connection, group.tenant, done, at=at)
-
-    async def _report(
-        self,
-        connection: Connection,
-        run: StoredRun,
-        group: Group,
-        episodes: int,
-        reports: dict[str, StageReport],
-        seconds: dict[str, float],
-    ) -> None:
-        """Add a batch to the report of the run on the group."""
-        before = await lock_stage_reports(connection, run.id, group)
-        stages: dict[str, Any] = dict(before)
-        for name, report in reports.items():
-            known = before.get(name)
-            total = report if known is None else StageReport.from_json(known) + report
-            took_s = seconds[name] + (known["seconds"] if known is not None else 0.0)
-            stages[name] = {**total.as_json(), "seconds": round(took_s, 6), "position": self._position(name)}
-        await add_to_report(connection, run, group, episodes=episodes, set_aside=0, stages=stages, at=self._clock.now())
-
-    async def _caller(self, group: Group) -> Caller:
-        """Return a caller that may read and write exactly what belongs to the group, and read what is unscoped."""
-        tenant = await self._directory.tenant_by_id(group.tenant)
-        scope = (await self._directory.scope_names([group.scope]))[group.scope]
-        scopes = await self._directory.scopes(tenant, {UNSCOPED, scope}, create=True)
-        trust = Trust(
-            tenant=tenant.name,
-            actor=ACTOR,
-            access=Access.WRITE,
-            ceiling=group.sensitivity,
-            scopes=frozenset({scope}),
-        )
-        return Caller(tenant=tenant, trust=trust, scopes=tuple(sorted({scopes[UNSCOPED], group.scope})))
+        return BatchDone(run=run.id, group=group, episodes=0, set_aside=len(held))
 
 
-class _RollBackError(Exception):
-    """Ends a transaction that must not be committed."""
+def _raise_outage(error: Exception) -> None:
+    """Raise an error that says that the database cannot be used now, and not that these episodes cannot be learned."""
+    if isinstance(error, StoreUnavailable) and not isinstance(error, KeyCollision | StatementTimedOut):
+        raise error

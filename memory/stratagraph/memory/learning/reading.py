@@ -26,13 +26,20 @@ _SPEAKERS = ("user", "human", "assistant", "agent")  # event kinds that are them
 
 async def read_episodes(
     connection: Connection, caller: Caller, group: Group, scope: str, due: Sequence[DueEpisode]
-) -> tuple[Episode, ...]:
-    """Return the due episodes of a group, in their order, with the content of their records."""
+) -> tuple[Sequence[DueEpisode], tuple[Episode, ...]]:
+    """Return the first of the due episodes of a group, as many as can be read at once, and their content.
+
+    There is at least one, unless `due` is empty. One that has no record in the group any more has no content.
+    """
+    if not due:
+        return due, ()
     members = await fetch_members(connection, caller.tenant, group, [one.id for one in due])
+    last = max((place for place, one in enumerate(due) if one.id in members), default=len(due) - 1)
     records = {member.record for of_episode in members.values() for member in of_episode}
     named = await fetch_named_entities(connection, caller, sorted(records))
-    return tuple(
-        episode_of(one, members[one.id], scope=scope, group=group, named=named) for one in due if one.id in members
+    read = due[: last + 1]
+    return read, tuple(
+        episode_of(one, members[one.id], scope=scope, group=group, named=named) for one in read if one.id in members
     )
 
 

@@ -101,7 +101,7 @@ class Stage(Protocol):
     async def learn(self, batch: LearningBatch) -> StageReport:
         """Learn from the episodes of the batch, by the writes of `batch.learner`.
 
-        An exception rolls the batch back; it is then repeated episode by episode, and an episode that fails alone is
-        set aside and tried again later.
+        An exception rolls the batch back; it is then halved, and an episode that fails alone is set aside and tried
+        again later.
         """
         ...

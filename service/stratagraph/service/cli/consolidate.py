@@ -16,7 +16,7 @@ from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 from stratagraph.store.model.ids import parse_id
 
 if TYPE_CHECKING:
-    from stratagraph.memory.learning.frame import BatchDone
+    from stratagraph.memory.learning.batches import BatchDone
     from stratagraph.memory.learning.runs import ConsolidationRun, StageDone, Undone
     from stratagraph.service.runtime import Runtime
 
@@ -173,7 +173,7 @@ def _batches_json(done: Sequence[BatchDone]) -> dict[str, Any]:
 
 def _print_done(found: Mapping[str, Any]) -> None:
     would = "would be" if found["dry_run"] else "were"
-    if not found["episodes"] and not found["set_aside"]:
+    if not found["episodes"] and not found["set_aside"] and not found.get("due"):
         people.print("No episodes are due.")
     else:
         groups = "one scope and sensitivity" if found["groups"] == 1 else f"{found['groups']} scopes and sensitivities"
@@ -196,7 +196,10 @@ def _print_done(found: Mapping[str, Any]) -> None:
         people.print(f"{found['waiting_for_outcome']} closed episodes wait up to six hours for their outcome.")
     if found["dry_run"]:
         if found["due"] > found["episodes"]:
-            people.print(f"{found['due']} episodes are due; the dry run looked at the first of each group.")
+            people.print(
+                f"{found['due']} episodes are due; the dry run looked at the first of each group, and at fewer where"
+                " others were writing."
+            )
         people.print("Nothing was changed.")
     elif found["run"] is not None:
         people.print(f"To undo it: stratagraph consolidate undo {found['run']} --why REASON", highlight=False)

@@ -12,7 +12,7 @@ WHERE tenant = :tenant AND id IN (
   SELECT episode FROM episode_event WHERE tenant = :tenant AND record = ANY(CAST(:ids AS uuid[]))
   UNION ALL
   SELECT unnest(CAST(:ids AS uuid[])))
-ORDER BY scope, sensitivity, thread_key FOR UPDATE
+ORDER BY scope, sensitivity, thread_key, id FOR UPDATE
 
 -- recount_episodes --
 -- Update the number of events and the last record of locked episodes.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 from typing import Any
 from uuid import UUID
 
@@ -25,7 +26,7 @@ CANDIDATES = 20  # records that one record is compared with, by each way in whic
 STATEMENTS = 100  # facts about one entity that are compared
 SHARED_OBJECTS = 20  # entities that facts about one entity name, by which others are found
 COMMON = 20  # facts of a group that name an entity, beyond which two subjects are not alike for naming it
-SLOT = 200  # facts of one subject and predicate, in any state, that are compared with a new one
+SLOT = 200  # facts of a group that are looked at for one subject or object, or one slot, in any state
 Pair = tuple[UUID, UUID]
 
 
@@ -124,6 +125,7 @@ async def find_entities_alike(connection: AsyncConnection, group: Group, names: 
         ids=ids,
         objects=SHARED_OBJECTS,
         common=COMMON,
+        slot=SLOT,
         most=CANDIDATES,
     )
     return {ordered(row["entity"], row["other"]) for row in rows}
@@ -142,7 +144,9 @@ async def fetch_statements(
     connection: AsyncConnection, group: Group, ids: Collection[UUID]
 ) -> dict[UUID, list[StoredStatement]]:
     """Return what facts of the group say of entities, at most STATEMENTS of each, keyed by entity."""
-    rows = await fetch(connection, "fetch_entity_statements", **_place(group), ids=sorted(ids), most=STATEMENTS)
+    rows = await fetch(
+        connection, "fetch_entity_statements", **_place(group), ids=sorted(ids), most=STATEMENTS, slot=SLOT
+    )
     found: dict[UUID, list[StoredStatement]] = {}
     for row in rows:
         found.setdefault(row.pop("entity"), []).append(StoredStatement(**row))
@@ -218,12 +222,12 @@ async def list_pairs(
 
     Both records of each are active, and the caller may read both in full.
     """
-    score, one, other = after or (None, None, None)
+    score, one, other = after or (inf, UUID(int=0), UUID(int=0))
     rows = await fetch(
         connection,
         "list_pairs",
         **caller.parameters(),
-        after_score=score,
+        after_minus_score=-score,
         after_one=one,
         after_other=other,
         limit=limit,

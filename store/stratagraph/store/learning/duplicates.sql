@@ -49,24 +49,29 @@ WHERE mine.tenant = :tenant AND mine.entity = ANY(CAST(:ids AS uuid[])) AND mine
 
 -- find_facts_alike --
 -- Find active facts of one group, subject, conditions and validity with a given one, and of its object or predicate.
--- A slot of more than :slot facts is passed over.
+-- Of one subject and object, the first :slot facts in any state are looked at; a slot of more than that is passed over.
 WITH mine AS MATERIALIZED (
   SELECT f.id, f.subject_entity, f.object_entity, f.value_key, f.stated_key, r.slot_key, r.condition_key
   FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
   WHERE f.tenant = :tenant AND f.id = ANY(CAST(:ids AS uuid[])) AND f.subject_entity IS NOT NULL AND r.state = 1
 ), near AS (
   SELECT m.id AS fact, o.id AS other FROM mine m CROSS JOIN LATERAL (
-    SELECT f.id FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
-    WHERE f.tenant = :tenant AND f.subject_entity = m.subject_entity AND f.object_entity = m.object_entity
-      AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.state = 1
+    SELECT f.id FROM (
+      SELECT id FROM fact
+      WHERE tenant = :tenant AND subject_entity = m.subject_entity AND scope = :scope AND sensitivity = :sensitivity
+        AND object_entity = m.object_entity AND value_key IS NULL
+      ORDER BY id LIMIT :slot) f
+    JOIN record r ON r.tenant = :tenant AND r.id = f.id AND r.state = 1
     ORDER BY f.id LIMIT :most) o
   WHERE m.object_entity IS NOT NULL
   UNION
   SELECT m.id, o.id FROM mine m CROSS JOIN LATERAL (
-    SELECT f.id FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
-    WHERE f.tenant = :tenant AND f.subject_entity = m.subject_entity AND f.object_entity IS NULL
-      AND f.value_key = m.value_key
-      AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.state = 1
+    SELECT f.id FROM (
+      SELECT id FROM fact
+      WHERE tenant = :tenant AND subject_entity = m.subject_entity AND scope = :scope AND sensitivity = :sensitivity
+        AND object_entity IS NULL AND value_key = m.value_key
+      ORDER BY id LIMIT :slot) f
+    JOIN record r ON r.tenant = :tenant AND r.id = f.id AND r.state = 1
     ORDER BY f.id LIMIT :most) o
   WHERE m.object_entity IS NULL
   UNION
@@ -107,24 +112,30 @@ WHERE p.state = 2
 
 -- find_sharing_entities --
 -- Find entities of one group that several facts say the same of as of a given one, the most first.
--- An object that more than :common facts of the group name tells nothing.
+-- An object that more than :common active facts of the group name, or :slot in any state, tells nothing. Of the facts
+-- about an entity, the first :slot in any state are looked at.
 WITH mine AS MATERIALIZED (
   SELECT a.id AS entity, o.predicate_key, o.object_entity
   FROM unnest(CAST(:ids AS uuid[])) AS a(id)
   CROSS JOIN LATERAL (
-    SELECT f.predicate_key, f.object_entity FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
-    WHERE f.tenant = :tenant AND f.subject_entity = a.id AND f.object_entity IS NOT NULL
-      AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.state = 1
+    SELECT f.predicate_key, f.object_entity FROM (
+      SELECT id, predicate_key, object_entity, value_key FROM fact
+      WHERE tenant = :tenant AND subject_entity = a.id AND scope = :scope AND sensitivity = :sensitivity
+        AND object_entity IS NOT NULL
+      ORDER BY object_entity, value_key, id LIMIT :slot) f
+    JOIN record r ON r.tenant = :tenant AND r.id = f.id AND r.state = 1
     ORDER BY f.object_entity, f.predicate_key LIMIT :objects) o
 ), naming AS MATERIALIZED (
   SELECT n.object_entity, n.subject_entity, n.predicate_key FROM (
-    SELECT d.object_entity, s.subject_entity, s.predicate_key, count(*) OVER (PARTITION BY d.object_entity) AS facts
+    SELECT d.object_entity, f.subject_entity, f.predicate_key, f.named, count(*) OVER (PARTITION BY d.object_entity) AS facts
     FROM (SELECT DISTINCT object_entity FROM mine) d
     CROSS JOIN LATERAL (
-      SELECT f.subject_entity, f.predicate_key FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
-      WHERE f.tenant = :tenant AND f.object_entity = d.object_entity AND f.subject_entity IS NOT NULL
-        AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.state = 1
-      LIMIT :common + 1) s) n
+      SELECT s.id, s.subject_entity, s.predicate_key, count(*) OVER () AS named FROM (
+        SELECT id, subject_entity, predicate_key FROM fact
+        WHERE tenant = :tenant AND object_entity = d.object_entity AND scope = :scope AND sensitivity = :sensitivity
+        ORDER BY id LIMIT :slot + 1) s) f
+    JOIN record r ON r.tenant = :tenant AND r.id = f.id AND r.state = 1
+    WHERE f.named <= :slot AND f.subject_entity IS NOT NULL) n
   WHERE n.facts <= :common
 ), sharing AS (
   SELECT m.entity, n.subject_entity AS other, count(DISTINCT (m.predicate_key, m.object_entity)) AS shared
@@ -139,13 +150,16 @@ SELECT entity, other FROM ranked WHERE place <= :most ORDER BY entity, place
 
 -- fetch_entity_statements --
 -- Fetch what facts of one group say of entities, at most :most of each, in the order of their objects.
+-- Of the facts about an entity, the first :slot in any state are looked at.
 SELECT a.id AS entity, o.predicate_key, o.object_entity, o.value_key, o.condition_key, o.stated_key, o.single_valued
 FROM unnest(CAST(:ids AS uuid[])) AS a(id)
 CROSS JOIN LATERAL (
   SELECT f.predicate_key, f.object_entity, f.value_key, r.condition_key, f.stated_key, r.single_valued
-  FROM fact f JOIN record r ON r.tenant = f.tenant AND r.id = f.id
-  WHERE f.tenant = :tenant AND f.subject_entity = a.id
-    AND r.scope = :scope AND r.sensitivity = :sensitivity AND r.state = 1
+  FROM (
+    SELECT id, predicate_key, object_entity, value_key, stated_key FROM fact
+    WHERE tenant = :tenant AND subject_entity = a.id AND scope = :scope AND sensitivity = :sensitivity
+    ORDER BY object_entity, value_key, id LIMIT :slot) f
+  JOIN record r ON r.tenant = :tenant AND r.id = f.id AND r.state = 1
   ORDER BY f.object_entity, f.value_key, f.predicate_key, f.id LIMIT :most) o
 
 -- fetch_fact_objects --
@@ -163,17 +177,32 @@ WHERE p.state = 1 AND (p.score, p.evidence) IS DISTINCT FROM (excluded.score, ex
 
 -- list_pairs --
 -- List the pairs to be decided on whose records are current and which the caller may read in full, the likeliest first.
-SELECT p.one, p.other, p.score, p.evidence, p.at
+-- Of each scope and sensitivity of the caller, or each sensitivity if it has all scopes, the first ones are read.
+WITH level AS (
+  SELECT l AS sensitivity FROM generate_series(0, CAST(:ceiling AS smallint)) AS l
+), place AS (
+  SELECT s.scope, l.sensitivity FROM unnest(CAST(:scopes AS integer[])) AS s(scope) CROSS JOIN level l
+  WHERE NOT :all_scopes
+), found AS (
+  SELECT f.* FROM place g CROSS JOIN LATERAL (
+    {listed_pairs} AND p.scope = g.scope AND p.sensitivity = g.sensitivity
+    ORDER BY p.minus_score, p.one, p.other LIMIT :limit) f
+  UNION ALL
+  SELECT f.* FROM level g CROSS JOIN LATERAL (
+    {listed_pairs} AND p.sensitivity = g.sensitivity
+    ORDER BY p.minus_score, p.one, p.other LIMIT :limit) f
+  WHERE :all_scopes
+)
+SELECT one, other, score, evidence, at FROM found ORDER BY minus_score, one, other LIMIT :limit
+
+-- listed_pairs --
+-- The pairs to be decided on after a place in the list whose records are current.
+SELECT p.minus_score, p.one, p.other, p.score, p.evidence, p.at
 FROM duplicate_pair p
-JOIN record a ON a.tenant = p.tenant AND a.id = p.one
-JOIN record b ON b.tenant = p.tenant AND b.id = p.other
-WHERE p.tenant = :tenant AND p.state = 1 AND a.state = 1 AND b.state = 1
-  AND a.sensitivity <= :ceiling AND (:all_scopes OR a.scope = ANY(CAST(:scopes AS integer[])))
-  AND b.sensitivity <= :ceiling AND (:all_scopes OR b.scope = ANY(CAST(:scopes AS integer[])))
-  AND (CAST(:after_one AS uuid) IS NULL OR p.score < CAST(:after_score AS float8)
-    OR (p.score = CAST(:after_score AS float8)
-      AND (p.one, p.other) > (CAST(:after_one AS uuid), CAST(:after_other AS uuid))))
-ORDER BY p.score DESC, p.one, p.other LIMIT :limit
+JOIN record a ON a.tenant = p.tenant AND a.id = p.one AND a.state = 1
+JOIN record b ON b.tenant = p.tenant AND b.id = p.other AND b.state = 1
+WHERE p.tenant = :tenant AND p.state = 1 AND (p.minus_score, p.one, p.other)
+  > (CAST(:after_minus_score AS float8), CAST(:after_one AS uuid), CAST(:after_other AS uuid))
 
 -- list_records_beyond --
 -- List the keys of the next records in the order of their keys.

@@ -18,10 +18,11 @@ from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.learning.groups import Group
 from stratagraph.store.model.enums import Outcome, Sensitivity
-from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.queries import Row, fetch, run
 
 OUTCOME_WAIT = timedelta(hours=6)  # for which learning waits for the outcome of an episode that silence closed
 MAX_EVENTS = 1_000  # members of one episode that are read, the first
+READ_BYTES = 8 << 20  # of the members that are read at once, as JSON, after which no further one is
 NAMED = ("mentions_entity", "subject_entity", "object_entity", "uses")  # relations from records to what they name
 
 
@@ -70,18 +71,23 @@ async def fetch_due_episodes(
 ) -> list[DueEpisode]:
     """Return at most `limit` episodes of a group that are due at `now` for one of `stages`, the longest closed first.
 
-    They are not locked: `mark_learned` says whether they are still as they were read.
+    They are not locked.
     """
     rows = await fetch(connection, "fetch_due_episodes", **_due(stages, now), **_group(group), limit=limit)
-    return [
-        DueEpisode(
-            id=row["id"],
-            closed_at=row["closed_at"],
-            outcome=Outcome(row["outcome"]) if row["outcome"] is not None else None,
-            stages=frozenset(row["learned_stages"]),
-        )
-        for row in rows
-    ]
+    return [_due_episode(row) for row in rows]
+
+
+async def lock_due_episodes(
+    connection: AsyncConnection, group: Group, due: Sequence[DueEpisode], *, stages: Collection[str], now: datetime
+) -> list[DueEpisode]:
+    """Lock the episodes of `due` that are still due, and return them as they are now, in the order of `due`.
+
+    They cannot be deleted or get an outcome until the transaction ends.
+    """
+    ids = [one.id for one in due]
+    rows = await fetch(connection, "lock_due_episodes", **_due(stages, now), tenant=group.tenant, ids=ids)
+    locked = {row["id"]: _due_episode(row) for row in rows}
+    return [locked[id_] for id_ in ids if id_ in locked]
 
 
 async def fetch_members(
@@ -89,9 +95,12 @@ async def fetch_members(
 ) -> dict[UUID, list[StoredMember]]:
     """Return the record of each episode followed by its first MAX_EVENTS members, in order of arrival.
 
-    Only records of exactly the group's scope and sensitivity are returned.
+    Only records of exactly the group's scope and sensitivity are returned, and only the first of `episodes` that have
+    READ_BYTES together; of the first one alone, the first members, up to the one that exceeds READ_BYTES.
     """
-    rows = await fetch(connection, "fetch_learned_members", **_group(group), ids=list(episodes), most=MAX_EVENTS)
+    rows = await fetch(
+        connection, "fetch_learned_members", **_group(group), ids=list(episodes), most=MAX_EVENTS, bytes=READ_BYTES
+    )
     found: dict[UUID, list[StoredMember]] = {}
     for row, content in zip(rows, await open_contents(tenant.keyring, rows), strict=True):
         payload = row["payload"] if content is None else content["payload"]
@@ -155,6 +164,15 @@ async def count_due(
     """Return the numbers of episodes due at `now`, and of those that wait for an outcome; each up to `most`."""
     rows = await fetch(connection, "count_due_episodes", **_due(stages, now), most=most)
     return rows[0]["due"], rows[0]["waiting"]
+
+
+def _due_episode(row: Row) -> DueEpisode:
+    return DueEpisode(
+        id=row["id"],
+        closed_at=row["closed_at"],
+        outcome=Outcome(row["outcome"]) if row["outcome"] is not None else None,
+        stages=frozenset(row["learned_stages"]),
+    )
 
 
 def _due(stages: Collection[str], now: datetime) -> dict[str, Any]:

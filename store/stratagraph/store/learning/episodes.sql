@@ -17,18 +17,43 @@ SELECT e.id, e.closed_at, e.outcome, e.learned_stages FROM episode e
 WHERE e.tenant = :tenant AND e.scope = :scope AND e.sensitivity = :sensitivity AND {due_for_learning}
 ORDER BY e.closed_at, e.id LIMIT :limit
 
+-- lock_due_episodes --
+-- Lock the given episodes that are still due, in the order in which writers lock episodes.
+SELECT e.id, e.closed_at, e.outcome, e.learned_stages FROM episode e
+WHERE e.tenant = :tenant AND e.id = ANY(CAST(:ids AS uuid[])) AND {due_for_learning}
+ORDER BY e.scope, e.sensitivity, e.thread_key, e.id FOR NO KEY UPDATE OF e
+
 -- fetch_learned_members --
--- Fetch the records of episodes, each followed by its first members in order of arrival.
-SELECT v.episode, r.id, r.occurred_at, r.payload, r.sealed
-FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
-CROSS JOIN LATERAL (
-  SELECT asked.id AS episode, asked.id AS record, 0 AS position
-  UNION ALL
-  (SELECT episode, record, position FROM episode_event
-   WHERE tenant = :tenant AND episode = asked.id ORDER BY position LIMIT :most)
-) v
-JOIN record r ON r.tenant = :tenant AND r.id = v.record AND r.scope = :scope AND r.sensitivity = :sensitivity
-ORDER BY v.episode, v.position
+-- Fetch the records of episodes, each followed by its first members in order of arrival, up to a number of bytes.
+-- Stored sizes are counted first, because to know the size of a compressed payload is to read it.
+WITH member AS MATERIALIZED (
+  SELECT asked.place, v.episode, v.position, r.id,
+    coalesce(pg_column_size(r.payload), octet_length(r.sealed)) AS size
+  FROM unnest(CAST(:ids AS uuid[])) WITH ORDINALITY AS asked(id, place)
+  CROSS JOIN LATERAL (
+    SELECT asked.id AS episode, asked.id AS record, 0 AS position
+    UNION ALL
+    (SELECT episode, record, position FROM episode_event
+     WHERE tenant = :tenant AND episode = asked.id ORDER BY position LIMIT :most)
+  ) v
+  JOIN record r ON r.tenant = :tenant AND r.id = v.record AND r.scope = :scope AND r.sensitivity = :sensitivity
+), placed AS (
+  SELECT m.*, min(place) OVER () AS first, sum(size) OVER (ORDER BY place) AS with_episode,
+    sum(size) OVER (ORDER BY place, position) - size AS before
+  FROM member m
+), near AS MATERIALIZED (
+  SELECT p.place, p.first, p.episode, p.position, p.id,
+    coalesce(octet_length(r.payload::text), octet_length(r.sealed)) AS size
+  FROM placed p JOIN record r ON r.tenant = :tenant AND r.id = p.id
+  WHERE p.with_episode <= :bytes OR (p.place = p.first AND p.before < :bytes)
+), counted AS (
+  SELECT n.*, sum(size) OVER (ORDER BY place) AS with_episode, sum(size) OVER (ORDER BY place, position) - size AS before
+  FROM near n
+)
+SELECT c.episode, r.id, r.occurred_at, r.payload, r.sealed
+FROM counted c JOIN record r ON r.tenant = :tenant AND r.id = c.id
+WHERE c.with_episode <= :bytes OR (c.place = c.first AND c.before < :bytes)
+ORDER BY c.place, c.position
 
 -- fetch_named_entities --
 -- Fetch the current entities that records name, as far as the caller may read them.
@@ -47,15 +72,20 @@ WITH held AS (
   JOIN unnest(CAST(:ids AS uuid[]), CAST(:outcomes AS smallint[])) AS a(id, outcome) ON e.id = a.id
   WHERE e.tenant = :tenant AND e.closed_at IS NOT NULL AND e.learned_at IS NULL
     AND e.outcome IS NOT DISTINCT FROM a.outcome AND NOT e.learned_stages @> CAST(:stages AS text[])
-  ORDER BY e.id FOR UPDATE OF e
+  ORDER BY e.id FOR NO KEY UPDATE OF e
 )
 UPDATE episode e SET
   learned_by = :run,
+  learned_events = {members_now},
   learn_after = NULL,
   learned_stages = ARRAY(SELECT DISTINCT s FROM unnest(e.learned_stages || CAST(:stages AS text[])) AS s ORDER BY s),
   learned_at = CASE WHEN e.learned_stages || CAST(:stages AS text[]) @> CAST(:all_stages AS text[]) THEN :at END
 FROM held h WHERE e.tenant = :tenant AND e.id = h.id
 RETURNING e.id, e.learned_at IS NOT NULL AS is_done
+
+-- members_now --
+-- The number of members that the episode `e` has.
+(SELECT count(*) FROM episode_event v WHERE v.tenant = e.tenant AND v.episode = e.id)
 
 -- postpone_learning --
 -- Let an episode that failed be due again later.

@@ -18,6 +18,7 @@ from stratagraph.store.postgres.queries import fetch, run
 
 NOTED = 50  # episodes of one procedure from which a skill is made, the newest
 RUNS = 200  # whose evidence of a tool counts, the newest
+KEPT_RUNS = 2 * RUNS  # whose evidence of a tool is stored, the newest: some of them may be undone
 
 
 async def note_signatures(
@@ -72,16 +73,21 @@ async def tool_evidence(
 async def store_tool_evidence(
     connection: AsyncConnection, tenant: Tenant, group: Group, run_id: UUID, evidence: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Store what a run has shown of tools so far, in place of what was stored of it."""
+    """Store what a run has shown of tools so far, in place of what was stored of it.
+
+    What was stored of any but the newest KEPT_RUNS runs is deleted.
+    """
     tools = sorted(evidence)
+    keys = [_key(tenant, "tool", tool) for tool in tools]
     await run(
         connection,
         "store_tool_evidence",
         **_group(group),
         run=run_id,
-        tools=[_key(tenant, "tool", tool) for tool in tools],
+        tools=keys,
         evidence=[orjson.dumps(evidence[tool]).decode() for tool in tools],
     )
+    await run(connection, "trim_tool_evidence", **_group(group), tools=keys, kept=KEPT_RUNS)
 
 
 async def sources_of(connection: AsyncConnection, tenant: Tenant, procedure: UUID, *, limit: int) -> list[UUID]:

@@ -51,6 +51,15 @@ FROM unnest(CAST(:tools AS bytea[]), CAST(:evidence AS text[])) AS a(tool, evide
 ORDER BY a.tool
 ON CONFLICT (tenant, scope, sensitivity, tool, run) DO UPDATE SET evidence = excluded.evidence
 
+-- trim_tool_evidence --
+-- Delete what all but the newest runs showed of tools.
+DELETE FROM learned_tool t
+USING unnest(CAST(:tools AS bytea[])) AS a(tool)
+WHERE t.tenant = :tenant AND t.scope = :scope AND t.sensitivity = :sensitivity AND t.tool = a.tool
+  AND t.run <= (SELECT o.run FROM learned_tool o
+    WHERE o.tenant = :tenant AND o.scope = :scope AND o.sensitivity = :sensitivity AND o.tool = a.tool
+    ORDER BY o.run DESC OFFSET :kept LIMIT 1)
+
 -- fetch_sources_of_procedure --
 -- Fetch the newest records from which a version of a skill or plan was derived.
 SELECT e.source FROM relation e

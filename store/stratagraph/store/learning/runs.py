@@ -17,6 +17,7 @@ from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.postgres.queries import Row, fetch, run
 
 UNDO_WINDOW = timedelta(days=90)  # after the beginning of a run, for which it can be undone
+REPORTS_KEPT = timedelta(days=365)  # after the beginning of a run, for which its reports are kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +139,11 @@ async def mark_undone(
         actor=actor,
         at=at,
     )
+
+
+async def trim_reports(connection: AsyncConnection, *, before: datetime, limit: int) -> int:
+    """Delete at most `limit` reports of runs that began before an instant and were not undone; return how many."""
+    return await run(connection, "trim_reports", before=before, limit=limit)
 
 
 def _run(row: Row) -> StoredRun:

@@ -61,3 +61,10 @@ SELECT c.key AS unit, sum(c.value::text::float8) AS cost
 FROM learning_report l CROSS JOIN LATERAL jsonb_each(l.stages -> :stage -> 'cost') AS c
 WHERE l.run = :run AND l.stages ? :stage
 GROUP BY c.key
+
+-- trim_reports --
+-- Delete reports of runs that began before an instant and whose changes are not logged any more.
+-- Those of runs that were undone stay, because they tell that what the runs have shown of tools does not count.
+DELETE FROM learning_report WHERE (tenant, run, scope, sensitivity) IN (
+  SELECT tenant, run, scope, sensitivity FROM learning_report
+  WHERE NOT is_logged AND undone_at IS NULL AND began_at < :before ORDER BY began_at LIMIT :limit)

@@ -28,3 +28,11 @@ SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'sync
 -- read_horizon --
 -- Read the transaction id below which every stored snapshot has seen the log. It never decreases.
 SELECT ({feed_horizon})::text AS horizon
+
+-- backend_pid --
+-- Fetch the number of the server's process that serves this connection.
+SELECT pg_backend_pid() AS pid
+
+-- is_waited_for --
+-- Find out whether a transaction waits for a lock that the server's process :pid holds.
+SELECT EXISTS (SELECT FROM pg_locks l WHERE NOT l.granted AND :pid = ANY (pg_blocking_pids(l.pid))) AS is_waited_for

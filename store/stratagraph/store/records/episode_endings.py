@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,7 +17,7 @@ from stratagraph.store.keys.sealing.contents import open_contents
 from stratagraph.store.model.enums import AuditAction, Outcome
 from stratagraph.store.postgres import tables
 from stratagraph.store.postgres.bulk import insert_rows
-from stratagraph.store.postgres.queries import Row, fetch
+from stratagraph.store.postgres.queries import Row, fetch, run
 from stratagraph.store.records.episodes import Thread
 
 CLOSING_EVENTS = 500  # members read for the search terms of a closed episode, whatever its length
@@ -85,12 +85,15 @@ async def record_outcome(
     reason: str | None,
     actor: str,
     at: datetime,
+    needed_by: Collection[str],
 ) -> None:
-    """Set the outcome of a locked episode that has none, and audit it."""
-    table = tables.episode
-    await connection.execute(
-        update(table).where(table.c.tenant == tenant.id, table.c.id == episode).values(outcome=int(outcome))
-    )
+    """Set the outcome of a locked episode that has none, and audit it.
+
+    `needed_by` are the stages of learning that learn nothing from an episode without an outcome: those of them that
+    have read the episode read it again, unless some of it has been deleted since.
+    """
+    stages = sorted(needed_by)
+    await run(connection, "record_outcome", tenant=tenant.id, id=episode, outcome=int(outcome), stages=stages)
     await write_audit(
         connection,
         tenant,

@@ -61,3 +61,17 @@ SELECT DISTINCT ON (scope, sensitivity, thread_key) scope, sensitivity, thread_k
 FROM episode
 WHERE tenant = :tenant AND thread_key = ANY(CAST((SELECT CAST(:keys AS bytea[])) AS bytea[])) AND closed_at IS NOT NULL
 ORDER BY scope, sensitivity, thread_key, opened_at DESC, id DESC
+
+-- record_outcome --
+-- Set the outcome of an episode. Stages of learning that have read it without one are to read it again, if it still has
+-- all that they have read.
+UPDATE episode e SET outcome = :outcome,
+  learned_at = CASE WHEN n.is_stale THEN NULL ELSE e.learned_at END,
+  learned_stages = CASE WHEN n.is_stale
+    THEN ARRAY(SELECT s FROM unnest(e.learned_stages) AS s WHERE s <> ALL (CAST(:stages AS text[])) ORDER BY s)
+    ELSE e.learned_stages END
+FROM (
+  SELECT o.id, o.learned_stages && CAST(:stages AS text[]) AND o.learned_events = (
+    SELECT count(*) FROM episode_event v WHERE v.tenant = o.tenant AND v.episode = o.id) AS is_stale
+  FROM episode o WHERE o.tenant = :tenant AND o.id = :id) n
+WHERE e.tenant = :tenant AND e.id = n.id

@@ -145,7 +145,9 @@ async def insert_records(
             for record in records
         ],
     )
-    await insert_rows(connection, tables.fact, [_fact_row(tenant, one, one.fact) for one in records if one.fact])
+    await insert_rows(
+        connection, tables.fact, [_fact_row(tenant, one, one.fact, scopes[one.scope]) for one in records if one.fact]
+    )
     await insert_rows(
         connection, tables.salience, [salience_row(tenant, record.id, record.salience(at)) for record in records]
     )
@@ -199,7 +201,7 @@ def _record_row(tenant: Tenant, record: NewRecord, scope: int, at: datetime, sea
     }
 
 
-def _fact_row(tenant: Tenant, record: NewRecord, keys: FactKeys) -> dict[str, Any]:
+def _fact_row(tenant: Tenant, record: NewRecord, keys: FactKeys, scope: int) -> dict[str, Any]:
     identity = keys.identity
     return {
         "tenant": tenant.id,
@@ -213,6 +215,8 @@ def _fact_row(tenant: Tenant, record: NewRecord, keys: FactKeys) -> dict[str, An
         "stated_key": identity.stated_key,
         "stated": str(keys.stated),
         "evidence_at": latest_evidence(record.provenance, record.occurred_at),
+        "scope": scope,
+        "sensitivity": int(record.sensitivity),
     }
 
 

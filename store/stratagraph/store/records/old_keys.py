@@ -103,6 +103,8 @@ async def insert_fact_rows(
                 "stated_key": keys.identity.stated_key,
                 "stated": keys.stated,
                 "evidence_at": latest_evidence(fact.provenance, fact.occurred_at),
+                "scope": fact.scope,
+                "sensitivity": fact.sensitivity,
             }
             for fact, keys in facts
         ],

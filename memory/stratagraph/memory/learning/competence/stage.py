@@ -80,20 +80,21 @@ class Competence:
         tenant, scope = batch.caller.tenant, batch.learner.scope
         names = [skill_name(family.tools) for family in new]
         noted = await noted_episodes(batch.connection, tenant, batch.group, names)
-        signatures = {episode.id: name for family, name in zip(new, names, strict=True) for episode in family.episodes}
+        signatures = {id_: name for family, name in zip(new, names, strict=True) for _, id_ in family.episodes}
         await note_signatures(batch.connection, tenant, batch.group, batch.run.id, signatures)
         awaiting: set[UUID] = set()
         released: set[UUID] = set()
         for family, name in zip(new, names, strict=True):
-            due = [one for one in noted[name] if one.id not in signatures]
-            earlier = await read_episodes(batch.connection, batch.caller, batch.group, scope, due) if due else ()
-            members = [(one, observed) for one in (*earlier, *family.episodes) if (observed := observe(one))]
-            whole = family_of([one for one in members if one[1].tools == family.tools])
+            due = [one for one in reversed(noted[name]) if one.id not in signatures]
+            _, earlier = await read_episodes(batch.connection, batch.caller, batch.group, scope, due)
+            observed = [(one, seen) for one in reversed(earlier) if (seen := observe(one)) is not None]
+            alike = [(one, seen) for one, seen in observed if seen.tools == family.tools]
+            whole = family_of(alike).joined(family) if alike else family
             if whole.observed.successes >= BORN_AT:
                 known.append(whole)
                 released |= {one.id for one in noted[name]}
             else:
-                awaiting |= {one.id for one in family.episodes}
+                awaiting |= {id_ for _, id_ in family.episodes}
                 learnt.skip("episodes of procedures that have not succeeded twice", len(family.episodes))
         await mark_awaiting_skill(batch.connection, tenant, awaiting, awaits=True)
         await mark_awaiting_skill(batch.connection, tenant, released, awaits=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import reduce
 from typing import Any, Protocol
 from uuid import UUID
@@ -46,14 +47,18 @@ class Procedure(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The episodes of one batch that used the same tools, and what they show together."""
+    """Episodes that used the same tools, each by the instant at which it closed and its id, and what they show."""
 
     observed: Observation
-    episodes: tuple[Episode, ...]
+    episodes: tuple[tuple[datetime, UUID], ...]
 
     @property
     def tools(self) -> tuple[str, ...]:
         return self.observed.tools
+
+    def joined(self, other: Family) -> Family:
+        """Return the family of the episodes of both, which must have the same tools and no episode in common."""
+        return Family(self.observed.merged(other.observed), (*self.episodes, *other.episodes))
 
 
 @dataclass(slots=True)
@@ -86,7 +91,7 @@ def family_of(members: Sequence[tuple[Episode, Observation]]) -> Family:
     """Return the family of episodes with the same tools."""
     return Family(
         reduce(lambda one, other: one.merged(other), [observed for _, observed in members]),
-        tuple(episode for episode, _ in members),
+        tuple((episode.closed_at, episode.id) for episode, _ in members),
     )
 
 
@@ -180,12 +185,12 @@ def _learned(
     batch: LearningBatch, kind: Procedure, family: Family, observed: Observation, payload: Mapping[str, Any]
 ) -> Learned:
     reported = kind.reported(payload, observed)
-    newest = sorted(family.episodes, key=lambda one: (one.closed_at, one.id))
+    newest = sorted(family.episodes)
     return Learned(
         type=kind.type,
         payload={key: value for key, value in payload.items() if key != "kind"},
-        sources=tuple(one.id for one in newest[-MAX_EVIDENCE:]),
+        sources=tuple(id_ for _, id_ in newest[-MAX_EVIDENCE:]),
         confidence=confidence_of(observed.successes + reported.successes, observed.failed + reported.failures),
-        occurred_at=min(newest[-1].closed_at, batch.run.now),
+        occurred_at=min(newest[-1][0], batch.run.now),
         rationale=f"learned from {len(newest)} episodes with the tools {', '.join(family.tools)}"[:500],
     )

@@ -81,7 +81,11 @@ class ShownValues:
         return ShownValues(found) if len(found) <= most else ShownValues(overflows=True)
 
     def newest_merged(self, other: ShownValues, *, most: int) -> ShownValues:
-        """Return the values of both; if there are more than `most`, those that were seen last."""
+        """Return the values of both; if there are more than `most`, those that were seen last.
+
+        Which values these are does not depend on the order of merges, but their counts then do: a value that was left
+        out, and is seen again, is counted from then on.
+        """
         found = _united(self.values, other.values)
         if len(found) > most:
             kept = sorted(found, key=lambda one: (one.by[0].at, _key(one.value)), reverse=True)[:most]

@@ -7,6 +7,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Computed,
     Float,
     ForeignKeyConstraint,
     Index,
@@ -44,6 +45,12 @@ duplicate_pair = Table(
     Column("sensitivity", SmallInteger, nullable=False),
     Column("state", SmallInteger, nullable=False, comment="1: to be decided on; 2: rejected"),
     Column("score", Float, nullable=False),
+    Column(
+        "minus_score",
+        Float,
+        Computed("-score", persisted=True),
+        comment="by which the pairs are listed, in one direction with their ids",
+    ),
     Column("evidence", JSONB, nullable=False, comment="kinds of signals and their weights, no text of a record"),
     Column("at", Instant, nullable=False, comment="when it was found, or rejected"),
     to_record("one"),
@@ -53,7 +60,26 @@ duplicate_pair = Table(
     CheckConstraint("state BETWEEN 1 AND 2", name="state"),
     CheckConstraint("score BETWEEN 0 AND 1", name="score"),
     Index("duplicate_pair_other_ix", "tenant", "other"),
-    Index("duplicate_pair_score_ix", "tenant", text("score DESC"), "one", "other", postgresql_where=text("state = 1")),
+    # The likeliest of a scope and sensitivity, and of a sensitivity for callers with all scopes.
+    Index(
+        "duplicate_pair_scope_ix",
+        "tenant",
+        "scope",
+        "sensitivity",
+        "minus_score",
+        "one",
+        "other",
+        postgresql_where=text("state = 1"),
+    ),
+    Index(
+        "duplicate_pair_level_ix",
+        "tenant",
+        "sensitivity",
+        "minus_score",
+        "one",
+        "other",
+        postgresql_where=text("state = 1"),
+    ),
 )
 
 # One row: how far the change feed was followed for `duplicate_due`, and the existing records while these are queued.

@@ -43,6 +43,16 @@ entity_term = Table(
         postgresql_where=text("kind = 1"),
     ),
     Index("entity_term_entity_ix", "tenant", "entity"),
+    # The entities of one group with a name that very many entities of other groups may have.
+    Index(
+        "entity_term_name_ix",
+        "tenant",
+        "scope",
+        "sensitivity",
+        "term_key",
+        "entity",
+        postgresql_where=text("kind IN (2, 3)"),
+    ),
 )
 
 link_request = Table(

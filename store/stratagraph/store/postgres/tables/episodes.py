@@ -49,6 +49,7 @@ episode = Table(
         server_default=text("false"),
         comment="learned from, but its skill is not made yet",
     ),
+    Column("learned_events", Integer, comment="members that it had when a stage of learning last read it"),
     # Deferred: the first capture of a thread claims its open episode before the episode's record is written.
     to_record(deferrable=True, initially="DEFERRED"),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
@@ -73,6 +74,7 @@ episode = Table(
         "id",
         postgresql_where=text("closed_at IS NOT NULL AND learned_at IS NULL"),
     ),
+    Index("episode_learned_by_ix", "tenant", "learned_by", postgresql_where=text("learned_by IS NOT NULL")),
     Index("episode_closes_ix", "closes_at", postgresql_where=text("closed_at IS NULL")),
 )
 

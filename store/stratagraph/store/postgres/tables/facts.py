@@ -62,19 +62,32 @@ fact = Table(
     Column("stated_key", LargeBinary, nullable=False),
     Column("stated", TSTZRANGE, nullable=False, comment="validity as stated; record.validity is the effective one"),
     Column("evidence_at", Instant, nullable=False, comment="time of its latest evidence"),
+    Column("scope", Integer, nullable=False, comment="that of its record"),
+    Column("sensitivity", SmallInteger, nullable=False, comment="that of its record"),
     to_record(),
     CheckConstraint("num_nonnulls(subject_entity, subject_key) = 1", name="subject"),
     CheckConstraint("num_nonnulls(object_entity, value_key) = 1", name="object"),
-    # With the object, so that what says the same of one subject is found among very many facts about it.
+    # What says the same of one subject in one group is found among very many facts about it.
     Index(
         "fact_subject_ix",
         "tenant",
         "subject_entity",
+        "scope",
+        "sensitivity",
         "object_entity",
         "value_key",
+        "id",
         postgresql_where=text("subject_entity IS NOT NULL"),
     ),
-    Index("fact_object_ix", "tenant", "object_entity", postgresql_where=text("object_entity IS NOT NULL")),
+    Index(
+        "fact_object_ix",
+        "tenant",
+        "object_entity",
+        "scope",
+        "sensitivity",
+        "id",
+        postgresql_where=text("object_entity IS NOT NULL"),
+    ),
 )
 
 fact_trim = Table(

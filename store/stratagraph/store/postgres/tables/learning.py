@@ -60,6 +60,7 @@ learning_report = Table(
     CheckConstraint("batches >= 0 AND episodes >= 0 AND set_aside >= 0", name="counts"),
     Index("learning_report_unfinished_ix", "run", postgresql_where=text("finished_at IS NULL")),
     Index("learning_report_trim_ix", "began_at", postgresql_where=text("is_logged")),
+    Index("learning_report_old_ix", "began_at", postgresql_where=text("NOT is_logged AND undone_at IS NULL")),
 )
 
 # A record that a run created, changed, or gave another salience.
