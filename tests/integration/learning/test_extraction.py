@@ -24,6 +24,7 @@ from stratagraph.memory.learning.extraction.prompt import INSTRUCTIONS, PART_CHA
 from stratagraph.memory.learning.stage import StageReport
 from stratagraph.memory.revise.request import ResolveContest
 from stratagraph.service.extractors.endpoint import ChatEndpoint
+from stratagraph.service.model_endpoint import ModelEndpoint
 from stratagraph.store.model.enums import RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.fact_predicates import BUILT_IN
 from stratagraph.store.model.records import MemoryRecord
@@ -341,6 +342,27 @@ async def test_a_text_that_becomes_too_sensitive_while_it_waits_is_not_sent(memo
     report = await running
     assert len(model.bodies) == 1
     assert report.skips == {"erased, or too sensitive by now": 1}
+
+
+async def test_a_text_that_becomes_too_sensitive_is_not_sent_in_another_form_either(
+    memory: Memory, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An endpoint that refuses one form of a request is not sent the next form without another look at the records."""
+    (turn,) = await episode(memory, "Ann likes secrets")
+    post = ModelEndpoint.post
+
+    async def raised_afterwards(self: ModelEndpoint, body: bytes) -> bytes:
+        try:
+            return await post(self, body)
+        finally:
+            await rows(memory, "UPDATE record SET sensitivity = 3 WHERE id = :id RETURNING id", id=turn)
+
+    monkeypatch.setattr(ModelEndpoint, "post", raised_afterwards)
+    model.fault = lambda _: Reply(400)
+    report = await extract(memory, model)
+    assert len(model.bodies) == 1
+    assert report.skips == {"erased, or too sensitive by now": 1}
+    assert report.cost == {"requests": 1, "tokens": 0}
 
 
 async def test_an_erased_episode_leaves_the_queue_and_its_facts_are_not_stored(
