@@ -64,7 +64,7 @@ class Asking:
             try:
                 if not answer.is_whole:
                     raise BadAnswer("it was cut at the limit of its length; state fewer facts")
-                return read_answer(answer.text, part)
+                return read_answer(answer.text, part, predicates)
             except BadAnswer as error:
                 asked = [*request, *correction(answer.text, str(error))]
         raise AnswerUnusable

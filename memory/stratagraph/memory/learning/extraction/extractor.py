@@ -8,7 +8,6 @@ from typing import Any, Protocol, TypeAlias
 
 from stratagraph.store.model.errors import StratagraphError
 
-
 # Awaited before each request. What it raises keeps the request from being sent.
 Admission: TypeAlias = Callable[[], Awaitable[None]]
 
