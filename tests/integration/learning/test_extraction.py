@@ -15,7 +15,8 @@ from fix_endpoint import Reply
 from fix_erasing import rows
 from fix_extractor import ModelServer, completion, found_in, items_of, model_server
 from fix_jobs import learn, resources_of, sweeping_of
-from fix_memory import Memory
+from fix_learning import runs_of
+from fix_memory import Memory, trust_of
 
 from stratagraph.consolidation.jobs.prune import Prune
 from stratagraph.memory.erase.request import Erase
@@ -24,9 +25,11 @@ from stratagraph.memory.learning.extraction.prompt import INSTRUCTIONS, PART_CHA
 from stratagraph.memory.learning.stage import StageReport
 from stratagraph.memory.revise.request import ResolveContest
 from stratagraph.service.extractors.endpoint import ChatEndpoint
+from stratagraph.service.model_endpoint import ModelEndpoint
 from stratagraph.store.model.enums import RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.fact_predicates import BUILT_IN
 from stratagraph.store.model.records import MemoryRecord
+from stratagraph.store.model.trust import Trust
 
 
 @pytest.fixture
@@ -148,6 +151,28 @@ async def test_a_later_extracted_fact_takes_the_place_of_an_earlier_one(memory: 
     assert [(one.payload or {})["object"] for one in await facts(memory) if one.state is RecordState.ACTIVE] == [
         "Bergen"
     ]
+
+
+ALONE = {"subject": "Oslo", "predicate": "is_in", "object": "Norway", "item": 2, "quote": "Oslo, in Norway"}
+WITH_ITS_SUBJECT = ALONE | {"subject": "Zqx", "predicate": "lives_in", "object": "Oslo", "quote": "She lives in Oslo"}
+WITH_ITS_PREDICATE = ALONE | {"predicate": "visits_of"}
+
+
+async def test_a_fact_with_words_of_another_record_is_erased_with_that_record(
+    memory: Memory, model: ModelServer
+) -> None:
+    said = "I met Zqx on a visit.", "She lives in Oslo, in Norway."
+    turns = [await episode(memory, *said, thread=thread) for thread in ("one", "two")]
+    model.fault = lambda _: completion({"facts": [ALONE, WITH_ITS_SUBJECT, WITH_ITS_PREDICATE]})
+    await extract(memory, model)
+    whole = [("Oslo", "is_in", "Norway"), ("Zqx", "lives_in", "Oslo"), ("Oslo", "visits_of", "Norway")]
+    assert await stated(memory) == whole
+    for record, left in zip(
+        (turns[0][0], turns[1][0], turns[1][1], turns[0][1]), (whole, whole[:1], whole[:1], []), strict=True
+    ):
+        memory.clock.forward(timedelta(seconds=1))
+        await memory.erasure.erase(memory.trust, Erase(record_id=record, rationale="asked for"))
+        assert await stated(memory) == left
 
 
 LIES: tuple[dict[str, Any], ...] = (
@@ -304,6 +329,41 @@ async def test_what_the_limits_leave_waits_for_the_next_run(memory: Memory, mode
     assert len(model.bodies) == 5
 
 
+async def reports(memory: Memory, trust: Trust) -> list[StageReport]:
+    """Return what the runs that a caller may see have extracted, oldest first."""
+    page = await runs_of(memory).page(trust)
+    stages = [stage for run in reversed(page.runs) for group in run.groups for stage in group.stages]
+    return [stage.report for stage in stages if stage.name == "semantic-extractor"]
+
+
+async def test_the_limits_of_a_tenant_are_not_used_up_by_another_one(memory: Memory, model: ModelServer) -> None:
+    rival = trust_of(tenant="rival")
+    for number in range(3):
+        await episode(memory, f"Ann likes number{number}", thread=f"t{number}", trust=rival)
+    await episode(memory, "Bob likes tea")
+    await extract(memory, model, limits=Limits(requests=1))
+    assert [report.outputs for report in await reports(memory, memory.trust)] == [1]
+    assert [report.outputs for report in await reports(memory, rival)] == [1]
+
+
+@pytest.mark.parametrize("limits", [Limits(requests=2), Limits(tokens=1_100)], ids=["requests", "tokens"])
+async def test_no_report_tells_what_a_hidden_scope_has_used_up(
+    memory: Memory, model: ModelServer, limits: Limits
+) -> None:
+    """The reports of a scope say only what was read of it, however much of the limits other scopes have used up."""
+    seen = trust_of(scopes={"project:seen"})
+    for number in range(4):
+        await episode(memory, f"Ann likes number{number}", thread=f"t{number}", scope="project:hidden")
+    await episode(memory, "Bob likes tea", scope="project:seen")
+    model.fault = lambda _: completion({"facts": []}, tokens=500)
+    for _ in range(4):
+        await extract(memory, model, limits=limits)
+        memory.clock.forward(timedelta(seconds=1))
+    queued, read = await reports(memory, seen)
+    assert queued == StageReport()
+    assert read == StageReport(inputs=1, cost={"requests": 1, "tokens": 500})
+
+
 async def test_a_long_episode_is_read_in_parts_each_once(memory: Memory, model: ModelServer) -> None:
     filler = "so it goes " * (PART_CHARACTERS // 33)
     await episode(memory, *(f"Ann likes part{number}. {filler}" for number in range(7)))
@@ -341,6 +401,27 @@ async def test_a_text_that_becomes_too_sensitive_while_it_waits_is_not_sent(memo
     report = await running
     assert len(model.bodies) == 1
     assert report.skips == {"erased, or too sensitive by now": 1}
+
+
+async def test_a_text_that_becomes_too_sensitive_is_not_sent_in_another_form_either(
+    memory: Memory, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An endpoint that refuses one form of a request is not sent the next form without another look at the records."""
+    (turn,) = await episode(memory, "Ann likes secrets")
+    post = ModelEndpoint.post
+
+    async def raised_afterwards(self: ModelEndpoint, body: bytes) -> bytes:
+        try:
+            return await post(self, body)
+        finally:
+            await rows(memory, "UPDATE record SET sensitivity = 3 WHERE id = :id RETURNING id", id=turn)
+
+    monkeypatch.setattr(ModelEndpoint, "post", raised_afterwards)
+    model.fault = lambda _: Reply(400)
+    report = await extract(memory, model)
+    assert len(model.bodies) == 1
+    assert report.skips == {"erased, or too sensitive by now": 1}
+    assert report.cost == {"requests": 1, "tokens": 0}
 
 
 async def test_an_erased_episode_leaves_the_queue_and_its_facts_are_not_stored(

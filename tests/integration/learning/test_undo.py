@@ -17,7 +17,7 @@ from stratagraph.memory.learning.runs import ConsolidationRun, RunState
 from stratagraph.memory.revise.request import Reinforce, Supersede
 from stratagraph.store.learning.changes import Kept
 from stratagraph.store.learning.runs import UNDO_WINDOW
-from stratagraph.store.model.enums import Access, MemoryType, SourceKind
+from stratagraph.store.model.enums import Access, MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, InvalidInput, RecordNotFound
 from stratagraph.store.postgres.queries import query
 
@@ -67,6 +67,27 @@ async def test_what_was_changed_since_is_named_and_left(memory: Memory) -> None:
     stored = await stored_records(memory)
     assert stored[revised.record.id][1] == "active"
     assert len(stored[known][5]) == 1  # the source that the run added is gone
+
+
+async def test_only_what_the_caller_may_read_now_is_counted_as_kept(memory: Memory) -> None:
+    """A record that was raised since the run is neither named nor counted, whether it shows redacted or not at all."""
+    caller = trust_of(ceiling=Sensitivity.LOW)
+    await capture_episode(memory, "one", events=["found the key", "opened the door", "left"])
+    await run_learning(memory)
+    run = await last_run(memory)
+    names = {"found the key", "opened the door", "left"}
+    events = [id_ for id_, one in (await stored_records(memory)).items() if one[0] == "episodic" and one[2] in names]
+    memory.clock.forward(timedelta(seconds=1))
+    for id_ in events:
+        await memory.revision.revise(memory.trust, Reinforce(record_id=id_, rationale="useful"))
+    for id_, level in zip(events, (Sensitivity.LOW, Sensitivity.MEDIUM, Sensitivity.HYPER), strict=True):
+        await rows(memory, "UPDATE record SET sensitivity = :to WHERE id = :id RETURNING id", to=int(level), id=id_)
+    whole = await runs_of(memory).undo(memory.trust, run.id, rationale="too eager")
+    part = await runs_of(memory).undo(caller, run.id, rationale="too eager")
+    kept = [record.id for record, _ in part.kept]
+    assert set(events) <= {record.id for record, _ in whole.kept}
+    assert set(events) & set(kept) == {events[0]}
+    assert part.kept_in_all == len(kept) == whole.kept_in_all - 2
 
 
 async def test_only_an_administrator_of_the_scope_undoes_a_run(memory: Memory) -> None:

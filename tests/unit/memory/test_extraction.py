@@ -74,8 +74,26 @@ def test_a_subject_may_be_in_an_earlier_text_and_numbers_are_whole() -> None:
     fact = {"subject": "Ann", "predicate": "age", "object": 41, "item": 2, "quote": "She is 41"}
     (found,) = read_answer(json.dumps({"facts": [fact]}), said).facts
     assert found.source.record == UUID(int=2)
+    assert found.others == {UUID(int=1)}
     for change in ({"object": 4}, {"object": 41.5}, {"item": 1}, {"subject": "An"}):
         assert read_answer(json.dumps({"facts": [fact | change]}), said).facts == ()
+
+
+def test_words_of_other_records_in_a_fact_are_found() -> None:
+    said = [item("Mary Ann visits us."), item("Ann lives in Oslo", 2), item("Ann was seen", 3), item("Mary", 2)]
+    fact = FACT | {"item": 2}
+    for change, others in (
+        ({}, set()),
+        ({"subject": "Mary Ann"}, {1}),  # its words are in the record that is quoted, but not side by side
+        ({"predicate": "is_visiting_in"}, {1}),
+        ({"predicate": "was_living_in"}, set()),
+        ({"predicate": "sees"}, set()),
+        ({"predicate": "seen_by"}, {3}),
+    ):
+        (found,) = read_answer(json.dumps({"facts": [fact | change]}), said).facts
+        assert found.others == {UUID(int=number) for number in others}, change
+    named = read_answer(json.dumps({"facts": [fact | {"predicate": "visits"}]}), said, ["visits"])
+    assert [one.others for one in named.facts] == [frozenset()]
 
 
 @given(st.lists(st.text(max_size=2 * MAX_ITEM_CHARACTERS), max_size=6))

@@ -163,7 +163,9 @@ class UndoRunSuccess:
     kept: list[KeptRecord] = strawberry.field(
         description=f"Records that were left as they are, because they were changed since, at most {runs.NAMED:,}."
     )
-    kept_total: int = strawberry.field(description="Number of all records that were left as they are, from 0.")
+    kept_total: int = strawberry.field(
+        description="Number of all records left as they are that the caller may read in full, from 0."
+    )
     complete: bool = strawberry.field(
         description=f"Whether nothing is left to undo. A request undoes for {runs.UNDO_S:g} seconds at most; send it"
         " again to continue."

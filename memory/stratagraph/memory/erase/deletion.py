@@ -9,7 +9,7 @@ from uuid import UUID
 from stratagraph.memory.episodes import close_episodes
 from stratagraph.memory.erase.context import ErasureContext, sees_everything
 from stratagraph.memory.erase.failed_captures import find_failed_captures
-from stratagraph.memory.erase.learned import forget_learned
+from stratagraph.memory.erase.learned import forget_learned, withdraw_support
 from stratagraph.memory.erase.name_matching import name_matcher
 from stratagraph.memory.erase.names import names_to_erase
 from stratagraph.memory.erase.request import Erase
@@ -108,15 +108,11 @@ async def delete_with_traces(
         episodes = await lock_episodes_of(connection, tenant, ids)
         traces = await find_traces(connection, tenant, ids | removed_before)
         changes = await rewrite(connection, tenant, staying, traces.strip)
+        robbed = {*episodes, *lessened.sources}
         changes += await forget_learned(
-            connection,
-            context.directory,
-            tenant,
-            staying,
-            {*episodes, *lessened.sources},
-            at=at,
-            known=lessened.records,
+            connection, context.directory, tenant, staying, robbed, at=at, known=lessened.records
         )
+        changes += await withdraw_support(connection, tenant, closure.weakened & staying, robbed, at=at)
         failed = set[UUID]()
         if scope is None:
             failed = await find_failed_captures(context, connection, tenant, ids, rows, names)

@@ -1,4 +1,7 @@
-"""Erased episodes leave the skills and plans that were learned from them, and all earlier versions of these."""
+"""What was learned from episodes that are erased, or that lose members, and is kept because of other episodes.
+
+Skills and plans are computed anew without them, in all versions, and nothing rests on them any more.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,34 @@ from datetime import datetime
 from uuid import UUID
 
 from stratagraph.memory.learning.procedures.retelling import without_episodes
-from stratagraph.store.erasure.learned import copy_terms_to_history, learned_procedures
+from stratagraph.store.erasure.learned import copy_terms_to_history, derivations_between, learned_procedures
 from stratagraph.store.erasure.rewriting import contents_of, rewrite
+from stratagraph.store.erasure.traces import Traces
 from stratagraph.store.feed.changes import Change
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.words import record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.editing import Edit, update_records
+from stratagraph.store.records.relations import end_relations
+
+
+async def withdraw_support(
+    connection: Connection,
+    tenant: Tenant,
+    weakened: Collection[UUID],
+    episodes: Collection[UUID],
+    *,
+    at: datetime,
+) -> list[Change]:
+    """Remove `episodes` from the sources of the locked records `weakened`; return the changes for the feed.
+
+    A later erasure then finds which of their sources are left.
+    """
+    named = Traces(tenant, frozenset(str(id_) for id_ in episodes), frozenset())
+    relations = await derivations_between(connection, tenant, episodes, weakened)
+    changes = await end_relations(connection, tenant, relations, at=at)
+    return [*changes, *await rewrite(connection, tenant, weakened, named.strip)] if weakened else changes
 
 
 async def forget_learned(

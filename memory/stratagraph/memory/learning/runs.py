@@ -125,7 +125,8 @@ class RunPage:
 class Undone:
     """The result of undoing a run. `undone` counts the records and relations that this request undid.
 
-    `kept` are records left as they are, with the reason, at most NAMED of them; `kept_in_all` is their number. With
+    `kept` are records left as they are that the caller may read in full now, with the reason, at most NAMED of them;
+    `kept_in_all` is their number. With
     `is_complete` False, some changes are left: ask again to continue.
     """
 
@@ -227,7 +228,7 @@ class ConsolidationRuns:
         async with self._database.writing(caller.bounds) as connection:
             reports = await lock_reports(connection, caller, id_)
             groups = [report.group for report in reports]
-            kept, total = await list_kept(connection, caller.tenant, id_, groups, limit=NAMED)
+            kept, total = await list_kept(connection, caller, id_, groups, limit=NAMED)
             reader = Reader(connection, self._directory, caller, self._clock.now())
             records = await reader.records(list(kept))
         return Undone(

@@ -6,7 +6,6 @@ and `usage` the number of tokens. See docs/learning-extraction.md.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,6 +14,7 @@ import orjson
 
 from stratagraph.memory.learning.extraction.asking import tokens_of
 from stratagraph.memory.learning.extraction.extractor import (
+    Admission,
     Answer,
     ExtractorUnavailable,
     Message,
@@ -62,17 +62,17 @@ class ChatEndpoint:
     def name(self) -> str:
         return self._model
 
-    async def ask(self, messages: list[Message], schema: dict[str, Any]) -> Answer:
+    async def ask(self, messages: list[Message], schema: dict[str, Any], *, admit: Admission) -> Answer:
         for form in range(self._form, _FORMS):
-            sent = form - self._form + 1
+            await admit()
             try:
                 body = await self._endpoint.post(self._body(messages, schema, form))
             except RequestRefused:
                 if form == _FORMS - 1:
-                    raise RequestRefused(sent) from None
+                    raise
             else:
                 self._form = form
-                return replace(_answer(body, messages), requests=sent)
+                return _answer(body, messages)
         raise AssertionError("the last form returns or raises")
 
     def _body(self, messages: list[Message], schema: dict[str, Any], form: int) -> bytes:

@@ -28,10 +28,12 @@ class ExtractorSettings(BaseSettings):
     extractor_requests: int = Field(
         default=REQUESTS,
         ge=1,
-        description="requests to the endpoint in one run of learning at most; what is left waits for the next",
+        description="requests for one tenant in one run of learning at most; the rest waits for the next run",
     )
     extractor_tokens: int = Field(
-        default=TOKENS, ge=1_000, description="tokens of one run, of requests and answers together, at most"
+        default=TOKENS,
+        ge=1_000,
+        description="tokens of requests and answers together for one tenant in one run of learning, at most",
     )
 
     @model_validator(mode="after")

@@ -36,11 +36,13 @@ class ErasureClosure:
     """The records that an erasure deletes, and those that it must re-evaluate.
 
     `ids` are the records to erase; `survivors` were derived from some of them and are kept, because they have other
-    support or are beyond the caller's access.
+    support or are beyond the caller's access. `weakened` are those survivors that were learned from episodes which lose
+    members: these episodes do not support them any more.
     """
 
     ids: frozenset[UUID]
     survivors: frozenset[UUID]
+    weakened: frozenset[UUID]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +78,14 @@ async def erasure_closure(
         if whole:
             found |= await _fetch_ids(connection, "fetch_episode_members", tenant, ids)
             found |= await _fetch_ids(connection, "fetch_emptied_episodes", tenant, ids)
-        unsupported, survivors = await _derived(connection, tenant, ids, kept, lessened)
+        unsupported, survivors, weakened = await _derived(connection, tenant, ids, kept, lessened)
         found |= unsupported | await _orphaned_entities(connection, tenant, ids | set(gone))
         found |= await _counter_evidence(connection, tenant, ids)
         within = await _within(connection, tenant, found - ids, access)
         kept |= unsupported - ids - within
         ids |= within
         if (len(ids), len(kept)) == before:
-            return ErasureClosure(frozenset(ids), survivors)
+            return ErasureClosure(frozenset(ids), survivors, weakened)
 
 
 async def _within(
@@ -137,11 +139,11 @@ async def _fetch_ids(connection: AsyncConnection, statement: str, tenant: Tenant
 
 async def _derived(
     connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], kept: Collection[UUID], lessened: Lessened
-) -> tuple[set[UUID], frozenset[UUID]]:
+) -> tuple[set[UUID], frozenset[UUID], frozenset[UUID]]:
     """Return the records that rest on nothing but `ids`, and those that have other support or are among `kept`.
 
     Records that support only each other have no support. An episode that has a member among `ids` does not support
-    what was learned from it.
+    what was learned from it; the third value has those of the second that were learned from one.
     """
     sources_of: dict[UUID, set[UUID | str]] = {}
     learned = set[UUID]()
@@ -188,7 +190,8 @@ async def _derived(
             )
         }
         if not added:
-            return sources_of.keys() - supported, frozenset(supported)
+            weakened = {id_ for id_ in supported & learned if not robbed.isdisjoint(sources_of[id_])}
+            return sources_of.keys() - supported, frozenset(supported), frozenset(weakened)
         supported |= added
 
 

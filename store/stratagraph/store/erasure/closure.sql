@@ -11,7 +11,8 @@ WHERE e.tenant = :tenant AND e.source = ANY(CAST(:ids AS uuid[])) AND e.target <
 SELECT id FROM tombstone WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND cause <> 1
 
 -- fetch_derived_records --
--- Fetch the records ever derived from the given ones, whatever their state, each with its provenance and sources.
+-- Fetch the records ever derived from the given ones, whatever their state, each with its provenance and the sources
+-- that it still has.
 WITH kinds AS MATERIALIZED (
   SELECT id FROM predicate WHERE tenant = :tenant AND name = ANY(CAST(:derivations AS text[]))
 ), derived AS MATERIALIZED (
@@ -21,15 +22,16 @@ WITH kinds AS MATERIALIZED (
 )
 SELECT d.id, r.provenance, r.sealed, ARRAY(
   SELECT e.source FROM relation e
-  WHERE e.tenant = :tenant AND e.target = d.id AND e.predicate IN (SELECT id FROM kinds)) AS sources
+  WHERE e.tenant = :tenant AND e.target = d.id AND e.ended_at IS NULL
+    AND e.predicate IN (SELECT id FROM kinds)) AS sources
 FROM derived d
 CROSS JOIN LATERAL (SELECT provenance, sealed FROM record WHERE tenant = :tenant AND id = d.id LIMIT 1) r
 
 -- fetch_learned_records --
--- Fetch the given records, each with its provenance and sources.
+-- Fetch the given records, each with its provenance and the sources that it still has.
 SELECT r.id, r.provenance, r.sealed, ARRAY(
   SELECT e.source FROM relation e
-  WHERE e.tenant = :tenant AND e.target = r.id AND e.predicate IN (
+  WHERE e.tenant = :tenant AND e.target = r.id AND e.ended_at IS NULL AND e.predicate IN (
     SELECT id FROM predicate WHERE tenant = :tenant AND name = ANY(CAST(:derivations AS text[])))) AS sources
 FROM record r WHERE r.tenant = :tenant AND r.id = ANY(CAST(:ids AS uuid[]))
 

@@ -30,6 +30,18 @@ async def learned_from_removed(connection: AsyncConnection, tenant: Tenant, remo
     return Lessened(frozenset(row["id"] for row in rows), frozenset(records))
 
 
+async def derivations_between(
+    connection: AsyncConnection, tenant: Tenant, sources: Collection[UUID], targets: Collection[UUID]
+) -> list[UUID]:
+    """Return the open relations by which `targets` were learned from `sources`."""
+    if not sources or not targets:
+        return []
+    rows = await fetch(
+        connection, "fetch_derivations_between", tenant=tenant.id, sources=list(sources), targets=list(targets)
+    )
+    return [row["id"] for row in rows]
+
+
 async def learned_procedures(
     connection: AsyncConnection, tenant: Tenant, episodes: Collection[UUID], known: Collection[UUID] = ()
 ) -> set[UUID]:

@@ -4,6 +4,13 @@ UPDATE record_history h SET terms = r.terms, impacts = r.impacts
 FROM record r
 WHERE r.tenant = h.tenant AND r.id = h.id AND h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[]))
 
+-- fetch_derivations_between --
+-- Fetch the open relations by which some records were learned from others.
+SELECT e.id FROM relation e
+JOIN predicate p ON p.tenant = e.tenant AND p.id = e.predicate AND p.name = 'derived_semantic'
+WHERE e.tenant = :tenant AND e.source = ANY(CAST(:sources AS uuid[])) AND e.target = ANY(CAST(:targets AS uuid[]))
+  AND e.ended_at IS NULL
+
 -- fetch_learned_from_removed --
 -- Fetch removed records and the episodes that they belonged to, each with what was learned from it.
 WITH given AS MATERIALIZED (

@@ -15,7 +15,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.feed.changes import Change, Kind
-from stratagraph.store.keys.callers import Tenant
+from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.keys.sealing.contents import FIELDS, open_contents
 from stratagraph.store.learning.groups import Group
 from stratagraph.store.model.enums import MemoryType, RecordState
@@ -209,11 +209,21 @@ async def keep_changes(connection: AsyncConnection, tenant: Tenant, run_id: UUID
 
 
 async def list_kept(
-    connection: AsyncConnection, tenant: Tenant, run_id: UUID, groups: Sequence[Group], *, limit: int
+    connection: AsyncConnection, caller: Caller, run_id: UUID, groups: Sequence[Group], *, limit: int
 ) -> tuple[dict[UUID, Kept], int]:
-    """Return at most `limit` records that undoing the run left as they are, with the reason, and the number of all."""
-    where = _groups(tenant, run_id, groups)
-    rows = await fetch(connection, "list_kept_records", **where, limit=limit)
+    """Return at most `limit` records that undoing the run left as they are, with the reason, and the number of all.
+
+    Only of records that the caller may read in full now; others may have been raised or moved since the run.
+    """
+    rows = await fetch(
+        connection,
+        "list_kept_records",
+        **_groups(caller.tenant, run_id, groups),
+        all_scopes=caller.scopes is None,
+        allowed=list(caller.scopes or ()),
+        ceiling=int(caller.ceiling),
+        limit=limit,
+    )
     return {row["id"]: Kept(row["kept"]) for row in rows}, rows[0]["total"] if rows else 0
 
 

@@ -99,11 +99,13 @@ FROM unnest(CAST(:ids AS uuid[]), CAST(:reasons AS smallint[])) AS a(id, kept)
 WHERE l.tenant = :tenant AND l.run = :run AND l.id = a.id
 
 -- list_kept_records --
--- Fetch the records that undoing a run in some groups has left as they are.
+-- Fetch the records that undoing a run in some groups has left as they are, and that the caller may read in full now.
 SELECT l.id, l.kept, count(*) OVER () AS total
 FROM learning_change l
 JOIN unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[])) AS g(scope, sensitivity)
   ON g.scope = l.scope AND g.sensitivity = l.sensitivity
+JOIN record r ON r.tenant = l.tenant AND r.id = l.id
+  AND (:all_scopes OR r.scope = ANY(CAST(:allowed AS integer[]))) AND r.sensitivity <= :ceiling
 WHERE l.tenant = :tenant AND l.run = :run AND l.kept IS NOT NULL
 ORDER BY l.id LIMIT :limit
 

@@ -48,13 +48,26 @@ async def queue_episodes(connection: AsyncConnection, group: Group, ids: Collect
 
 
 async def claim_episode(
-    connection: AsyncConnection, *, owner: str, below: Sensitivity | None, now: datetime
+    connection: AsyncConnection,
+    *,
+    owner: str,
+    below: Sensitivity | None,
+    now: datetime,
+    spent: Collection[int] = (),
 ) -> Claim | None:
     """Lease the part of an episode that has waited longest and is due at `now`; None if none is.
 
-    Only episodes below the level `below` are claimed; None bounds nothing. Read over all tenants.
+    Only episodes below the level `below` are claimed; None bounds nothing. Read over all tenants except `spent`.
     """
-    rows = await fetch(connection, "claim_extraction", owner=owner, below=_bound(below), now=now, lease_s=LEASE_S)
+    rows = await fetch(
+        connection,
+        "claim_extraction",
+        owner=owner,
+        below=_bound(below),
+        now=now,
+        spent=sorted(spent),
+        lease_s=LEASE_S,
+    )
     if not rows:
         return None
     row = rows[0]

@@ -1,10 +1,11 @@
 -- claim_extraction --
--- Lease the episode that has waited longest to be read, below the level :below. Lowest first where they wait alike.
+-- Lease the episode that has waited longest to be read, below the level :below, of no tenant of :spent.
+-- Of those that have waited equally long, the one with the lowest key.
 UPDATE extraction x SET owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease_s),
   attempts = x.attempts + 1
 FROM (
   SELECT q.tenant, q.episode FROM extraction q JOIN record r ON r.tenant = q.tenant AND r.id = q.episode
-  WHERE {claimable}
+  WHERE {claimable} AND q.tenant <> ALL(CAST(:spent AS bigint[]))
   ORDER BY q.next_try_at, q.queued_at, q.tenant, q.episode LIMIT 1 FOR UPDATE OF q SKIP LOCKED
 ) due
 WHERE x.tenant = due.tenant AND x.episode = due.episode

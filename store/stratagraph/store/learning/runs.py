@@ -102,10 +102,15 @@ async def lock_stage_reports(connection: AsyncConnection, run_id: UUID, group: G
     return dict(rows[0]["stages"]) if rows else {}
 
 
-async def spent_by(connection: AsyncConnection, run_id: UUID, stage: str) -> dict[str, float]:
-    """Return what a stage has cost in a run so far, over all groups, by unit."""
-    rows = await fetch(connection, "sum_costs", run=run_id, stage=stage)
-    return {row["unit"]: row["cost"] for row in rows}
+async def spent_by(connection: AsyncConnection, run_id: UUID, stage: str) -> dict[int, dict[str, float]]:
+    """Return what a stage has cost in a run so far, over all groups of each tenant, by tenant and unit.
+
+    A tenant for which it has cost nothing is left out.
+    """
+    found: dict[int, dict[str, float]] = {}
+    for row in await fetch(connection, "sum_costs", run=run_id, stage=stage):
+        found.setdefault(row["tenant"], {})[row["unit"]] = row["cost"]
+    return found
 
 
 async def list_reports(

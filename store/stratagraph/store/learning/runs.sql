@@ -56,11 +56,11 @@ FROM unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[])) AS a
 WHERE l.tenant = :tenant AND l.run = :run AND l.scope = a.scope AND l.sensitivity = a.sensitivity
 
 -- sum_costs --
--- Add up what a stage has cost in a run, by unit.
-SELECT c.key AS unit, sum(c.value::text::float8) AS cost
+-- Add up what a stage has cost in a run, by tenant and unit.
+SELECT l.tenant, c.key AS unit, sum(c.value::text::float8) AS cost
 FROM learning_report l CROSS JOIN LATERAL jsonb_each(l.stages -> :stage -> 'cost') AS c
 WHERE l.run = :run AND l.stages ? :stage
-GROUP BY c.key
+GROUP BY l.tenant, c.key
 
 -- trim_reports --
 -- Delete reports of runs that began before an instant and whose changes are not logged any more.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, ValidationError
 
+from stratagraph.memory.learning.extraction.origins import occurs, other_records
 from stratagraph.memory.learning.extraction.prompt import MAX_FACTS, Item
 from stratagraph.store.model.canonical import normalised_name
 
@@ -40,12 +42,16 @@ class _Facts(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedFact:
-    """A fact that an answer states and the text `source` says."""
+    """A fact that an answer states and the text `source` says.
+
+    `others` are the other records of the request that its subject or predicate may come from.
+    """
 
     subject: str
     predicate: str
     object: str | int | float
     source: Item
+    others: frozenset[UUID]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +62,11 @@ class Read:
     ungrounded: int
 
 
-def read_answer(text: str, part: Sequence[Item]) -> Read:
-    """Return the facts of an answer about `part`. Raises BadAnswer if it is not of the form that was asked for."""
+def read_answer(text: str, part: Sequence[Item], predicates: Collection[str] = ()) -> Read:
+    """Return the facts of an answer about `part`, for which `predicates` were named to the model.
+
+    Raises BadAnswer if the answer is not of the form that was asked for.
+    """
     fenced = _FENCE.match(text)
     try:
         found = _Facts.model_validate_json(fenced.group(1) if fenced else text)
@@ -67,9 +76,14 @@ def read_answer(text: str, part: Sequence[Item]) -> Read:
     for fact in found.facts:
         source = _source_of(fact, part)
         if source is not None:
+            subject, named = fact.subject.strip(), fact.predicate in predicates
             facts.append(
                 ExtractedFact(
-                    subject=fact.subject.strip(), predicate=fact.predicate, object=_plain(fact.object), source=source
+                    subject=subject,
+                    predicate=fact.predicate,
+                    object=_plain(fact.object),
+                    source=source,
+                    others=other_records(subject, "" if named else fact.predicate, source, part),
                 )
             )
     return Read(facts=tuple(dict.fromkeys(facts)), ungrounded=len(found.facts) - len(facts))
@@ -86,21 +100,10 @@ def _source_of(fact: _Fact, part: Sequence[Item]) -> Item | None:
     source = part[fact.item - 1]
     is_said = (
         normalised_name(fact.quote) in normalised_name(source.text)
-        and _occurs(str(fact.object), fact.quote)
-        and any(_occurs(fact.subject, item.text) for item in part[: fact.item])
+        and occurs(str(fact.object), fact.quote)
+        and any(occurs(fact.subject, item.text) for item in part[: fact.item])
     )
     return source if is_said else None
-
-
-def _occurs(literal: str, text: str) -> bool:
-    """Return whether a literal is in a text as a whole, not within a longer word or number.
-
-    >>> _occurs("ann", "Ann left"), _occurs("Ann", "Anna left"), _occurs("3", "version 3.1")
-    (True, False, False)
-    """
-    wanted = normalised_name(literal)
-    pattern = rf"(?<!\w)(?<!\d[.,]){re.escape(wanted)}(?!\w)(?![.,]\d)"
-    return bool(wanted) and re.search(pattern, normalised_name(text)) is not None
 
 
 def _plain(value: str | int | float) -> str | int | float:

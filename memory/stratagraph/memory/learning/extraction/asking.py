@@ -14,7 +14,6 @@ from stratagraph.memory.learning.extraction.extractor import (
     ExtractorUnavailable,
     Message,
     Overloaded,
-    RequestRefused,
 )
 from stratagraph.memory.learning.extraction.limits import Budget
 from stratagraph.memory.learning.extraction.prompt import SCHEMA, Item, correction, messages
@@ -29,6 +28,10 @@ CHARACTERS_A_TOKEN = 4  # about, for an estimate of the tokens of a request
 
 class AnswerUnusable(StratagraphError):
     """The model's answer did not have the form that was asked for, twice."""
+
+
+class BudgetSpentError(Exception):
+    """The budget does not suffice for another request."""
 
 
 class NotToBeSent(Exception):
@@ -48,44 +51,45 @@ class Asking:
     ) -> Read | None:
         """Return the facts that the model finds in `part`; None if the budget does not suffice.
 
-        `may_send` is asked before each attempt, right before the texts are sent. Raises NotToBeSent, AnswerUnusable,
+        `may_send` is awaited right before each request that holds the texts. Raises NotToBeSent, AnswerUnusable,
         RequestRefused or ExtractorUnavailable.
         """
         request = messages(part, predicates)
         asked = request
         for _ in range(ANSWERS):
-            answer = await self._answer(asked, may_send)
-            if answer is None:
+            try:
+                answer = await self._answer(asked, may_send)
+            except BudgetSpentError:
                 return None
             try:
                 if not answer.is_whole:
                     raise BadAnswer("it was cut at the limit of its length; state fewer facts")
-                return read_answer(answer.text, part)
+                return read_answer(answer.text, part, predicates)
             except BadAnswer as error:
                 asked = [*request, *correction(answer.text, str(error))]
         raise AnswerUnusable
 
-    async def _answer(self, asked: list[Message], may_send: Callable[[], Awaitable[bool]]) -> Answer | None:
-        pause_s = self.first_pause_s
-        for attempt in range(1, ATTEMPTS + 1):
+    async def _answer(self, asked: list[Message], may_send: Callable[[], Awaitable[bool]]) -> Answer:
+        """Return the answer to a request. Raises BudgetSpentError, and what `read` raises."""
+
+        async def admit() -> None:
             if self.budget.is_spent or self.budget.tokens < tokens_of(asked):
-                return None
+                raise BudgetSpentError
             if not await may_send():
                 raise NotToBeSent
             self.budget.requests -= 1
+
+        pause_s = self.first_pause_s
+        for attempt in range(1, ATTEMPTS + 1):
             try:
-                answer = await self.extractor.ask(asked, SCHEMA)
+                answer = await self.extractor.ask(asked, SCHEMA, admit=admit)
             except Overloaded as error:
                 if attempt == ATTEMPTS:
                     raise ExtractorUnavailable(f"The extractor does not answer: {error.reason}") from None
                 wanted_s = pause_s if error.pause_s is None else error.pause_s
                 await asyncio.sleep(min(wanted_s * random.uniform(1.0, 1.5), LONGEST_PAUSE_S))
                 pause_s *= 2
-            except RequestRefused as error:
-                self.budget.requests -= error.requests - 1
-                raise
             else:
-                self.budget.requests -= answer.requests - 1
                 self.budget.tokens -= answer.tokens
                 return answer
         raise AssertionError("the last attempt returns or raises")

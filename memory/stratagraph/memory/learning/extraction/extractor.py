@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from stratagraph.store.model.errors import StratagraphError
+
+# Awaited before each request. What it raises keeps the request from being sent.
+Admission: TypeAlias = Callable[[], Awaitable[None]]
 
 
 class ExtractorUnavailable(StratagraphError):
@@ -14,10 +18,6 @@ class ExtractorUnavailable(StratagraphError):
 
 class RequestRefused(StratagraphError):
     """The extractor refuses to answer this request, now or later, such as for its length."""
-
-    def __init__(self, requests: int = 1) -> None:
-        super().__init__()
-        self.requests = requests  # that were sent
 
 
 class Overloaded(Exception):
@@ -41,13 +41,12 @@ class Message:
 class Answer:
     """What a model answered. `is_whole` is False if it was cut at a limit.
 
-    `tokens` counts those of the requests and the answer, `requests` those that were sent for it.
+    `tokens` counts those of the request and the answer.
     """
 
     text: str
     tokens: int
     is_whole: bool = True
-    requests: int = 1
 
 
 class Extractor(Protocol):
@@ -58,11 +57,11 @@ class Extractor(Protocol):
         """The model's name."""
         ...
 
-    async def ask(self, messages: list[Message], schema: dict[str, Any]) -> Answer:
-        """Return the answer to a request, which should be JSON of `schema`, at the first attempt.
+    async def ask(self, messages: list[Message], schema: dict[str, Any], *, admit: Admission) -> Answer:
+        """Return the answer to `messages`, which should be JSON of `schema`.
 
-        May send it again in another form where the endpoint refuses one.
-
-        Raises Overloaded, RequestRefused or ExtractorUnavailable.
+        Where the endpoint refuses one form of the request, the next form is sent. `admit` is awaited right before each
+        of these requests; an exception of it is passed on, and nothing more is sent. Raises Overloaded, RequestRefused
+        or ExtractorUnavailable.
         """
         ...

@@ -7,7 +7,7 @@ request lies between them. A process that is killed leaves its claim, which runs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -61,7 +61,8 @@ class TooManyAttempts(StratagraphError):
 class Extraction:
     """Reads queued episodes with a language model. `owner` names this server among all that read.
 
-    What the limits leave over waits for the next run.
+    Each tenant has limits of its own in a run; what they leave over waits for the next run. No report says so, because
+    the limits are used up by all scopes of the tenant, of which a reader of the report may know only some.
     """
 
     name = NAME
@@ -85,62 +86,65 @@ class Extraction:
         self._owner = owner
         self._limits = limits or Limits()
         self._first_pause_s = first_pause_s
-        self._run: UUID | None = None  # that the budget belongs to
-        self._budget = Budget(0, 0)
-        self._has_set_aside = False  # in the run, an episode for which the endpoint did not answer
+        self._run: UUID | None = None  # to which the rest belongs
+        self._budgets: dict[int, Budget] = {}  # by tenant
+        self._is_silent = False  # the endpoint did not answer
+        self._has_set_aside = False  # an episode for which the endpoint did not answer
 
     async def is_due(self, now: datetime) -> bool:
         async with self._database.background(Role.JOBS) as connection:
             return await count_waiting(connection, below=self._directory.vault.seal_from, now=now, most=1) > 0
 
     async def step(self, writer: GroupWriter, run: StoredRun) -> Swept | None:
-        """Read one part of the episode that has waited longest; None if none is left or the budget is spent.
+        """Read one part of the episode that has waited longest; None if none is left that the budgets suffice for.
 
         An endpoint that does not answer is asked again in the next run. If it did not answer about the same episode
         before, that is set aside, and one other episode is tried.
         """
         await self._begin(run)
-        if self._budget.is_spent:
+        if self._is_silent or Budget.left(self._limits, {}).is_spent:
             return None
         async with self._database.background(Role.JOBS) as connection:
             claim = await claim_episode(
-                connection, owner=self._owner, below=self._directory.vault.seal_from, now=run.began_at
+                connection,
+                owner=self._owner,
+                below=self._directory.vault.seal_from,
+                now=run.began_at,
+                spent=[tenant for tenant, budget in self._budgets.items() if budget.is_spent],
             )
         if claim is None:
             return None
-        before = replace(self._budget)
+        budget = self._budgets.setdefault(claim.group.tenant, Budget.left(self._limits, {}))
+        reading = _Reading(writer, run, claim, budget, replace(budget))
         try:
-            report = await self._read(writer, run, claim)
+            report = await self._read(reading)
         except ExtractorUnavailable as error:
-            return Swept(claim.group, await self._unanswered(writer, run, claim, before, error))
+            return Swept(claim.group, await self._unanswered(reading, error))
         except NotToBeSent:  # it is claimed no more if it is too sensitive, and gone if it was erased
-            report = await self._put_off(writer, run, claim, before, "erased, or too sensitive by now")
+            report = await self._give_back(reading, "erased, or too sensitive by now", until=_next_run(run))
         except Exception as error:
             if is_outage(error):
                 raise
-            report = await self._set_aside(writer, run, claim, before, error)
-            return Swept(claim.group, report, set_aside=1)
+            return Swept(claim.group, await self._set_aside(reading, error), set_aside=1)
         return Swept(claim.group, report)
 
     async def _begin(self, run: StoredRun) -> None:
-        """Take the budget of the run, of which another process may have spent a part."""
+        """Take the budgets of the run, of which another process may have spent a part."""
         if self._run == run.id:
             return
         async with self._database.background(Role.JOBS) as connection:
             spent = await spent_by(connection, run.id, self.name)
-        self._budget = Budget(
-            self._limits.requests - int(spent.get("requests", 0)), self._limits.tokens - int(spent.get("tokens", 0))
-        )
-        self._run, self._has_set_aside = run.id, False
+        self._budgets = {tenant: Budget.left(self._limits, costs) for tenant, costs in spent.items()}
+        self._run, self._is_silent, self._has_set_aside = run.id, False, False
 
-    async def _read(self, writer: GroupWriter, run: StoredRun, claim: Claim) -> StageReport:
+    async def _read(self, reading: _Reading) -> StageReport:
         """Ask about one part and store what it says."""
-        before = replace(self._budget)
+        claim = reading.claim
         if claim.attempts > MAX_ATTEMPTS:
             raise TooManyAttempts
         divided, predicates = await self._parts(claim)
         if claim.part >= len(divided):  # what was left of it has been erased
-            return await self._store(writer, run, claim, Read(facts=(), ungrounded=0), is_last=True, before=before)
+            return await self._store(reading, Read(facts=(), ungrounded=0), is_last=True)
         part = divided[claim.part]
 
         async def may_send() -> bool:
@@ -148,14 +152,11 @@ class Extraction:
                 ids = {claim.episode, *(item.record for item in part)}
                 return await may_be_sent(connection, claim.group, ids, below=self._directory.vault.seal_from)
 
-        asking = Asking(self._extractor, self._budget, self._first_pause_s)
+        asking = Asking(self._extractor, reading.budget, self._first_pause_s)
         found = await asking.read(part, predicates, may_send=may_send)
         if found is None:
-            report = await self._put_off(writer, run, claim, before, "left for the next run by the limits")
-            self._budget = Budget(0, 0)
-            return report
-        is_last = claim.part + 1 >= len(divided)
-        return await self._store(writer, run, claim, found, is_last=is_last, before=before)
+            return await self._leave(reading)
+        return await self._store(reading, found, is_last=claim.part + 1 >= len(divided))
 
     async def _parts(self, claim: Claim) -> tuple[list[tuple[Item, ...]], Sequence[str]]:
         """Return the texts of the claimed episode in parts, and predicates for the model to use."""
@@ -172,24 +173,26 @@ class Extraction:
         episode = episode_of(due, members[claim.episode], scope=scope, group=claim.group, named={})
         return parts(items_of(episode)), sorted({*BUILT_IN, *own})[:MAX_PREDICATES]
 
-    async def _store(
-        self, writer: GroupWriter, run: StoredRun, claim: Claim, found: Read, *, is_last: bool, before: Budget
-    ) -> StageReport:
+    async def _store(self, reading: _Reading, found: Read, *, is_last: bool) -> StageReport:
         """Store the facts found in a part, and note that it has been read, in one transaction."""
-        cost = self._cost(before)
+        claim, cost = reading.claim, reading.cost
         below = self._directory.vault.seal_from
 
         async def work(batch: LearningBatch) -> StageReport:
             if not await finish_part(batch.connection, claim, is_last=is_last):
                 return StageReport(skips={"erased or read by another server": 1}, cost=cost)
-            records = {fact.source.record for fact in found.facts}
-            kept = await may_be_kept(batch, records)
-            facts = [fact for fact in found.facts if fact.source.record in kept]
+            learned = [_learned(fact, claim.episode, self._extractor.name) for fact in found.facts]
+            needed = [
+                {*one.sources, fact.source.record, *fact.others} for one, fact in zip(learned, found.facts, strict=True)
+            ]
+            kept = await may_be_kept(batch, set().union(*needed))
             refused, ids = 0, []
-            for fact in facts:
+            for one, records in zip(learned, needed, strict=True):
+                if not records <= kept:
+                    continue
                 try:
                     async with savepoint(batch.connection):
-                        ids += await batch.learner.create_all([_learned(fact, self._extractor.name)])
+                        ids += await batch.learner.create_all([one])
                 except InvalidInput:
                     refused += 1
             if await hold_sources(batch.connection, batch.group, kept, below=below) != kept:
@@ -210,77 +213,87 @@ class Extraction:
             present = await batch.learner.records(records)
             return {id_ for id_, record in present.items() if record.sensitivity == batch.group.sensitivity}
 
-        return await writer.write(run, claim.group, self.name, work)
+        return await reading.writer.write(reading.run, claim.group, self.name, work)
 
-    async def _put_off(
-        self, writer: GroupWriter, run: StoredRun, claim: Claim, before: Budget, reason: str
-    ) -> StageReport:
-        """Leave an episode to the next run; return the report, with what was asked in vain."""
-        return await self._give_back(writer, run, claim, before, reason, until=run.began_at + RESOLUTION)
+    async def _leave(self, reading: _Reading) -> StageReport:
+        """Leave an episode, and all others of its tenant, to the next run because of the limits.
 
-    async def _unanswered(
-        self, writer: GroupWriter, run: StoredRun, claim: Claim, before: Budget, error: ExtractorUnavailable
-    ) -> StageReport:
+        The report of the group has what was asked in vain, if anything was, and not that there are limits.
+        """
+        _log.info("the limits leave episodes of a tenant to the next run", tenant=reading.claim.group.tenant)
+        report = StageReport()
+        if reading.cost:
+            report = await self._give_back(reading, None, until=_next_run(reading.run))
+        else:
+            async with self._database.background(Role.JOBS) as connection:
+                await postpone_episode(connection, reading.claim, until=_next_run(reading.run))
+        reading.budget.spend_all()
+        return report
+
+    async def _unanswered(self, reading: _Reading, error: ExtractorUnavailable) -> StageReport:
         """Leave an episode about which the endpoint did not answer to a later run, and with it the others.
 
         If it failed before, what fails may be the episode: once in a run it is set aside, and the others are read.
         """
-        if claim.attempts > 1 and not self._has_set_aside:
+        if reading.claim.attempts > 1 and not self._has_set_aside:
             self._has_set_aside = True
-            return await self._set_aside(writer, run, claim, before, error, attempts=1)
+            return await self._set_aside(reading, error, attempts=1)
         _log.warning("episodes are not read until the next run", reason=error.message)
-        until = run.began_at + RESOLUTION
-        reason = "the endpoint did not answer"
-        report = await self._give_back(writer, run, claim, before, reason, until=until, attempts=1)
-        self._budget = Budget(0, 0)
-        return report
+        self._is_silent = True
+        return await self._give_back(reading, "the endpoint did not answer", until=_next_run(reading.run), attempts=1)
 
-    async def _set_aside(
-        self,
-        writer: GroupWriter,
-        run: StoredRun,
-        claim: Claim,
-        before: Budget,
-        error: Exception,
-        *,
-        attempts: int = 0,
-    ) -> StageReport:
+    async def _set_aside(self, reading: _Reading, error: Exception, *, attempts: int = 0) -> StageReport:
         """Set an episode aside that could not be read, for a while that doubles with each time."""
-        kind = type(error).__name__
+        claim, kind = reading.claim, type(error).__name__
         _log.warning("an episode could not be read", episode=str(claim.episode), error=kind)
         async with self._database.background(Role.JOBS) as connection:
             until = await set_aside(connection, JOB, claim.key, error, at=self._clock.now())
-        return await self._give_back(writer, run, claim, before, f"set aside: {kind}", until=until, attempts=attempts)
+        return await self._give_back(reading, f"set aside: {kind}", until=until, attempts=attempts)
 
     async def _give_back(
-        self,
-        writer: GroupWriter,
-        run: StoredRun,
-        claim: Claim,
-        before: Budget,
-        reason: str,
-        *,
-        until: datetime,
-        attempts: int = 0,
+        self, reading: _Reading, reason: str | None, *, until: datetime, attempts: int = 0
     ) -> StageReport:
-        report = StageReport(skips={reason: 1}, cost=self._cost(before))
+        """Give an episode back, to be claimed from `until` on; return the report, with the reason if there is one."""
+        report = StageReport(skips={reason: 1} if reason is not None else {}, cost=reading.cost)
 
         async def work(batch: LearningBatch) -> StageReport:
-            await postpone_episode(batch.connection, claim, until=until, attempts=attempts)
+            await postpone_episode(batch.connection, reading.claim, until=until, attempts=attempts)
             return report
 
-        return await writer.write(run, claim.group, self.name, work)
-
-    def _cost(self, before: Budget) -> dict[str, float]:
-        requests, tokens = before.requests - self._budget.requests, before.tokens - self._budget.tokens
-        return {"requests": float(requests), "tokens": float(tokens)} if requests or tokens else {}
+        return await reading.writer.write(reading.run, reading.claim.group, self.name, work)
 
 
-def _learned(fact: ExtractedFact, model: str) -> Learned:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The reading of one part for a run: its claim, the budget of its tenant, and what that was `before`."""
+
+    writer: GroupWriter
+    run: StoredRun
+    claim: Claim
+    budget: Budget
+    before: Budget
+
+    @property
+    def cost(self) -> dict[str, float]:
+        """What reading it has cost so far, by unit."""
+        return self.budget.cost_since(self.before)
+
+
+def _next_run(run: StoredRun) -> datetime:
+    """Return the earliest beginning of a later run."""
+    return run.began_at + RESOLUTION
+
+
+def _learned(fact: ExtractedFact, episode: UUID, model: str) -> Learned:
+    """Return a fact to be stored.
+
+    It rests on the record that it quotes. With words of other records it rests on the episode instead, which no longer
+    supports what was learned from it once one of its records is erased.
+    """
     return Learned(
         type=MemoryType.SEMANTIC,
         payload={"subject": fact.subject, "predicate": fact.predicate, "object": fact.object},
-        sources=(fact.source.record,),
+        sources=(episode if fact.others else fact.source.record,),
         confidence=CONFIDENCE,
         occurred_at=fact.source.at,
         rationale=f"extracted by {model} from record {fact.source.record}",
