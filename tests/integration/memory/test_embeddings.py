@@ -38,6 +38,8 @@ from stratagraph.store.postgres.database import Role
 from stratagraph.store.search import vector_search
 from stratagraph.store.search.embeddings import EmbeddingModel, ModelState, list_models
 
+WALKED = -1  # for EXACT: the index is walked, though no record has been counted yet
+
 
 @dataclass
 class Embedded:
@@ -201,7 +203,7 @@ async def test_deleting_and_erasing_remove_vectors(embedded: Embedded) -> None:
     assert len(await embedded.vectors()) == 1
 
 
-@pytest.mark.parametrize("exact", [0, pytest.param(vector_search.EXACT, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("exact", [WALKED, pytest.param(vector_search.EXACT, marks=pytest.mark.soak)])
 async def test_a_narrow_scope_gets_its_own_records_among_many_nearer_ones(
     embedded: Embedded, exact: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,6 +218,22 @@ async def test_a_narrow_scope_gets_its_own_records_among_many_nearer_ones(
     assert all("detours" in text for text in found)
     everything = await embedded.ask("vehicle trip", root_limit=20)
     assert all("detours" not in str(node.record.text) for node in everything.nodes if node.root)
+
+
+async def test_a_walk_that_ends_among_hidden_vectors_is_followed_by_comparing_the_readable_ones(
+    embedded: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_search, "EXACT", WALKED)
+    for number in range(12):
+        await embedded.memory.turn(f"car trip {number} planned with detours", scope="project:mine")
+    await copies(embedded, "car trip", scope="project:theirs", number=700)
+    await embedded.fill()
+    async with embedded.memory.database.background(Role.MAINTENANCE) as connection:
+        await connection.exec_driver_sql("RESET ROLE")
+        for setting, value in (("ef_search", 10), ("max_scan_tuples", 50)):
+            await connection.exec_driver_sql(f"ALTER FUNCTION search_vectors_by_index SET hnsw.{setting} = {value}")
+    mine = trust_of(scopes={"project:mine"}, ceiling=Sensitivity.LOW)
+    assert len(await embedded.found("vehicle trip", trust=mine, root_limit=20)) == 12
 
 
 async def copies(embedded: Embedded, text: str, *, scope: str, number: int) -> None:

@@ -29,9 +29,18 @@ SENTENCES = {
         ("La canción del anuncio pertenece a otra compañía.", "canciones compañías"),
         ("Hemos cambiado las contraseñas de todos los usuarios en enero.", "contraseña usuario"),
     ],
+    "italian": [
+        ("Le fatture saranno pagate quando le consegne saranno finite.", "fattura consegna"),
+        ("Due dischi dell'archivio mostrano errori di lettura.", "disco archivio errore"),
+        ("La squadra ha deciso di eliminare le vecchie interfacce.", "vecchia interfaccia"),
+    ],
+    "swedish": [("Skrivaren på andra våningen skriver bara ut tomma sidor.", "sida skrivare")],
     "polish": [
         ("Serwery w Łodzi zostały wyłączone z powodu błędów sieci.", "serwery Łodzi"),
         ("Zmieniliśmy hasła wszystkich użytkowników.", "uzytkownikow"),
+        ("Faktury zostaną zapłacone po zakończeniu dostaw.", "faktura dostawa"),
+        ("Hasła wygasają co trzy miesiące.", "hasło wygasa"),
+        ("Dwa dyski archiwum zgłaszają błędy odczytu.", "dysk odczyt"),
     ],
     "russian": [
         ("Вчера ночью серверы перестали отвечать из-за ошибок в сертификатах.", "сертификаты сервера"),
@@ -77,7 +86,23 @@ def test_a_sentence_is_told_from_those_of_other_languages(language: str) -> None
         assert len(words) == 1 or not [held for held in others if all(held & set(word.forms) for word in words)]
 
 
-@pytest.mark.parametrize("question", ["Verbindung", "serwer", "raporlar"])
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Piotr poprawił błędy w raportach", "polish"),
+        ("Dyrektor prosi o wyjaśnienia dotyczące wydatków", "polish"),
+        ("L'équipe a choisi de supprimer les anciennes interfaces", "french"),
+        ("Giulia segue nuovi tirocinanti", "italian"),
+        ("José and Zoë met Renée", "english"),  # names of several languages
+        ("Müller invoice overdue", "english"),  # one word
+        ("kafka schema registry offline", "english"),
+    ],
+)
+def test_letters_and_endings_show_the_language_of_a_short_text(text: str, language: str) -> None:
+    assert language_of({*text.lower().replace("'", " ").split()}) == language
+
+
+@pytest.mark.parametrize("question", ["Netze", "serwer", "raporlar"])
 def test_a_word_alone_that_shows_no_language_is_asked_for_as_it_is_spelled(question: str) -> None:
     """Its inflections may be missed, and it is never lost itself: every record has its words in that form, too."""
     (word,) = asked(question)

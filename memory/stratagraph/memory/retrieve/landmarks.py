@@ -20,7 +20,11 @@ from stratagraph.memory.retrieve.time_words import EARLIEST, MAX_READ, MAX_TIMES
 LANDMARK = 0.75  # least share of the weight of an event's words that the record of the event has
 MOST_EVENTS = 3  # records that have as much of an event's words
 LEAST_EVENT, MOST_EVENT = 3, 200  # characters of an event
-_RELATION = re.compile(r"\b(?:before|after|since|until|till) ", re.IGNORECASE)
+_BEFORE = ("before", "until", "till", "prior to", "earlier than")
+# "The following steps" name no time, and "between" compares things more often than it names one.
+_RELATION = re.compile(
+    rf"\b(?:{'|'.join(_BEFORE)}|after|since|later than|following(?= (?:the|our|a|an)\b)) ", re.IGNORECASE
+)
 # What follows the event in a question.
 _END = re.compile(
     r"[,.;:?!](?= |$)|\b(?:about|regarding|concerning|and|but|what|which|who|how|why|when|where|did|do|does)\b|$",
@@ -55,7 +59,7 @@ def with_landmarks(
         at = _instant_of(bits, question, covered, records)
         if at is None:
             continue
-        is_before = relation.lower() in ("before", "until", "till")
+        is_before = relation.lower() in _BEFORE
         found.append(NamedTime("", EARLIEST, at) if is_before else NamedTime("", at + _TICK, now + _DAY))
     return replace(times, times=(*times.times, *found)) if found else times
 

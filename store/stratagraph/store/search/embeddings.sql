@@ -74,9 +74,10 @@ ORDER BY tenant, id LIMIT :limit
 UPDATE embedding_model SET nonce = :nonce WHERE id = :id
 
 -- search_vectors_by_index --
--- Find the records nearest to a vector by the model's index.
+-- Find the records nearest to a vector by the model's index, or by comparing all where that costs less.
 SELECT id, similarity
-FROM search_vectors_by_index(:model, :dimensions, :question, CAST(:types AS smallint[]), CAST(:now AS timestamptz), :lowest, :limit)
+FROM search_vectors_by_index(
+  :model, :dimensions, :question, CAST(:types AS smallint[]), CAST(:now AS timestamptz), :lowest, :limit, :documents)
 
 -- search_vectors_exactly --
 -- Find the records nearest to a vector among all vectors that the caller may read.

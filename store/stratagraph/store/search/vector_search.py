@@ -2,8 +2,9 @@
 
 Where the caller may read at most EXACT records, the vectors of all of them are compared, so that the answer depends on
 readable records alone. Of more, pgvector's HNSW index finds them: what the caller may not read is left out as the index
-is walked, and the walk goes on until it has found enough. Which of the readable records such a walk passes over may
-depend on the graph, in which hidden vectors are too. See docs/embedders.md, What a caller may learn.
+is walked, and the walk goes on until it has found enough. Where it would pass over so many vectors that comparing all
+readable ones costs less, or has ended without finding enough, these are compared after all. Which records a walk passes
+over may depend on the graph, in which hidden vectors are too. See docs/embedders.md, What a caller may learn.
 """
 
 from __future__ import annotations
@@ -46,18 +47,18 @@ class VectorSearch:
 
         `documents` is the number of records that the caller may read in full.
         """
-        return sending(
-            "search_vectors_exactly" if documents <= EXACT else "search_vectors_by_index",
-            {
-                "model": self._question.model,
-                "dimensions": len(self._question.vector),
-                "question": vector_literal(self._question.vector),
-                "types": self._types,
-                "now": now,
-                "lowest": self._question.lowest,
-                "limit": self._limit,
-            },
-        )
+        parameters = {
+            "model": self._question.model,
+            "dimensions": len(self._question.vector),
+            "question": vector_literal(self._question.vector),
+            "types": self._types,
+            "now": now,
+            "lowest": self._question.lowest,
+            "limit": self._limit,
+        }
+        if documents <= EXACT:
+            return sending("search_vectors_exactly", parameters)
+        return sending("search_vectors_by_index", {**parameters, "documents": documents})
 
 
 def similarities_of(rows: Sequence[Mapping[Any, Any]]) -> list[tuple[UUID, float]]:

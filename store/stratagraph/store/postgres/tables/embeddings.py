@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     CheckConstraint,
     Column,
@@ -14,6 +15,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     Uuid,
+    event,
 )
 from sqlalchemy.types import UserDefinedType
 
@@ -68,4 +70,10 @@ embedding = Table(
     ),
     to_record(),
     ForeignKeyConstraint(["model"], ["embedding_model.id"]),
+)
+# A long vector is kept in its row too: comparing it reads one page, not those of a second table.
+event.listen(
+    embedding,
+    "after_create",
+    DDL("ALTER TABLE embedding ALTER vector SET STORAGE PLAIN"),  # type: ignore[no-untyped-call]  # not typed in SQLAlchemy
 )
