@@ -6,7 +6,7 @@ from stratagraph.store.postgres.migrations.scripts import run_script
 from stratagraph.store.postgres.roles import make_roles, search_path
 
 revision = "0052"
-down_revision = "0043"
+down_revision = "0047"
 
 
 def upgrade() -> None:
