@@ -3,7 +3,7 @@
 The traces of one trial are imported and learned from; the tasks of the other trial's successful traces are asked for,
 with their instruction as the task, and the other way round. A plan is right if it has the tools of the unseen trace.
 Then each task is asked for where the task's own traces were left out, and the tools that change state are compared;
-which do is learned as well. See docs/learning-plans.md.
+which do is learned as well. The limits say how far the traces agree with each other. See docs/learning-plans.md.
 """
 
 from __future__ import annotations
@@ -148,6 +148,11 @@ def share(hits: int, tried: int) -> dict[str, float]:
 Found = Sequence[tuple[Trace, list[Tools], Mapping[str, str]]]
 
 
+def internal(effects: Mapping[str, str]) -> Tools:
+    """Return the tools that serve the agent alone."""
+    return frozenset(tool for tool, effect in effects.items() if effect == "internal")
+
+
 def figures(found: Found) -> dict[str, Any]:
     """Return how often the first plan, and one of the first three different ones, has the tools of the trace.
 
@@ -157,7 +162,7 @@ def figures(found: Found) -> dict[str, Any]:
     for name, hidden in (("tools", False), ("outward", True)):
         first = third = 0
         for trace, plans, effects in found:
-            inner = {tool for tool, effect in effects.items() if hidden and effect == "internal"}
+            inner = internal(effects) if hidden else frozenset()
             distinct = list(dict.fromkeys(tools - inner for tools in plans))
             first += trace.tools - inner in distinct[:1]
             third += trace.tools - inner in distinct[:3]
@@ -179,6 +184,43 @@ def changes(found: Found) -> dict[str, Any]:
             tried[group] += 1
             hits[group] += wanted == planned
     return {group: share(hits[group], tried[group]) for group in tried}
+
+
+def limits(
+    asked: Sequence[tuple[int, Trace]],
+    known: Mapping[int, Sequence[Trace]],
+    effects: Mapping[int, Mapping[str, str]],
+) -> dict[str, Any]:
+    """Return what bounds the figures of plans that repeat what known traces did, `asked` given with the known trial.
+
+    `same task` takes the known trace of the same task for the plan, and `same task, both successful` only where that
+    succeeded: so far the agent agrees with itself. `any known` and `any known success` are the shares of traces whose
+    tools, but for internal ones, are those of some known trace with a call: no choice among plans gets beyond them.
+    """
+    twins = [
+        (one, twin, effects[learned]) for learned, one in asked for twin in known[learned] if twin.task == one.task
+    ]
+    document: dict[str, Any] = {}
+    for name, agreeing in (
+        ("same task", twins),
+        ("same task, both successful", [pair for pair in twins if pair[1].succeeded]),
+    ):
+        if not agreeing:
+            continue
+        found = [(one, [twin.tools], known_) for one, twin, known_ in agreeing]
+        document[name] = {**figures(found), "what changes state": changes(found)["all"]}
+    for name, only_successes in (("any known", False), ("any known success", True)):
+        hits = 0
+        for learned, one in asked:
+            inner = internal(effects[learned])
+            sets = {
+                trace.tools - inner
+                for trace in known[learned]
+                if trace.tools and (trace.succeeded or not only_successes)
+            }
+            hits += one.tools - inner in sets
+        document[name] = share(hits, len(asked))
+    return document
 
 
 async def measure(traces: Sequence[Trace]) -> dict[str, Any]:
@@ -219,6 +261,7 @@ async def measure(traces: Sequence[Trace]) -> dict[str, Any]:
             "learned": changes([(*pair, known_) for pair, known_ in zip(held_out, seen, strict=True)])
         },
     }
+    document["limits"] = limits(asked, known, effects)
     for name, method in methods.items():
         found = [(one, method(one.instruction, known[learned]), effects[learned]) for learned, one in asked]
         document["unseen trials"][name] = figures(found)
