@@ -11,7 +11,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -87,22 +87,36 @@ def template_database(postgres_url: str) -> str:
 
 
 @contextmanager
-def fresh_database(postgres_url: str, template: str | None) -> Iterator[str]:
+def fresh_database(
+    postgres_url: str, template: str | None, administrator: psycopg.Connection | None = None
+) -> Iterator[str]:
+    """Create a database, and drop it at the end of the block. Without an open connection, each opens its own."""
     name = f"test_{secrets.token_hex(6)}"
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        source = f" TEMPLATE {template} STRATEGY FILE_COPY" if template else ""
+    source = f" TEMPLATE {template} STRATEGY FILE_COPY" if template else ""
+    with _opened(postgres_url, administrator) as connection:
         connection.execute(f"CREATE DATABASE {name}{source}")
     try:
         yield with_database(postgres_url, name)
     finally:
-        with psycopg.connect(postgres_url, autocommit=True) as connection:
+        with _opened(postgres_url, administrator) as connection:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+def _opened(url: str, connection: psycopg.Connection | None) -> AbstractContextManager[psycopg.Connection]:
+    return psycopg.connect(url, autocommit=True) if connection is None else nullcontext(connection)
+
+
+@pytest.fixture(scope="session")
+def administrator(postgres_url: str) -> Iterator[psycopg.Connection]:
+    """A connection for the statements before and after each test; to open one takes as long as some of them."""
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        yield connection
+
+
 @pytest.fixture
-def database_url(postgres_url: str, template_database: str) -> Iterator[str]:
+def database_url(postgres_url: str, template_database: str, administrator: psycopg.Connection) -> Iterator[str]:
     """A migrated database for one test."""
-    with fresh_database(postgres_url, template_database) as url:
+    with fresh_database(postgres_url, template_database, administrator) as url:
         yield url
 
 
