@@ -45,6 +45,43 @@ async def test_undoing_a_run_leaves_the_store_as_it_was(memory: Memory) -> None:
     assert await run_learning(memory) == []  # its episodes are not learned from again
 
 
+async def test_the_episodes_of_an_undone_run_are_learned_from_again_when_asked(memory: Memory) -> None:
+    for number in range(2):
+        await capture_episode(memory, f"here {number}", events=["found the key"], scope="project:a")
+        await capture_episode(memory, f"there {number}", events=["found the map"], scope="project:b")
+    await run_learning(memory)
+    first = await learned(memory)
+    run = await last_run(memory)
+    with pytest.raises(InvalidInput, match="not undone"):
+        await runs_of(memory).learn_again(memory.trust, run.id)
+    await runs_of(memory).undo(trust_of(scopes={"project:a"}), run.id, rationale="too eager")
+    assert len(await learned(memory)) == len(first) / 2
+    for trust, error in ((trust_of(access=Access.WRITE), Forbidden), (trust_of(scopes={"elsewhere"}), RecordNotFound)):
+        with pytest.raises(error):
+            await runs_of(memory).learn_again(trust, run.id)
+    with pytest.raises(InvalidInput, match="not undone"):
+        await runs_of(memory).learn_again(trust_of(scopes={"project:b"}), run.id)
+    assert await run_learning(memory) == []
+    assert await runs_of(memory).learn_again(memory.trust, run.id) == 2
+    assert await runs_of(memory).learn_again(memory.trust, run.id) == 0
+    (done,) = await run_learning(memory)
+    assert done.episodes == 2
+    assert await learned(memory) == first
+    again = await last_run(memory)
+    await runs_of(memory).undo(memory.trust, again.id, rationale="too eager once more")
+    assert len(await learned(memory)) == len(first) / 2
+
+
+async def learned(memory: Memory) -> list[tuple[object, ...]]:
+    """Return what is current of that was learned, by scope and content, without what names episodes."""
+    found = await rows(
+        memory,
+        "SELECT scope, type, name, text, confidence FROM record WHERE state = 1 AND"
+        " (type IN (4, 5, 6) OR tags @> '{summary}') ORDER BY scope, type, name, text",
+    )
+    return [tuple(row.values()) for row in found]
+
+
 async def test_what_was_changed_since_is_named_and_left(memory: Memory) -> None:
     known = (await memory.observe("step", "observed_in", "found the key")).primary.id
     await capture_episode(memory, "one", events=["found the key", "opened the door"])

@@ -20,6 +20,7 @@ from stratagraph.memory.revise.request import MAX_RATIONALE
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.learning.changes import Kept, list_kept
+from stratagraph.store.learning.episodes import relearn_run
 from stratagraph.store.learning.groups import Group
 from stratagraph.store.learning.runs import UNDO_WINDOW, GroupReport, list_reports, lock_reports, mark_undone
 from stratagraph.store.model.canonical import check_json
@@ -183,6 +184,29 @@ class ConsolidationRuns:
             if is_complete or (deadline is not None and time.monotonic() > deadline):
                 return await self._result(caller, id_, undone, is_complete=is_complete)
 
+    async def learn_again(self, trust: Trust, id_: UUID) -> int:
+        """Let the next run learn again from the episodes of an undone one; return how many episodes these are.
+
+        Only in the groups that the caller may write to, and only from episodes of which nothing was deleted since.
+        Needs admin access. Raises RecordNotFound and Forbidden as `undo` does, and InvalidInput for a run that is not
+        undone.
+        """
+        trust.require(Access.ADMIN)
+        caller = await self._directory.resolve(trust)
+
+        async def mark() -> int:
+            async with self._database.writing(caller.bounds) as connection:
+                reports = await self._own(caller, id_, await lock_reports(connection, caller, id_))
+                groups = [report.group for report in reports if report.undone_at is not None]
+                if not groups:
+                    raise InvalidInput(
+                        f"id: the run {id_} is not undone, so all that it has learned is there; undo it first",
+                        path=["id"],
+                    )
+                return await relearn_run(connection, caller.tenant.id, id_, groups)
+
+        return await retried(mark)
+
     async def _undo_batch(self, caller: Caller, id_: UUID, rationale: str) -> tuple[int, bool]:
         """Undo one batch; return the number of records and relations undone, and whether none were left."""
         async with self._database.writing(caller.bounds) as connection:
@@ -196,8 +220,11 @@ class ConsolidationRuns:
                 )
         return count, count == 0
 
-    async def _writable(self, caller: Caller, id_: UUID, reports: Sequence[GroupReport]) -> list[Group]:
-        """Return the groups of a run that are still to be undone. Raises what `undo` raises for the run."""
+    async def _own(self, caller: Caller, id_: UUID, reports: Sequence[GroupReport]) -> list[GroupReport]:
+        """Return the reports of a run on the groups that the caller may write to.
+
+        Raises RecordNotFound if there are no reports, and Forbidden if it may write to none of the groups.
+        """
         if not reports:
             raise RecordNotFound(id_, f"id: there is no run {id_} of learning", path=["id"])
         scopes = await self._directory.scope_names({report.group.scope for report in reports})
@@ -209,6 +236,11 @@ class ConsolidationRuns:
                 " may write there",
                 path=["id"],
             )
+        return mine
+
+    async def _writable(self, caller: Caller, id_: UUID, reports: Sequence[GroupReport]) -> list[Group]:
+        """Return the groups of a run that are still to be undone. Raises what `undo` raises for the run."""
+        mine = await self._own(caller, id_, reports)
         if any(report.finished_at is None for report in mine):
             raise InvalidInput(
                 f"id: the run {id_} is not finished; wait until it is, or let `stratagraph consolidate` finish it",

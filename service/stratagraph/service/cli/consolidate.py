@@ -94,7 +94,10 @@ def undo(
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """Undo a run: what it created is retracted, what it changed is restored, but for what was changed since."""
+    """Undo a run: what it created is retracted, what it changed is restored, but for what was changed since.
+
+    Its episodes are not learned from again, unless `consolidate again` says so.
+    """
     run = parse_id(id, path=["ID"])
 
     async def work(runtime: Runtime) -> dict[str, Any]:
@@ -112,6 +115,27 @@ def undo(
         people.print(f"  left as it is ({one['reason']}): {one['id']} {one['name'] or ''}", highlight=False)
     if found["kept_total"] > len(found["kept"]):
         people.print(f"  and {found['kept_total'] - len(found['kept'])} more")
+
+
+@app.command()
+def again(
+    id: Annotated[str, typer.Argument(help="Id of a run that was undone.")],  # noqa: A002
+    tenant: Tenant = "default",
+    json: Json = False,
+) -> None:
+    """Let the next run learn again from the episodes of a run that was undone."""
+    run = parse_id(id, path=["ID"])
+
+    async def work(runtime: Runtime) -> dict[str, Any]:
+        from stratagraph.service.cli.tenants import reader_of
+
+        return {"id": run, "episodes": await runtime.runs.learn_again(await reader_of(runtime, tenant), run)}
+
+    found = with_runtime(work)
+    if json:
+        print_json(found)
+        return
+    people.print(f"{found['episodes']} episodes are due again; `stratagraph consolidate` learns from them now.")
 
 
 async def listed(runtime: Runtime, given: Mapping[str, Any]) -> dict[str, Any]:

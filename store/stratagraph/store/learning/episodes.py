@@ -148,6 +148,21 @@ async def mark_learned(
     return [row["id"] for row in rows if row["is_done"]] if len(rows) == len(episodes) else None
 
 
+async def relearn_run(connection: AsyncConnection, tenant: int, run_id: UUID, groups: Collection[Group]) -> int:
+    """Make the episodes of an undone run due again, for the stages of the run; return how many.
+
+    Only episodes of `groups` that it was the last run to read, and of which nothing has been deleted since.
+    """
+    return await run(
+        connection,
+        "relearn_run",
+        tenant=tenant,
+        run=run_id,
+        scopes=[group.scope for group in groups],
+        sensitivities=[int(group.sensitivity) for group in groups],
+    )
+
+
 async def postpone_learning(connection: AsyncConnection, tenant: int, episode: UUID, *, until: datetime) -> None:
     """Let an episode that could not be learned from be due again at `until`."""
     await run(connection, "postpone_learning", tenant=tenant, id=episode, until=until)

@@ -87,6 +87,16 @@ RETURNING e.id, e.learned_at IS NOT NULL AS is_done
 -- The number of members that the episode `e` has.
 (SELECT count(*) FROM episode_event v WHERE v.tenant = e.tenant AND v.episode = e.id)
 
+-- relearn_run --
+-- Let the stages of a run read its episodes again, in groups in which it was undone, where nothing of them was deleted.
+UPDATE episode e SET learned_at = NULL, learned_by = NULL,
+  learned_stages = ARRAY(SELECT s FROM unnest(e.learned_stages) AS s WHERE NOT l.stages ? s ORDER BY s)
+FROM learning_report l
+JOIN unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[])) AS a(scope, sensitivity)
+  ON l.scope = a.scope AND l.sensitivity = a.sensitivity
+WHERE l.tenant = :tenant AND l.run = :run AND l.undone_at IS NOT NULL AND e.tenant = l.tenant AND e.learned_by = l.run
+  AND e.scope = l.scope AND e.sensitivity = l.sensitivity AND e.learned_events = {members_now}
+
 -- postpone_learning --
 -- Let an episode that failed be due again later.
 UPDATE episode SET learn_after = :until WHERE tenant = :tenant AND id = :id
