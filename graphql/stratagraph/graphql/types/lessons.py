@@ -35,7 +35,7 @@ from stratagraph.memory.lessons.request import (
     SOURCE,
     LearnLesson,
 )
-from stratagraph.memory.lessons.service import DEFAULT_CREDITED_S, MAX_CREDITED_S, Learned
+from stratagraph.memory.lessons.service import DEFAULT_CREDITED_S, MAX_CREDITED_S, LearnedLesson
 from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_HIT_RATE, STALE_RETRIEVALS
 from stratagraph.memory.revise.request import RemoveLesson, VerifyLesson
 from stratagraph.store.model.ids import parse_id
@@ -121,7 +121,7 @@ class LearnLessonInput:
 
 @strawberry.type(description="The lesson was stored.")
 class LearnLessonSuccess:
-    learned: strawberry.Private[Learned]
+    learned: strawberry.Private[LearnedLesson]
 
     @strawberry.field(description="The lesson, or the known lesson that it was merged with.")
     def lesson(self) -> MemoryRecord:

@@ -53,7 +53,7 @@ MAX_CREDITED_S = int(RETENTION.total_seconds())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class LearnedLesson:
     """The result of learning a lesson.
 
     `is_merged` is whether it was merged with one that was known; `retired` are the lessons, as far as the caller may
@@ -90,7 +90,7 @@ class Lessons:
         self._likeness = Likeness(database, embedder) if embedder is not None else None
         self._finder = LessonFinder(database, directory, clock, questions)
 
-    async def learn(self, trust: Trust, request: LearnLesson) -> Learned:
+    async def learn(self, trust: Trust, request: LearnLesson) -> LearnedLesson:
         """Store a lesson, or merge it with the one of its scope and sensitivity that has its task or says the same.
 
         Without an embedder, or where it does not answer, only an equal task is the same. At most KEPT lessons of a
@@ -101,7 +101,7 @@ class Lessons:
         capture = request.as_capture()
         repeats = await self._like(trust, await self._capture.draft(trust, capture))
         (captured,) = await self._capture.capture(trust, [request.as_capture(repeats=repeats)])
-        return Learned(
+        return LearnedLesson(
             captured=captured,
             # Of a lesson that a policy rule raised above its writer's ceiling, nothing is told but that it is stored.
             is_merged=not captured.primary.redacted

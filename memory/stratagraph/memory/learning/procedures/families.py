@@ -12,7 +12,7 @@ import orjson
 
 from stratagraph.memory.capture.request import MAX_CONTENT_BYTES
 from stratagraph.memory.capture.versions import FIRST_VERSION, next_version
-from stratagraph.memory.learning.drafting import Learned
+from stratagraph.memory.learning.drafting import LearnedRecord
 from stratagraph.memory.learning.episode import Episode
 from stratagraph.memory.learning.learner import DERIVED_WEIGHT
 from stratagraph.memory.learning.procedures.confidence import confidence_of
@@ -178,10 +178,10 @@ def _observed(version: Version) -> Observation | None:
 
 def _learned(
     batch: LearningBatch, kind: Procedure, family: Family, observed: Observation, payload: Mapping[str, Any]
-) -> Learned:
+) -> LearnedRecord:
     reported = kind.reported(payload, observed)
     newest = sorted(family.episodes, key=lambda one: (one.closed_at, one.id))
-    return Learned(
+    return LearnedRecord(
         type=kind.type,
         payload={key: value for key, value in payload.items() if key != "kind"},
         sources=tuple(one.id for one in newest[-MAX_EVIDENCE:]),
