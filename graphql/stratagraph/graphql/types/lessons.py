@@ -54,8 +54,8 @@ class LearnLessonInput:
     mistake: str | None = strawberry.field(default=None, description=f"What went wrong, {_TEXT}")
     trigger: str | None = strawberry.field(
         default=None,
-        description=f"Words that tell when the lesson applies, {_TEXT} Without an embedder, a question finds it by"
-        " them. Default: the task.",
+        description=f"When the lesson applies, {_TEXT} Without an embedder, a question finds the lesson by these words."
+        " Default: the task.",
     )
     anti_pattern: str | None = strawberry.field(default=None, description=f"What to avoid in general, {_TEXT}")
     correct_pattern: str | None = strawberry.field(default=None, description=f"What to do in general, {_TEXT}")
@@ -199,7 +199,7 @@ class RemoveLessonInput:
         )
 
 
-@strawberry.input(description="Credit the lessons that playbooks told this credential's actor lately.")
+@strawberry.input(description="Credit the lessons in the latest playbooks of this credential's actor as helpful.")
 class CreditLessonsInput:
     window_seconds: int = strawberry.field(
         default=DEFAULT_CREDITED_S,

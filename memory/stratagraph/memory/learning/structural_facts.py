@@ -8,7 +8,7 @@ from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.store.model.enums import MemoryType
 
 PREDICATE = "observed_in"
-CONFIDENCE = 0.5  # less than that of the events, because nobody has stated it as a fact
+CONFIDENCE = 0.5  # less than that of the events, because no caller has stated it as a fact
 MAX_FACTS = 100  # of one episode; the first of its timeline
 
 

@@ -1,4 +1,4 @@
-"""Lessons, as callers use them: learn, find, tell, credit, and drop what does not help."""
+"""The service of lessons: learn, find, return as a playbook, credit, and retire those that do not help."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Lessons:
         (captured,) = await self._capture.capture(trust, [request.as_capture(repeats=repeats)])
         return LearnedLesson(
             captured=captured,
-            # Of a lesson that a policy rule raised above its writer's ceiling, nothing is told but that it is stored.
+            # Of a lesson that a policy rule raised above its writer's ceiling, the answer says only that it is stored.
             is_merged=not captured.primary.redacted
             and captured.primary.id not in {record.id for record in captured.created},
             retired=tuple(
@@ -179,7 +179,7 @@ class Lessons:
         """Return lessons as text for a system prompt, at most `limit` of them, of at most `token_budget` tokens.
 
         With a query those that are about it, and nothing if none is; without, the last learned. With `is_counted`, each
-        lesson that is told counts as retrieved. Raises as `find` does.
+        lesson in the text counts as retrieved. Raises as `find` does.
         """
         _check_number("limit", limit, 1, KEPT)
         _check_number("tokenBudget", token_budget, MIN_TOKENS, MAX_TOKENS)
@@ -188,9 +188,9 @@ class Lessons:
             found = await self._finder.recent(caller, Wanted(), limit=limit)
         else:
             found = await self._finder.about(caller, query, Wanted(), limit=limit)
-        text, told = playbook_text(found, heading=RECENT if query is None else RELEVANT, token_budget=token_budget)
-        if told and is_counted:
-            entry = LoggedRetrieval(id=new_id(), roots=told, nodes=told, at=self._clock.now(), is_playbook=True)
+        text, shown = playbook_text(found, heading=RECENT if query is None else RELEVANT, token_budget=token_budget)
+        if shown and is_counted:
+            entry = LoggedRetrieval(id=new_id(), roots=shown, nodes=shown, at=self._clock.now(), is_playbook=True)
             self._log.append(entry, caller)
         return text
 
@@ -204,7 +204,7 @@ class Lessons:
         return failures_text(await self._finder.recent(caller, Wanted(), limit=limit), token_budget=token_budget)[0]
 
     async def credit(self, trust: Trust, *, window_s: int = DEFAULT_CREDITED_S) -> list[UUID]:
-        """Count that the lessons helped that playbooks told the caller's actor in the last `window_s` seconds.
+        """Credit the lessons in the playbooks that the caller's actor got in the last `window_s` seconds as helpful.
 
         Return their ids. A playbook is credited once, so the same window again counts nothing. Lessons are left out
         that the caller may not change. Raises InvalidInput or Forbidden.

@@ -107,7 +107,7 @@ WHERE p.state = 2
 
 -- find_sharing_entities --
 -- Find entities of one group that several facts say the same of as of a given one, the most first.
--- An object that more than :common facts of the group name tells nothing.
+-- An object that more than :common facts of the group name is no evidence.
 WITH mine AS MATERIALIZED (
   SELECT a.id AS entity, o.predicate_key, o.object_entity
   FROM unnest(CAST(:ids AS uuid[])) AS a(id)

@@ -1,6 +1,6 @@
 -- fetch_procedure_versions --
--- Fetch the newest :most current versions of plans and skills by the keyed hash of their name, and the newest :superseded ones. Of
--- these, the payload has the key `version` alone unless it is sealed.
+-- Fetch the newest :most current versions of plans and skills by the keyed hash of their name, and the newest
+-- :superseded ones. Of these, the payload has the key `version` alone unless it is sealed.
 (SELECT id, scope, sensitivity, handle_key, state, updated_at, created_at, payload, provenance, sealed FROM record
  WHERE tenant = :tenant AND handle_key = ANY(CAST(:keys AS bytea[])) AND type = ANY(CAST(:types AS smallint[]))
    AND state <= 2

@@ -120,7 +120,7 @@ class Extraction:
             report = await self._read(reading)
         except ExtractorUnavailable as error:
             return Swept(claim.group, await self._unanswered(reading, error))
-        except NotToBeSent:  # it is claimed no more if it is too sensitive, and gone if it was erased
+        except NotToBeSent:  # if it is too sensitive, it is not claimed again; if it was erased, it is not queued
             report = await self._give_back(reading, "erased, or too sensitive by now", until=_next_run(run))
         except Exception as error:
             if is_outage(error):

@@ -30,7 +30,7 @@ MAX_EVIDENCE = 100  # episodes that one record is related to in one batch, the n
 
 
 class Procedure(Protocol):
-    """A kind of procedure, skills or plans: how it is called, computed and told apart."""
+    """A kind of procedure, skills or plans: how it is named, computed and compared."""
 
     @property
     def type(self) -> MemoryType: ...
