@@ -21,7 +21,7 @@ from stratagraph.graphql.schema import build_schema
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.learning.duplicates.merging import CLAIMED
 from stratagraph.memory.learning.duplicates.review import DuplicatePage, DuplicateReview
-from stratagraph.memory.learning.duplicates.signals import LISTED, MERGED
+from stratagraph.memory.learning.duplicates.signals import BITS, LISTED, MERGED, Signal
 from stratagraph.memory.revise.request import Merge, RejectDuplicate, Unmerge
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
@@ -399,3 +399,20 @@ def _spelled(number: int) -> str:
     return "".join(
         "bdfglmnprt"[int(digit)] + "aeiou"[(number + place) % 5] for place, digit in enumerate(f"{number:03}")
     )
+
+
+async def test_the_evidence_of_a_sealed_pair_has_no_content(memory: Memory) -> None:
+    """What is stored of a pair in plain text are ids, kinds of signals and numbers that follow from the kinds alone."""
+    hidden = {"sensitivity": Sensitivity.HYPER}
+    for place in ("Zqxville", "Zqxtown"):
+        await entity(memory, place, primary_type="Place", **hidden)
+    for name in ("Jane Zqxdoe", "J. Zqxdoe"):
+        await entity(memory, name, primary_type="Person", **hidden)
+        for predicate, place in (("lives_in", "Zqxville"), ("was_born_in", "Zqxtown")):
+            await memory.observe(name, predicate, place, **hidden)
+    await consolidate(memory)
+    (pair,) = await rows(memory, "SELECT evidence, score FROM duplicate_pair")
+    assert pair["evidence"]
+    assert all(bits == BITS.get(Signal(kind), bits) for kind, bits in pair["evidence"].items())
+    stored = await rows(memory, "SELECT p::text AS text FROM duplicate_pair p")
+    assert not any(word in str(stored).lower() for word in ("zqx", "jane", "lives"))

@@ -23,7 +23,7 @@ from stratagraph.memory.embedding.questions import QuestionEmbedder
 from stratagraph.memory.lessons import service
 from stratagraph.memory.lessons.block import Standing
 from stratagraph.memory.lessons.request import LearnLesson
-from stratagraph.memory.lessons.service import Learned, Lessons
+from stratagraph.memory.lessons.service import LearnedLesson, Lessons
 from stratagraph.memory.lessons.utility import beyond
 from stratagraph.memory.lessons.windows import Window, zone_of
 from stratagraph.memory.revise.request import Delete, RemoveLesson, Supersede, VerifyLesson
@@ -36,7 +36,7 @@ from stratagraph.store.model.trust import Trust
 
 async def learn(
     memory: Memory, task: str, solution: str = "test first", trust: Trust | None = None, **more: Any
-) -> Learned:
+) -> LearnedLesson:
     memory.clock.forward(timedelta(seconds=1))
     return await memory.lessons.learn(trust or memory.trust, LearnLesson(task=task, solution=solution, **more))
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from stratagraph.memory.retrieve.coverage import Question
-from stratagraph.memory.retrieve.learned_tasks import Learned, fit_of, ranked_by_tasks
+from stratagraph.memory.retrieve.learned_tasks import LearnedProcedure, fit_of, ranked_by_tasks
 from stratagraph.memory.retrieve.rank import Rankable, Signal, Why
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
@@ -26,8 +26,8 @@ def question(text: str) -> Question:
     return Question(weights=ones, terms=[word.numbers for word in words], emphasis=ones, apart=0, names=0)
 
 
-def learned(tools: str, *tasks: str, outcome: str = "success") -> Learned:
-    return Learned(frozenset(tools.split()), tuple((task, outcome) for task in tasks))
+def learned(tools: str, *tasks: str, outcome: str = "success") -> LearnedProcedure:
+    return LearnedProcedure(frozenset(tools.split()), tuple((task, outcome) for task in tasks))
 
 
 def best(found: dict[UUID, float]) -> UUID:
@@ -62,7 +62,7 @@ def test_what_shares_no_word_with_any_task_fits_nothing() -> None:
 class Stored:
     """Reads procedures that were learned with these tools from these tasks."""
 
-    def __init__(self, known: dict[UUID, Learned]) -> None:
+    def __init__(self, known: dict[UUID, LearnedProcedure]) -> None:
         self.known = known
 
     async def records(self, ids: Collection[UUID]) -> dict[UUID, MemoryRecord]:
@@ -76,7 +76,7 @@ class Stored:
         return {id_: cast(MemoryRecord, SimpleNamespace(payload=payloads[id_])) for id_ in ids}
 
 
-def heads(known: dict[UUID, Learned]) -> dict[UUID, Rankable]:
+def heads(known: dict[UUID, LearnedProcedure]) -> dict[UUID, Rankable]:
     return {id_: cast(Rankable, SimpleNamespace(type=MemoryType.COMPETENCE)) for id_ in known}
 
 

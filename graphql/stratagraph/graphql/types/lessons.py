@@ -35,7 +35,7 @@ from stratagraph.memory.lessons.request import (
     SOURCE,
     LearnLesson,
 )
-from stratagraph.memory.lessons.service import DEFAULT_CREDITED_S, MAX_CREDITED_S, Learned
+from stratagraph.memory.lessons.service import DEFAULT_CREDITED_S, MAX_CREDITED_S, LearnedLesson
 from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_HIT_RATE, STALE_RETRIEVALS
 from stratagraph.memory.revise.request import RemoveLesson, VerifyLesson
 from stratagraph.store.model.ids import parse_id
@@ -54,8 +54,8 @@ class LearnLessonInput:
     mistake: str | None = strawberry.field(default=None, description=f"What went wrong, {_TEXT}")
     trigger: str | None = strawberry.field(
         default=None,
-        description=f"Words that tell when the lesson applies, {_TEXT} Without an embedder, a question finds it by"
-        " them. Default: the task.",
+        description=f"When the lesson applies, {_TEXT} Without an embedder, a question finds the lesson by these words."
+        " Default: the task.",
     )
     anti_pattern: str | None = strawberry.field(default=None, description=f"What to avoid in general, {_TEXT}")
     correct_pattern: str | None = strawberry.field(default=None, description=f"What to do in general, {_TEXT}")
@@ -121,7 +121,7 @@ class LearnLessonInput:
 
 @strawberry.type(description="The lesson was stored.")
 class LearnLessonSuccess:
-    learned: strawberry.Private[Learned]
+    learned: strawberry.Private[LearnedLesson]
 
     @strawberry.field(description="The lesson, or the known lesson that it was merged with.")
     def lesson(self) -> MemoryRecord:
@@ -199,7 +199,7 @@ class RemoveLessonInput:
         )
 
 
-@strawberry.input(description="Credit the lessons that playbooks told this credential's actor lately.")
+@strawberry.input(description="Credit the lessons in the latest playbooks of this credential's actor as helpful.")
 class CreditLessonsInput:
     window_seconds: int = strawberry.field(
         default=DEFAULT_CREDITED_S,

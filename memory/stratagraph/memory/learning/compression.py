@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from stratagraph.memory.learning.drafting import Learned
+from stratagraph.memory.learning.drafting import LearnedRecord
 from stratagraph.memory.learning.episode import Episode
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.store.model.enums import MemoryType
@@ -42,8 +42,8 @@ class Compression:
         )
 
 
-def _learned(episode: Episode) -> Learned:
-    return Learned(
+def _learned(episode: Episode) -> LearnedRecord:
+    return LearnedRecord(
         type=MemoryType.EPISODIC,
         payload={"event_kind": EVENT_KIND, "summary": summary_of(episode)},
         sources=(episode.id,),

@@ -26,7 +26,7 @@ _KINDS = {MemoryType.EPISODIC: SourceKind.EVENT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class LearnedRecord:
     """Something learned, to be stored as a record of the batch's group.
 
     `payload` is that of a fact, a skill, a plan or an entity, as a capture takes it, without `evidence`; for an
@@ -54,7 +54,7 @@ class Learned:
 
 
 def draft_of(
-    learned: Learned,
+    learned: LearnedRecord,
     position: int,
     *,
     caller: Caller,

@@ -18,7 +18,7 @@ from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.capture.slots import LockedSlots, lock_slots_of_facts
 from stratagraph.memory.capture.write_set import MAX_SOURCES
 from stratagraph.memory.capture.writer import write_group
-from stratagraph.memory.learning.drafting import MAX_ENTITIES, Learned, draft_of, evidence_of
+from stratagraph.memory.learning.drafting import MAX_ENTITIES, LearnedRecord, draft_of, evidence_of
 from stratagraph.memory.revise.merge import merge
 from stratagraph.memory.revise.request import Merge
 from stratagraph.memory.revise.successor import successor
@@ -79,17 +79,18 @@ class Learner:
     async def versions(self, memory_type: MemoryType, name: str) -> list[Version]:
         """Lock a skill (by `skill_name`) or a plan (by `plan_id`) of the group; return its versions, newest first.
 
-        Retracted versions are left out. Read the current ones here before deciding what to create, revise or count.
+        They are the current ones, to be read before deciding what to create, revise or count, and the newest
+        superseded one.
         """
         key = handle_key(self.caller.tenant, memory_type, name)
         wanted = Thread(self.group.scope, int(self.group.sensitivity), key)
-        return (await lock_procedures(self.connection, self.caller.tenant, [wanted])).get(wanted, [])
+        return (await lock_procedures(self.connection, self.caller.tenant, [wanted], superseded=1)).get(wanted, [])
 
-    async def create(self, learned: Learned) -> UUID:
+    async def create(self, learned: LearnedRecord) -> UUID:
         """Store one thing learned; see `create_all`."""
         return (await self.create_all([learned]))[0]
 
-    async def create_all(self, learned: Sequence[Learned]) -> list[UUID]:
+    async def create_all(self, learned: Sequence[LearnedRecord]) -> list[UUID]:
         """Store what was learned, and return the id of the record that each became.
 
         Each is related to its sources (`derived_semantic`, read from the other end as `derived_from`), and rests on
@@ -219,7 +220,7 @@ class Learner:
         edit = Edit(id=record, payload=orjson.dumps(dict(payload)).decode(), confidence=confidence, is_revision=False)
         await self._change_in_place(edit, sources, rationale)
 
-    async def retell(self, record: UUID, learned: Learned) -> None:
+    async def retell(self, record: UUID, learned: LearnedRecord) -> None:
         """Replace a skill or plan by what is known of it now, in place: its `version` does not move.
 
         As `count`, but its name, text and search terms become those of a capture of `learned`, and secrets are masked.

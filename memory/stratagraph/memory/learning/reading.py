@@ -132,7 +132,7 @@ def _calls(members: Sequence[StoredMember], entries: Iterable[_Entry]) -> tuple[
 
     Ids of calls that are not in the episode are left out of `depends_on`.
     """
-    told = {entry.record: entry for entry in entries if str(entry.event.get("event_kind")).startswith("tool")}
+    events = {entry.record: entry for entry in entries if str(entry.event.get("event_kind")).startswith("tool")}
     nodes = [
         (_instant(node.get("timestamp"), member.occurred_at), member.record, node)
         for member in members
@@ -145,8 +145,9 @@ def _calls(members: Sequence[StoredMember], entries: Iterable[_Entry]) -> tuple[
     calls = []
     for at, record, node in nodes:
         # Only a record with one call of its own has an event that speaks of this call.
-        content = told[record].content if record in told and is_whole[record] == 1 else {}
-        has_failed_event = record in told and is_whole[record] == 1 and told[record].event["event_kind"] == "tool_error"
+        has_own_event = record in events and is_whole[record] == 1
+        content = events[record].content if has_own_event else {}
+        has_failed_event = has_own_event and events[record].event["event_kind"] == "tool_error"
         id_ = str(node.get("id"))
         seen[id_] += 1
         unique = id_ if seen[id_] == 1 else f"{id_}#{seen[id_]}"

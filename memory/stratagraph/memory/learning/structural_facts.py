@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from stratagraph.memory.learning.drafting import Learned
+from stratagraph.memory.learning.drafting import LearnedRecord
 from stratagraph.memory.learning.episode import Episode
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.store.model.enums import MemoryType
 
 PREDICATE = "observed_in"
-CONFIDENCE = 0.5  # less than that of the events, because nobody has stated it as a fact
+CONFIDENCE = 0.5  # less than that of the events, because no caller has stated it as a fact
 MAX_FACTS = 100  # of one episode; the first of its timeline
 
 
@@ -32,17 +32,17 @@ class StructuralFacts:
         )
 
 
-def facts_of(episode: Episode) -> list[Learned]:
+def facts_of(episode: Episode) -> list[LearnedRecord]:
     """Return the facts of one episode, each once, in the order of its timeline; none unless it succeeded."""
     if episode.outcome != "success":
         return []
-    seen: dict[tuple[str, str], Learned] = {}
+    seen: dict[tuple[str, str], LearnedRecord] = {}
     for event in episode.events:
         if not event.summary or len(seen) == MAX_FACTS:
             continue
         seen.setdefault(
             (event.kind, event.summary),
-            Learned(
+            LearnedRecord(
                 type=MemoryType.SEMANTIC,
                 payload={"subject": event.kind, "predicate": PREDICATE, "object": event.summary},
                 sources=(episode.id,),

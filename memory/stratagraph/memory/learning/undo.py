@@ -1,6 +1,6 @@
 """Undoing a run: contents, states and salience become what they were; versions, history and audit logs go on.
 
-What the run created is retracted, and what it changed is restored from the history. A record that somebody else has
+What the run created is retracted, and what it changed is restored from the history. A record that another writer has
 changed since is left as it is, and named. The work is done in batches, each a transaction, so an undo that was
 interrupted is continued by asking for it again. See docs/learning.md.
 """

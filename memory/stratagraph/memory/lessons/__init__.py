@@ -1,1 +1,1 @@
-"""Lessons from mistakes: competence records with a `lesson` block, learned, ranked, retired and told to agents."""
+"""Lessons from mistakes: competence records with a `lesson` block, ranked, retired, and returned as playbooks."""

@@ -18,7 +18,7 @@ class Standing:
     """What a lesson's place among the others depends on.
 
     `confidence` is in [0, 1], `frequency` the times that it was learned, from 1. `retrievals` counts the times that it
-    was told or returned, `helpful` those of them that helped. `learned_at` is the last time that it was learned.
+    was in an answer, `helpful` those of them that helped. `learned_at` is the last time that it was learned.
     """
 
     learned_at: datetime

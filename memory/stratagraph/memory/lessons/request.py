@@ -29,9 +29,9 @@ _TEXTS = ("trigger", "mistake", "anti_pattern", "correct_pattern")
 class LearnLesson:
     """A lesson to learn: what the task was, what went wrong, and what to do instead.
 
-    `trigger` tells by which words of a question the lesson is found; without it the task does. `confidence` is in
-    [0, 1]. `source` says where the lesson comes from, such as `self_play`. `timestamp` is when it was learned; None for
-    now.
+    `trigger` has the words of a question by which the lesson is found; without it, those of the task are. `confidence`
+    is in [0, 1]. `source` says where the lesson comes from, such as `self_play`. `timestamp` is when it was learned;
+    None for now.
     """
 
     task: str

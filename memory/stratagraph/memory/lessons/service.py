@@ -1,4 +1,4 @@
-"""Lessons, as callers use them: learn, find, tell, credit, and drop what does not help."""
+"""The service of lessons: learn, find, return as a playbook, credit, and retire those that do not help."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ MAX_CREDITED_S = int(RETENTION.total_seconds())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class LearnedLesson:
     """The result of learning a lesson.
 
     `is_merged` is whether it was merged with one that was known; `retired` are the lessons, as far as the caller may
@@ -90,7 +90,7 @@ class Lessons:
         self._likeness = Likeness(database, embedder) if embedder is not None else None
         self._finder = LessonFinder(database, directory, clock, questions)
 
-    async def learn(self, trust: Trust, request: LearnLesson) -> Learned:
+    async def learn(self, trust: Trust, request: LearnLesson) -> LearnedLesson:
         """Store a lesson, or merge it with the one of its scope and sensitivity that has its task or says the same.
 
         Without an embedder, or where it does not answer, only an equal task is the same. At most KEPT lessons of a
@@ -101,9 +101,9 @@ class Lessons:
         capture = request.as_capture()
         repeats = await self._like(trust, await self._capture.draft(trust, capture))
         (captured,) = await self._capture.capture(trust, [request.as_capture(repeats=repeats)])
-        return Learned(
+        return LearnedLesson(
             captured=captured,
-            # Of a lesson that a policy rule raised above its writer's ceiling, nothing is told but that it is stored.
+            # Of a lesson that a policy rule raised above its writer's ceiling, the answer says only that it is stored.
             is_merged=not captured.primary.redacted
             and captured.primary.id not in {record.id for record in captured.created},
             retired=tuple(
@@ -179,7 +179,7 @@ class Lessons:
         """Return lessons as text for a system prompt, at most `limit` of them, of at most `token_budget` tokens.
 
         With a query those that are about it, and nothing if none is; without, the last learned. With `is_counted`, each
-        lesson that is told counts as retrieved. Raises as `find` does.
+        lesson in the text counts as retrieved. Raises as `find` does.
         """
         _check_number("limit", limit, 1, KEPT)
         _check_number("tokenBudget", token_budget, MIN_TOKENS, MAX_TOKENS)
@@ -188,9 +188,9 @@ class Lessons:
             found = await self._finder.recent(caller, Wanted(), limit=limit)
         else:
             found = await self._finder.about(caller, query, Wanted(), limit=limit)
-        text, told = playbook_text(found, heading=RECENT if query is None else RELEVANT, token_budget=token_budget)
-        if told and is_counted:
-            entry = LoggedRetrieval(id=new_id(), roots=told, nodes=told, at=self._clock.now(), is_playbook=True)
+        text, shown = playbook_text(found, heading=RECENT if query is None else RELEVANT, token_budget=token_budget)
+        if shown and is_counted:
+            entry = LoggedRetrieval(id=new_id(), roots=shown, nodes=shown, at=self._clock.now(), is_playbook=True)
             self._log.append(entry, caller)
         return text
 
@@ -204,7 +204,7 @@ class Lessons:
         return failures_text(await self._finder.recent(caller, Wanted(), limit=limit), token_budget=token_budget)[0]
 
     async def credit(self, trust: Trust, *, window_s: int = DEFAULT_CREDITED_S) -> list[UUID]:
-        """Count that the lessons helped that playbooks told the caller's actor in the last `window_s` seconds.
+        """Credit the lessons in the playbooks that the caller's actor got in the last `window_s` seconds as helpful.
 
         Return their ids. A playbook is credited once, so the same window again counts nothing. Lessons are left out
         that the caller may not change. Raises InvalidInput or Forbidden.

@@ -2,8 +2,9 @@
 
 Events say the same if nearly all of their words are the same, in whatever order, and facts if they are the same fact,
 in another scope, for example. They must also answer the question alike: with the same words of it, and both within the
-times that it names or both outside. So what a question tells apart stays apart. Entities, procedures, plans and tasks
-are what they are, whatever is said about them, and never stand for one another.
+times that it names or both outside. So what a question tells apart stays apart. An event stands for the facts that
+quote it (`quotations`). Entities, procedures, plans and tasks are what they are, whatever is said about them, and never
+stand for one another.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from heapq import heapify, heappop, heapreplace
 from typing import TypeAlias
 from uuid import UUID
 
+from stratagraph.memory.retrieve.quotations import Quotation, with_quoted
 from stratagraph.memory.retrieve.rank import Rankable, Why
 from stratagraph.store.model.sketches import Sketch, first_terms, resembles
 
@@ -23,8 +25,9 @@ LOWERED = 0.9  # part of its score that an event keeps for each root before it t
 MOST_LOWERED = 3  # such roots that count, so that an event keeps 0.73 of its score at least
 SURVEY = 25  # roots; who asks for more wants all that there is, as for the evidence in one thread
 
-# What a record says: the sketch of an event, the key or the text of a fact, or None for other types.
-Said: TypeAlias = Callable[[UUID], Sketch | bytes | str | None]
+# What a record says: the sketch of an event, the key or the text of a fact, with what it quotes, or None for others.
+Saying: TypeAlias = Sketch | bytes | str | Quotation | None
+Said: TypeAlias = Callable[[UUID], Saying]
 Scored: TypeAlias = tuple[UUID, float]
 
 
@@ -32,8 +35,8 @@ Scored: TypeAlias = tuple[UUID, float]
 class Chosen:
     """Candidates with their scores, best first, of which the first ones are the roots, and what they stand for.
 
-    `duplicates` are the records that say the same as one of `order`, which come after it in rank; none of them is in
-    `order`.
+    `duplicates` are the records that say the same as one of `order`; none of them is in `order`. They come after it in
+    rank, but for facts that quote it, of which it takes the place.
     """
 
     order: list[Scored]
@@ -60,6 +63,11 @@ def differing(
     each other make room for others among the roots.
     """
     kept, duplicates = _without_duplicates(order, records, why, fits, said)
+    sayings = {id_: said(id_) for id_, _ in kept}
+    quotations = {id_: what.words for id_, what in sayings.items() if isinstance(what, Quotation)}
+    if quotations:
+        events = {id_: what for id_, what in sayings.items() if isinstance(what, frozenset)}
+        kept, duplicates = with_quoted(kept, duplicates, why, fits, quotations, events)
     if is_survey and 1 < wanted <= SURVEY:
         kept = _diverse(kept, said, wanted=wanted)
     return Chosen(kept, duplicates)
@@ -85,6 +93,8 @@ def _without_duplicates(
         if what is None:
             kept.append((id_, score))
             continue
+        if isinstance(what, Quotation):
+            what = what.fact
         answers = (records[id_].type, why[id_].covered, fits.get(id_) == 1)
         if isinstance(what, frozenset):
             places = [events.setdefault((*answers, term), []) for term in first_terms(what, SAME)]
@@ -124,5 +134,5 @@ def _diverse(order: Sequence[Scored], said: Said, *, wanted: int) -> list[Scored
     return [(order[place][0], -score) for score, place in [*roots, *((score, place) for score, place, *_ in rest)]]
 
 
-def _resemble(one: Sketch | bytes | str | None, other: Sketch | bytes | str | None) -> bool:
+def _resemble(one: Saying, other: Saying) -> bool:
     return isinstance(one, frozenset) and isinstance(other, frozenset) and resembles(one, other, ALIKE)

@@ -9,11 +9,12 @@ from datetime import datetime
 from functools import cache
 from uuid import UUID
 
-from stratagraph.memory.retrieve.alike import Chosen, Said, differing
+from stratagraph.memory.retrieve.alike import Chosen, Said, Saying, differing
 from stratagraph.memory.retrieve.coverage import Question, asks_only_when, emphasis, words_named, words_written_as_names
 from stratagraph.memory.retrieve.landmarks import with_landmarks
 from stratagraph.memory.retrieve.names import candidate_names
 from stratagraph.memory.retrieve.phrases import spaced, terms_of_phrases
+from stratagraph.memory.retrieve.quotations import Quotation, frame_terms
 from stratagraph.memory.retrieve.rank import Found, Rankable, Why, fuse
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.threads import sides
@@ -21,7 +22,7 @@ from stratagraph.memory.retrieve.time_words import TimeWords, time_words
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
-from stratagraph.store.model.sketches import Sketch, sketch_of, stored_sketch
+from stratagraph.store.model.sketches import sketch_of, stored_sketch
 from stratagraph.store.model.words import QueryWord, query_terms, record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.entities import find_entities_by_name
@@ -99,6 +100,7 @@ async def present_candidates(
         vector=vector,
         required=required,
         intervals=times.intervals,
+        frame=frame_terms(caller.tenant.index_key),
     )
     names = _Names(caller, found.words, found.named)
     names.add_similar(found.similar)
@@ -263,31 +265,34 @@ def _words_wanted(request: RetrieveRequest, required: Sequence[int]) -> int:
     return max(WITH_PHRASES if required else CANDIDATES, 2 * request.root_limit)
 
 
-def _analysed(
-    caller: Caller, records: Mapping[UUID, MemoryRecord]
-) -> tuple[dict[UUID, list[int]], dict[UUID, Sketch | str]]:
+def _analysed(caller: Caller, records: Mapping[UUID, MemoryRecord]) -> tuple[dict[UUID, list[int]], dict[UUID, Saying]]:
     """Return the terms of records, and what they say: the sketch of an event, the folded text of a fact.
 
     Their texts may be long, so this is run beside the event loop.
     """
     key = caller.tenant.index_key
+    frame = {*frame_terms(key)}
     terms: dict[UUID, list[int]] = {}
-    said: dict[UUID, Sketch | str] = {}
+    said: dict[UUID, Saying] = {}
     for id_, record in records.items():
         terms[id_] = record_terms(key, record.text or "", record.name or "").numbers
         if record.type is MemoryType.EPISODIC:
             said[id_] = sketch_of(terms[id_])
         elif record.type is MemoryType.SEMANTIC:
-            said[id_] = spaced(record.text or "")
+            stated = spaced(record.text or "")
+            quoted = sketch_of([number for number in terms[id_] if number not in frame])
+            said[id_] = Quotation(stated, quoted) if frame <= {*terms[id_]} else stated
     return terms, said
 
 
 def _said(heads: Mapping[UUID, Head]) -> Said:
-    """Return what each record says: the sketch of an event, the key of a fact, or nothing."""
+    """Return what each record says: the sketch of an event, the key of a fact with what it quotes, or nothing."""
 
     @cache
-    def said(id_: UUID) -> Sketch | bytes | None:
+    def said(id_: UUID) -> Saying:
         head = heads[id_]
+        if head.said is not None and head.quoted is not None:
+            return Quotation(head.said, stored_sketch(head.quoted))
         return stored_sketch(head.said) if head.said is not None and head.type is MemoryType.EPISODIC else head.said
 
     return said

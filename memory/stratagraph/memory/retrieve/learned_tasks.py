@@ -44,7 +44,7 @@ class RecordReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class LearnedProcedure:
     """A procedure as it was learned: its tools, and the words and outcome of each of its tasks."""
 
     tools: frozenset[str]
@@ -93,7 +93,7 @@ async def ranked_by_tasks(
     return after, fit
 
 
-def learned_of(record: MemoryRecord) -> Learned | None:
+def learned_of(record: MemoryRecord) -> LearnedProcedure | None:
     """Return the tools and tasks of a learned procedure; None for a record that is redacted or was not learned."""
     payload = record.payload or {}
     learned = payload.get("learned")
@@ -101,14 +101,14 @@ def learned_of(record: MemoryRecord) -> Learned | None:
     if not isinstance(tools, list):
         return None
     tasks = [(one.get("signal"), one.get("outcome")) for one in payload.get("triggers") or () if _is_task(one)]
-    return Learned(frozenset(map(str, tools)), tuple((str(text), str(outcome)) for text, outcome in tasks))
+    return LearnedProcedure(frozenset(map(str, tools)), tuple((str(text), str(outcome)) for text, outcome in tasks))
 
 
 def _is_task(trigger: Any) -> bool:
     return isinstance(trigger, Mapping) and trigger.get("outcome") in VOTE and isinstance(trigger.get("signal"), str)
 
 
-def fit_of(learned: Mapping[UUID, Learned], question: Question, index_key: bytes) -> dict[UUID, float]:
+def fit_of(learned: Mapping[UUID, LearnedProcedure], question: Question, index_key: bytes) -> dict[UUID, float]:
     """Return how well each procedure fits a question, from 0 to 1, which the best one has."""
     near = _nearness(learned, question, index_key)
     nearest = max((value for values in near.values() for value in values), default=0.0)
@@ -132,7 +132,9 @@ def fit_of(learned: Mapping[UUID, Learned], question: Question, index_key: bytes
     return {id_: math.exp((score - top) / NEARNESS) for id_, score in scores.items()}
 
 
-def _probable_tools(learned: Mapping[UUID, Learned], votes: Mapping[UUID, Sequence[float]]) -> dict[str, float]:
+def _probable_tools(
+    learned: Mapping[UUID, LearnedProcedure], votes: Mapping[UUID, Sequence[float]]
+) -> dict[str, float]:
     """Return for each tool the probability that the task needs it, by the votes of all tasks."""
     of_set: dict[frozenset[str], float] = {}
     successes: Counter[frozenset[str]] = Counter()
@@ -149,7 +151,9 @@ def _probable_tools(learned: Mapping[UUID, Learned], votes: Mapping[UUID, Sequen
     return probable
 
 
-def _nearness(learned: Mapping[UUID, Learned], question: Question, index_key: bytes) -> dict[UUID, list[float]]:
+def _nearness(
+    learned: Mapping[UUID, LearnedProcedure], question: Question, index_key: bytes
+) -> dict[UUID, list[float]]:
     """Return the BM25 scores of the tasks of each procedure, with the mean length of these tasks as that of texts."""
     words = {id_: [_words_of(index_key, text) for text, _ in one.tasks] for id_, one in learned.items()}
     lengths = [length for tasks in words.values() for _, length in tasks]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Entities and facts that may say the same. Consolidation merges those of which it is sure, and lists the"
-    " others here, until somebody merges or rejects them."
+    " others here, until they are merged or rejected."
     "\n\nExample: stratagraph duplicates reject RECORD_ID OTHER_ID --why 'two people of one name'",
     no_args_is_help=True,
 )

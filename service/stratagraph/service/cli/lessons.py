@@ -1,4 +1,4 @@
-"""`stratagraph lessons` and `stratagraph playbook`: learn from mistakes, and tell what was learned."""
+"""`stratagraph lessons` and `stratagraph playbook`: learn from mistakes, and print what was learned."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stratagraph.service.cli.options import Json, RecordId, Tenant
 from stratagraph.service.cli.output import people, print_json
 
 app = typer.Typer(
-    help="Learn lessons from mistakes, and look after them. `stratagraph playbook` tells them."
+    help="Learn lessons from mistakes, and manage them. `stratagraph playbook` prints them for a prompt."
     '\n\nExample: stratagraph lessons learn "deploy the login service" --mistake "deployed untested"'
     ' --solution "run the smoke test first"',
     no_args_is_help=True,
@@ -31,7 +31,7 @@ def learn(
     task: Annotated[str, typer.Argument(help="What was to be done. A lesson with an equal task is merged with it.")],
     solution: Annotated[str, typer.Option(help="What to do.")],
     mistake: Annotated[str | None, typer.Option(help="What went wrong.")] = None,
-    trigger: Annotated[str | None, typer.Option(help="Words that tell when it applies; else the task.")] = None,
+    trigger: Annotated[str | None, typer.Option(help="Words of questions to which it applies; else the task.")] = None,
     anti_pattern: Annotated[str | None, typer.Option(help="What to avoid in general.")] = None,
     correct_pattern: Annotated[str | None, typer.Option(help="What to do in general.")] = None,
     code_example: Annotated[str | None, typer.Option(help="Code that shows it.")] = None,
@@ -139,7 +139,7 @@ def credit(
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """Count that the lessons helped that `stratagraph playbook` told lately, each once."""
+    """Credit the lessons that `stratagraph playbook` printed lately as helpful, each once."""
     done = answer_to("lessons credit", {"seconds": seconds, "tenant": tenant})["document"]
     _print_ids("credited", done["credited"], done, json)
 

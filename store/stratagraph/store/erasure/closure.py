@@ -66,7 +66,7 @@ async def erasure_closure(
     """Return all records that must be erased with `seeds`, `seeds` included, and the derived ones that are kept.
 
     `gone` are records that were removed before and are erased with them: an entity that only they named goes too.
-    `lessened` is what was learned from removed records, of which no relation tells any more.
+    `lessened` is what was learned from removed records, to which no relation leads any more.
 
     With `whole`, the members of an erased episode are erased too, and an episode whose members are all erased.
     """

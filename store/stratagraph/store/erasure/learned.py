@@ -21,7 +21,7 @@ class Lessened:
 
 
 async def learned_from_removed(connection: AsyncConnection, tenant: Tenant, removed: Collection[UUID]) -> Lessened:
-    """Return what tombstones tell of what was learned from removed records, and from episodes with one of them.
+    """Return what was learned from removed records and from episodes with one of them, as tombstones list it.
 
     Call it before they are marked as erased.
     """

@@ -57,8 +57,8 @@ class LoggedRecord:
 class Kept(IntEnum):
     """Why undoing a run left a record as it is."""
 
-    REVISED = 1  # its content or state was changed since by somebody else
-    SALIENCE = 2  # its salience was changed since by somebody else
+    REVISED = 1  # another writer has changed its content or state since
+    SALIENCE = 2  # another writer has changed its salience since
     USED = 3  # an entity that the run created and that other records name now
     DISPLACED = 4  # another record has taken its place since
 
@@ -172,7 +172,7 @@ async def next_relations(
 async def fetch_former_versions(
     connection: AsyncConnection, tenant: Tenant, versions: Mapping[UUID, int]
 ) -> dict[UUID, FormerVersion]:
-    """Return records as they were at the given row versions, keyed by id; those whose history is gone are left out."""
+    """Return records as they were at the given row versions, keyed by id, without those whose history was deleted."""
     rows = await fetch(
         connection, "fetch_former_versions", tenant=tenant.id, ids=list(versions), versions=list(versions.values())
     )
@@ -259,7 +259,7 @@ async def forget_changes(
 async def trim_changes(connection: AsyncConnection, *, before: datetime, limit: int) -> int | None:
     """Delete at most `limit` changes of a finished run that began before an instant; return how many.
 
-    None if no such run has a log. The run is marked first, so that it cannot be undone once a part of its log is gone.
+    None if no such run has a log. The run is marked first, so that it cannot be undone once part of its log is deleted.
     """
     reports = await fetch(connection, "find_old_report", before=before)
     if not reports:

@@ -252,7 +252,7 @@ async def read_progress(database: Database) -> Progress:
 
 
 async def begin_filling(database: Database) -> None:
-    """Note that all existing records are to be queued, because the change log does not tell of them."""
+    """Note that all existing records are to be queued, because the change log does not contain them."""
     async with database.background(Role.FEED) as connection:
         await run(connection, "begin_duplicate_filling")
 

@@ -112,7 +112,7 @@ WHERE p.state = 2
 
 -- find_sharing_entities --
 -- Find entities of one group that several facts say the same of as of a given one, the most first.
--- An object that more than :common active facts of the group name, or :slot in any state, tells nothing. Of the facts
+-- An object that more than :common active facts of the group name, or :slot in any state, is no evidence. Of the facts
 -- about an entity, the first :slot in any state are looked at.
 WITH mine AS MATERIALIZED (
   SELECT a.id AS entity, o.predicate_key, o.object_entity

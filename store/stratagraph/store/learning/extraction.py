@@ -1,6 +1,6 @@
 """The queue of episodes that a language model is to read: claimed under a lease, part by part, each part once.
 
-A row stays when its episode was read, so that it is never queued again, and goes with the episode's record.
+A row stays when its episode was read, so that it is never queued again, and is deleted with the episode's record.
 """
 
 from __future__ import annotations

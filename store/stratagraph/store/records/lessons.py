@@ -1,7 +1,7 @@
 """Lessons: competence records with a `lesson` block. Finding the current ones, locking those of a group, counting use.
 
 A lesson's record has the keyed hash of its task, by which it is found; the partial index on it holds only current
-lessons. How often a lesson was told and helped is counted in rows of its own, so that counting neither writes a
+lessons. How often a lesson was retrieved and helped is counted in rows of its own, so that counting neither writes a
 version of the record nor waits for its writers; readers get the counts added to those in the payload.
 """
 
@@ -197,9 +197,9 @@ async def count_lessons(
 
 
 async def credit_playbooks(connection: AsyncConnection, caller: Caller, *, since: datetime, at: datetime) -> list[UUID]:
-    """Count that the lessons helped that playbooks of the caller's actor told since an instant; return them, by id.
+    """Count as helpful the lessons in playbooks that the caller's actor got since an instant; return them, by id.
 
-    Each lesson is counted once, however often it was told, and each playbook is credited once. Lessons are left out
+    Each lesson is counted once, however many playbooks had it, and each playbook is credited once. Lessons are left out
     that are no longer current, or that the caller may not change.
     """
     rows = await fetch(

@@ -11,18 +11,18 @@ ON CONFLICT (tenant, id) DO UPDATE SET retrievals = u.retrievals + 1, helpful = 
   retrieved_at = greatest(u.retrieved_at, excluded.retrieved_at)
 
 -- credit_playbooks --
--- Mark the playbooks of one actor since :since as helpful, and count each lesson that they told once.
+-- Mark the playbooks of one actor since :since as helpful, and count each lesson in them once.
 -- The lessons are counted in id order, as everywhere. Rows are updated that another one is counting: it is waited for.
 WITH due AS MATERIALIZED (
   SELECT id, nodes FROM retrieval
   WHERE tenant = :tenant AND actor = :actor AND is_playbook AND outcome IS NULL AND at >= CAST(:since AS timestamptz)
   ORDER BY id FOR UPDATE
-), told AS MATERIALIZED (
-  SELECT DISTINCT r.id FROM due, unnest(due.nodes) AS told(id), record r
-  WHERE r.tenant = :tenant AND r.id = told.id AND r.state <= 2 AND r.lesson_key IS NOT NULL
+), listed AS MATERIALIZED (
+  SELECT DISTINCT r.id FROM due, unnest(due.nodes) AS one(id), record r
+  WHERE r.tenant = :tenant AND r.id = one.id AND r.state <= 2 AND r.lesson_key IS NOT NULL
     AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling
 ), counted AS MATERIALIZED (
-  SELECT u.id FROM lesson_use u JOIN told ON told.id = u.id WHERE u.tenant = :tenant
+  SELECT u.id FROM lesson_use u JOIN listed ON listed.id = u.id WHERE u.tenant = :tenant
   ORDER BY u.id FOR UPDATE OF u
 ), credited AS (
   UPDATE lesson_use u SET helpful = u.helpful + 1 FROM counted WHERE u.tenant = :tenant AND u.id = counted.id

@@ -17,14 +17,18 @@ from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.postgres.queries import fetch, run
 from stratagraph.store.records.episodes import Thread
 
-KNOWN_VERSIONS = 1_000  # read of the plans and skills of one request, the newest
+KNOWN_VERSIONS = 1_000  # current and superseded ones each, that are read for one request, the newest
 LOCKS = 512  # per tenant, shared out by hash, so that a large request holds a bounded number of them
 _TYPES = [int(MemoryType.COMPETENCE), int(MemoryType.PLAN_GRAPH)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """One stored version of a plan or a skill, with its decrypted payload and provenance. It is not retracted."""
+    """One stored version of a plan or a skill that is not retracted.
+
+    `payload` and `provenance` are decrypted. Of a superseded one, `payload` has at most the key `version`, and
+    `provenance` is empty.
+    """
 
     id: UUID
     state: RecordState
@@ -38,9 +42,12 @@ class Version:
 
 
 async def lock_procedures(
-    connection: AsyncConnection, tenant: Tenant, procedures: Collection[Thread]
+    connection: AsyncConnection, tenant: Tenant, procedures: Collection[Thread], *, superseded: int = KNOWN_VERSIONS
 ) -> dict[Thread, list[Version]]:
     """Lock plans and skills against new versions, and return the versions of each, newest first.
+
+    Of the current versions of all names, the newest KNOWN_VERSIONS are returned, and of the superseded ones the newest
+    `superseded`.
 
     The `key` of each is the handle key here. The names are locked as well as the records, because the first version
     of a plan has no record yet. Names without a version are missing from the result.
@@ -52,21 +59,28 @@ async def lock_procedures(
     where = {"tenant": tenant.id, "keys": [one.key for one in procedures], "types": _TYPES}
     await fetch(connection, "lock_procedure_versions", **where)
     # Read by a statement of its own, which sees what was committed while the locks were waited for.
-    rows = await fetch(connection, "fetch_procedure_versions", **where, most=KNOWN_VERSIONS)
+    rows = await fetch(connection, "fetch_procedure_versions", **where, most=KNOWN_VERSIONS, superseded=superseded)
     found: dict[Thread, list[Version]] = {}
     for row, content in zip(rows, await open_contents(tenant.keyring, rows), strict=True):
         one = Thread(row["scope"], row["sensitivity"], bytes(row["handle_key"]))
         stored = row if content is None else content
+        state = RecordState(row["state"])
+        if state is RecordState.SUPERSEDED:
+            stored = {"payload": _version_alone(stored["payload"]), "provenance": {}}
         found.setdefault(one, []).append(
             Version(
                 id=row["id"],
-                state=RecordState(row["state"]),
+                state=state,
                 updated_at=row["updated_at"],
                 payload=stored["payload"],
                 provenance=stored["provenance"],
             )
         )
     return {one: found[one] for one in procedures if one in found}
+
+
+def _version_alone(payload: Mapping[str, Any]) -> dict[str, Any]:
+    return {"version": payload["version"]} if "version" in payload else {}
 
 
 def _lock_number(tenant: Tenant, procedure: Thread) -> int:

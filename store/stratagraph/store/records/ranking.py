@@ -31,7 +31,8 @@ class Head(NamedTuple):
 
     `covered` has bit n set where the record has term n of the question. `before` and `after` are its neighbours in the
     thread, nearest first, and `related` the records that callers have related to it, if they were asked for. `said` is
-    what an event says, as `stored_sketch` reads it, or the key of a fact; None for other types.
+    what an event says, as `stored_sketch` reads it, or the key of a fact; None for other types. `quoted` has the other
+    terms of a fact that has all those of `frame`, as `stored_sketch` reads them, and is None for other records.
     """
 
     id: UUID
@@ -44,6 +45,7 @@ class Head(NamedTuple):
     after: Sequence[UUID] = ()
     related: Sequence[UUID] = ()
     said: bytes | None = None
+    quoted: bytes | None = None
 
 
 def fetching_heads(
@@ -54,15 +56,18 @@ def fetching_heads(
     near: Sequence[UUID] = (),
     steps: int = 0,
     types: Collection[MemoryType] = (),
+    frame: Sequence[int],
     now: datetime,
 ) -> Sending:
     """Return the statement that reads the heads of the records among `ids` that the caller may read in full.
 
     `terms` are those of the question, at most 64. The `steps` neighbours in threads of each of the records `near`, in
     each direction, are read too, if they are current at `now` and of `types`. So are at most RELATED records to which
-    callers have related each of the first RELATING of `near`, by other relations than SYSTEM.
+    callers have related each of the first RELATING of `near`, by other relations than SYSTEM. `frame` are at least one
+    term, as in `Head`.
     """
     parameters = {"ids": list(ids), "terms": list(terms), "sketch": SKETCH, **_near(near, steps, types, now)}
+    parameters["frame"] = list(frame)
     parameters |= {"lineage": list(SYSTEM), "relating": RELATING, "followed": FOLLOWED, "related": RELATED}
     return sending("fetch_ranking", {**caller.parameters(), **parameters})
 
@@ -102,7 +107,7 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
     """Return the heads of the rows of `fetching_heads`, keyed by id, with their salience at `now`."""
     heads = {}
     for id_, type_, confidence, occurred_at, created_at, s, t0, pinned, curve, *rest in rows:
-        half_life_s, min_salience, max_age_s, params, covered, said, before, after, related = rest
+        half_life_s, min_salience, max_age_s, params, covered, said, quoted, before, after, related = rest
         salience = salience_at(
             now,
             s=s,
@@ -126,5 +131,6 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
             after or (),
             related or (),
             said,
+            quoted,
         )
     return heads

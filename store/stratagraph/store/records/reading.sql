@@ -18,7 +18,8 @@ WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes O
 -- fetch_ranking --
 -- Fetch what ranks the given records, and their neighbours in threads, of those that the caller may read in full.
 -- `covered` has bit n - 1 set where the record has the n-th of the terms, at most 64 of them. `said` are the first :sketch
--- terms of an event, or the key of a fact: records that say the same have the same, or nearly. Only records of :near have
+-- terms of an event, or the key of a fact: records that say the same have the same, or nearly. `quoted` are the first
+-- :sketch other terms of a fact that has all terms of :frame. Only records of :near have
 -- neighbours; those are fetched as the given records are, if they are of the given types and hold at :now. Of the first
 -- :relating of them, so are :related records to which they have relations other than :lineage, of the :followed heaviest.
 -- LIMIT 1 keeps each a look-up: for hundreds of ids, the planner reads a whole index or table of a small store.
@@ -38,7 +39,8 @@ WITH near AS MATERIALIZED (
   FROM unnest((CAST(:near AS uuid[]))[1:CAST(:relating AS integer)]) AS asked(id)
 )
 SELECT h.id, h.type, h.confidence, h.occurred_at, h.created_at, h.s, h.t0, h.pinned, h.curve, h.half_life_s,
-  h.min_salience, h.max_age_s, h.params, h.covered, h.said, near.before, near.after, related.ids
+  h.min_salience, h.max_age_s, h.params, h.covered, h.said, h.quoted,
+  near.before, near.after, related.ids
 FROM (
   SELECT unnest(CAST(:ids AS uuid[])) AS id
   UNION SELECT unnest(before || after) FROM near UNION SELECT unnest(ids) FROM related
@@ -48,7 +50,10 @@ CROSS JOIN LATERAL (
     s.min_salience, s.max_age_s, s.params, (
     SELECT coalesce(bit_or(1::bigint << (asked.place::integer - 1)), 0)
     FROM unnest(CAST(:terms AS integer[])) WITH ORDINALITY AS asked(term, place) WHERE asked.term = ANY (r.terms)
-  ) AS covered, CASE r.type WHEN 1 THEN array_send(r.terms[1:CAST(:sketch AS integer)]) WHEN 4 THEN r.fact_key END AS said
+  ) AS covered, CASE r.type WHEN 1 THEN array_send(r.terms[1:CAST(:sketch AS integer)]) WHEN 4 THEN r.fact_key END AS said,
+  CASE WHEN r.type = 4 AND r.terms @> CAST(:frame AS integer[]) THEN array_send((ARRAY(
+    SELECT term FROM unnest(r.terms) AS term WHERE term <> ALL(CAST(:frame AS integer[])) ORDER BY term
+  ))[1:CAST(:sketch AS integer)]) END AS quoted
   FROM record r JOIN salience s ON s.tenant = r.tenant AND s.id = r.id
   WHERE r.tenant = :tenant AND r.id = asked.id
     AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling

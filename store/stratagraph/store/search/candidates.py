@@ -104,6 +104,7 @@ async def find_candidates(
     vector: QuestionVector | None = None,
     required: Sequence[int] = (),
     intervals: Sequence[Interval] = (),
+    frame: Sequence[int],
 ) -> FoundCandidates:
     """Return at most `most_by_words` records of `types` that match the text, and the entities with one of the names.
 
@@ -112,6 +113,7 @@ async def find_candidates(
     what the search of the words needs is read while the relations of named entities are followed, and then the heads of
     all are read, with their neighbours in threads. With `required`, words find only records with all of these terms.
     With `intervals`, their records with most of the words, at least MOST_TIMED, take the place of the newest ones.
+    `frame` are terms as in `fetching_heads`.
     """
     words = WordSearch(caller, text, types=types, limit=most_by_words, required=required)
     by_name = NameSearch(caller, names, limit=most)
@@ -148,7 +150,16 @@ async def find_candidates(
     near = [id_ for id_, _ in scores[: max(EXPANDED, most)]]
     heads = await read_heads(
         connection,
-        fetching_heads(caller, ids, words.terms, near=near, steps=steps(len(near), most=most), types=types, now=now),
+        fetching_heads(
+            caller,
+            ids,
+            words.terms,
+            near=near,
+            steps=steps(len(near), most=most),
+            types=types,
+            frame=frame,
+            now=now,
+        ),
         now=now,
     )
     return FoundCandidates(

@@ -87,7 +87,7 @@ def compare_entities(one: EntityProfile, other: EntityProfile) -> Comparison | N
 def _alike(one: EntityProfile, other: EntityProfile) -> Signal | None:
     """Return the strongest likeness of a name of one to a name of the other.
 
-    Two aliases tell nothing: two people may have the same nickname.
+    Equal aliases of both are no evidence: two people may have the same nickname.
     """
     found = {alike(one.name, other.name)}
     known = [alike(a, b) for a, b in (*product([one.name], other.aliases), *product(one.aliases, [other.name]))]

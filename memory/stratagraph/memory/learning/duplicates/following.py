@@ -25,7 +25,7 @@ _log = structlog.get_logger(__name__)
 class Following:
     """Queues what is to be compared. `owner` names this server as a reader of the change feed.
 
-    Existing records are queued once, in the order of their keys, and again if the change log cannot tell what has
+    Existing records are queued once, in the order of their keys, and again if the change log does not show what has
     changed since it was last read. Each step is a transaction, so that the process may be killed at any point.
     """
 

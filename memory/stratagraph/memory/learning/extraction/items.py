@@ -14,9 +14,9 @@ def items_of(episode: Episode) -> list[Item]:
     Arguments and results of tools are left out: they are data of programs, long, and seldom statements.
     """
     said = [Item(role=one.role, text=one.text, at=one.occurred_at, record=one.record_id) for one in episode.turns]
-    told = [
+    summaries = [
         Item(role=one.kind, text=one.summary, at=one.at, record=one.record_id)
         for one in episode.events
         if one.kind not in _OF_TURNS_AND_CALLS and one.summary.strip()
     ]
-    return sorted((one for one in (*said, *told) if one.text.strip()), key=lambda one: one.at)
+    return sorted((one for one in (*said, *summaries) if one.text.strip()), key=lambda one: one.at)

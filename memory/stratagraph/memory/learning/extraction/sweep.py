@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 
-from stratagraph.memory.learning.drafting import Learned
+from stratagraph.memory.learning.drafting import LearnedRecord
 from stratagraph.memory.learning.extraction.answers import ExtractedFact, Read
 from stratagraph.memory.learning.extraction.asking import FIRST_PAUSE_S, Asking, NotToBeSent
 from stratagraph.memory.learning.extraction.extractor import Extractor, ExtractorUnavailable
@@ -120,7 +120,7 @@ class Extraction:
             report = await self._read(reading)
         except ExtractorUnavailable as error:
             return Swept(claim.group, await self._unanswered(reading, error))
-        except NotToBeSent:  # it is claimed no more if it is too sensitive, and gone if it was erased
+        except NotToBeSent:  # if it is too sensitive, it is not claimed again; if it was erased, it is not queued
             report = await self._give_back(reading, "erased, or too sensitive by now", until=_next_run(run))
         except Exception as error:
             if is_outage(error):
@@ -284,13 +284,13 @@ def _next_run(run: StoredRun) -> datetime:
     return run.began_at + RESOLUTION
 
 
-def _learned(fact: ExtractedFact, episode: UUID, model: str) -> Learned:
+def _learned(fact: ExtractedFact, episode: UUID, model: str) -> LearnedRecord:
     """Return a fact to be stored.
 
     It rests on the record that it quotes. With words of other records it rests on the episode instead, which no longer
     supports what was learned from it once one of its records is erased.
     """
-    return Learned(
+    return LearnedRecord(
         type=MemoryType.SEMANTIC,
         payload={"subject": fact.subject, "predicate": fact.predicate, "object": fact.object},
         sources=(episode if fact.others else fact.source.record,),

@@ -1,6 +1,6 @@
 """A canonical form of directed graphs with labels: equal for two graphs exactly if one is the other renamed. No I/O.
 
-Colours are refined as in the Weisfeiler-Leman test, which alone does not tell all graphs apart; where it leaves a
+Colours are refined as in the Weisfeiler-Leman test, which alone does not distinguish all graphs; where it leaves a
 choice, each possible node is singled out in turn, and the smallest form wins. Choices that an automorphism found before
 makes equal are tried once (McKay and Piperno, "Practical graph isomorphism, II", 2014).
 """
@@ -30,14 +30,14 @@ def canonical(labels: Mapping[str, str], links: Collection[Link]) -> Canonical:
 
     Two graphs with equal forms are isomorphic, labels and kinds of links included. The converse holds too, but for
     graphs whose symmetries need more than MAX_LEAVES comparisons. For a graph that needs more than MOST_WORK, the form
-    is that of its refined colours, with links between colours: equal for graphs that refinement does not tell apart.
+    is that of its refined colours, with links between colours: equal for graphs that refinement does not distinguish.
     """
     return _Search(labels, sorted(set(links))).search()
 
 
 @dataclass(slots=True)
 class _Choice:
-    """Nodes that the colours do not tell apart, and those singled out so far; `chosen` led to these colours."""
+    """Nodes that the colours do not distinguish, and those singled out so far; `chosen` led to these colours."""
 
     colours: dict[str, int]
     chosen: tuple[str, ...]
@@ -64,7 +64,7 @@ class _Search:
             self._around[target].append((False, kind, source))
 
     def refined(self, colours: _Colours) -> dict[str, int]:
-        """Return colours that also tell apart nodes with different labels or neighbours; the ranks keep their order."""
+        """Return colours that distinguish nodes with different labels or neighbours, too; ranks keep their order."""
         current = dict(colours)
         while True:
             keys = {

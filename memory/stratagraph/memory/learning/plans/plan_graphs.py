@@ -65,7 +65,7 @@ def plan_payload(observed: Observation, effects: Mapping[str, Effect], reported:
 def structure_of(payload: Mapping[str, Any]) -> object:
     """Return what is equal for the payloads of two plans exactly if their steps and links are the same but for names.
 
-    Steps are told apart by their tools, links by their kinds.
+    Steps are distinguished by their tools, links by their kinds.
     """
     labels = {node["id"]: (node.get("params") or {}).get("tool") or node["op"] for node in payload["nodes"]}
     return canonical(labels, [(edge["from"], edge["to"], edge["kind"]) for edge in payload["edges"]]).form

@@ -1,4 +1,4 @@
-"""Which tools change state, told from what was observed of their calls, never from a list of names. No I/O.
+"""Which tools change state, inferred from what was observed of their calls, never from a list of names. No I/O.
 
 Counted of each tool, over all calls that did not fail:
 
@@ -10,7 +10,7 @@ Counted of each tool, over all calls that did not fail:
   results of repeated calls are not among them.
 - `reread`: results that show such an object as it was.
 - `runs`: calls of the tool without another one between them count as one run. `confirmed` are the runs that began after
-  the user had spoken, without bringing an argument: they told the agent to go ahead with what was known.
+  the user had spoken, without giving an argument: the agent was to go ahead with what was known.
 - `informed`: calls whose result has a value that a later argument took.
 """
 

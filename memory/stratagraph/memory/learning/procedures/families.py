@@ -13,7 +13,7 @@ import orjson
 
 from stratagraph.memory.capture.request import MAX_CONTENT_BYTES
 from stratagraph.memory.capture.versions import FIRST_VERSION, next_version
-from stratagraph.memory.learning.drafting import Learned
+from stratagraph.memory.learning.drafting import LearnedRecord
 from stratagraph.memory.learning.episode import Episode
 from stratagraph.memory.learning.learner import DERIVED_WEIGHT
 from stratagraph.memory.learning.procedures.confidence import confidence_of
@@ -31,7 +31,7 @@ MAX_EVIDENCE = 100  # episodes that one record is related to in one batch, the n
 
 
 class Procedure(Protocol):
-    """A kind of procedure, skills or plans: how it is called, computed and told apart."""
+    """A kind of procedure, skills or plans: how it is named, computed and compared."""
 
     @property
     def type(self) -> MemoryType: ...
@@ -183,10 +183,10 @@ def _observed(version: Version) -> Observation | None:
 
 def _learned(
     batch: LearningBatch, kind: Procedure, family: Family, observed: Observation, payload: Mapping[str, Any]
-) -> Learned:
+) -> LearnedRecord:
     reported = kind.reported(payload, observed)
     newest = sorted(family.episodes)
-    return Learned(
+    return LearnedRecord(
         type=kind.type,
         payload={key: value for key, value in payload.items() if key != "kind"},
         sources=tuple(id_ for _, id_ in newest[-MAX_EVIDENCE:]),

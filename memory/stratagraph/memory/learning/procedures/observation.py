@@ -33,7 +33,7 @@ class Observation:
 
     `outcomes` counts episodes by outcome, and `latency_ms` is the sum of the milliseconds that `timed` of them took.
     `last_at` is when the last one closed (RFC 3339). `conditions` are the values of the environments of successes.
-    `evidence` tells which tools change state.
+    `evidence` shows which tools change state.
     """
 
     tools: tuple[str, ...]

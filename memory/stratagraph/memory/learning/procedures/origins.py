@@ -24,7 +24,7 @@ class TracedCall:
 
     `origins` maps the path of an argument to COMPOSED, SAID or `<tool>: <path in the result>`. With `follows_user`, the
     user has spoken since the last call that returned something; with `is_confirmed`, what they said last brought none
-    of the arguments: it told the agent to go ahead with what was known.
+    of the arguments: the agent was to go ahead with what was known.
     """
 
     call: ToolCall

@@ -33,7 +33,7 @@ class Task:
 
 
 def tasks_of(episode: Episode, outcome: str, witness: Witness) -> tuple[Task, ...]:
-    """Return the task of an episode; none if nobody asked for anything."""
+    """Return the task of an episode; none if nothing was asked for."""
     text = shortened("\n".join([*_intent(episode), *said_by_user(episode)]))
     return (Task(witness, text, outcome),) if text else ()
 
