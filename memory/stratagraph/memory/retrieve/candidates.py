@@ -84,8 +84,8 @@ async def present_candidates(
 ) -> Candidates:
     """Return the candidates of the present; `vector` is that of the task, where there is an embedder.
 
-    A task that asks for what happened before or after an event alone is searched twice, then with its
-    date.
+    A task that asks for what happened before or after an event alone is searched twice, the second time with
+    the date of the event.
     """
     times = time_words(request.task_descriptor, now)
     found, timed = await _present(connection, index, caller, request, times, now=now, vector=vector)
