@@ -97,6 +97,19 @@ async def test_an_event_of_the_store_dates_a_question(memory: Memory) -> None:
     assert release in then.roots
 
 
+async def test_what_happened_before_or_after_an_event_is_found_without_any_other_word(year: Memory) -> None:
+    await said_on(year, "2025-05-20", "we moved all servers to Hetzner")
+    rooms = {f"painted room {month * 11}" for month in range(1, 6)}
+    before, after = "what happened before the move to Hetzner?", "what happened after the move to Hetzner?"
+    assert {text for text in texts(await ask(year, before)) if "room" in text} == rooms
+    past = year.clock.now()
+    year.clock.forward(timedelta(minutes=1))
+    await said_on(year, "2025-02-11", "painted the cellar")
+    assert {text for text in texts(await ask(year, before, as_of=past)) if "room" in text} == rooms
+    assert "painted the cellar" in texts(await ask(year, before))
+    assert not {*texts(await ask(year, after))} & {*rooms, "painted the cellar"}
+
+
 async def test_nothing_is_known_if_what_is_known_is_below_the_least_salience(memory: Memory) -> None:
     await memory.turn("the harbour pilot paints watercolours")
     memory.clock.forward(timedelta(days=2))

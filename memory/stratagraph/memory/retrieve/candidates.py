@@ -83,10 +83,31 @@ async def present_candidates(
     now: datetime,
     vector: QuestionVector | None = None,
 ) -> Candidates:
-    """Return the candidates of the present; `vector` is that of the task, where there is an embedder."""
+    """Return the candidates of the present; `vector` is that of the task, where there is an embedder.
+
+    A task that asks for what happened before or after an event alone is searched twice, the second time with
+    the date of the event.
+    """
+    times = time_words(request.task_descriptor, now)
+    found, timed = await _present(connection, index, caller, request, times, now=now, vector=vector)
+    if timed is None:
+        return found
+    return (await _present(connection, index, caller, request, timed, now=now, vector=vector))[0]
+
+
+async def _present(
+    connection: Connection,
+    index: WordIndex,
+    caller: Caller,
+    request: RetrieveRequest,
+    times: TimeWords,
+    *,
+    now: datetime,
+    vector: QuestionVector | None,
+) -> tuple[Candidates, TimeWords | None]:
+    """Return the candidates of a task that names `times`, and the times by an event if it asks for nothing else."""
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
     required = terms_of_phrases(caller.tenant.index_key, task)
-    times = time_words(task, now)
     found = await find_candidates(
         connection,
         index,
@@ -131,13 +152,33 @@ async def present_candidates(
             nearness=_nearness(found, vector),
         )
     )
-    return Candidates(why, found.heads, fits, _said(found.heads), question, times.newest)
+    candidates = Candidates(why, found.heads, fits, _said(found.heads), question, times.newest)
+    return candidates, _asked_alone(found.words, times, timed)
 
 
 async def past_candidates(
     connection: Connection, caller: Caller, request: RetrieveRequest, reader: PastReader, *, at: datetime
 ) -> Candidates:
-    """Return the candidates as of the past instant `at`; entities are found by the names they have now."""
+    """Return the candidates as of the past instant `at`; entities are found by the names they have now.
+
+    A task that asks only for what happened before or after an event is searched twice, as in the present.
+    """
+    found, timed = await _past(connection, caller, request, reader, time_words(request.task_descriptor, at), at=at)
+    if timed is None:
+        return found
+    return (await _past(connection, caller, request, reader, timed, at=at))[0]
+
+
+async def _past(
+    connection: Connection,
+    caller: Caller,
+    request: RetrieveRequest,
+    reader: PastReader,
+    times: TimeWords,
+    *,
+    at: datetime,
+) -> tuple[Candidates, TimeWords | None]:
+    """Return the candidates of a task as `_present` does, as of the past instant `at`."""
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
     required = terms_of_phrases(caller.tenant.index_key, task)
     search = WordSearch(caller, task, types=types, limit=_words_wanted(request, required), required=required)
@@ -151,7 +192,6 @@ async def past_candidates(
     scores, statistics = await search_words_at(connection, search, at=at, names=terms_of_names(caller, named))
     unknown = unknown_words(search.words if MemoryType.ENTITY in types else (), statistics.frequencies)
     similar = await find_similar_names(connection, unknown, limit=request.root_limit)
-    times = time_words(task, at)
     recent = (
         await search_named_times_at(
             connection,
@@ -211,7 +251,7 @@ async def past_candidates(
             similarity=_similarity(similar),
         )
     )
-    return Candidates(why, heads, fits, said.get, question, times.newest)
+    return Candidates(why, heads, fits, said.get, question, times.newest), _asked_alone(search.words, times, timed)
 
 
 class _Names:
@@ -326,3 +366,8 @@ def _wants_recent(words: Sequence[QueryWord], times: TimeWords) -> bool:
     if not times.times and not times.newest:
         return False
     return asks_only_when([word.text for word in words], dated=[time.words for time in times.times])
+
+
+def _asked_alone(words: Sequence[QueryWord], times: TimeWords, timed: TimeWords) -> TimeWords | None:
+    """Return `timed`, which has times that `times` lacks, if the question asks for nothing else; None otherwise."""
+    return timed if timed is not times and _wants_recent(words, timed) else None

@@ -60,7 +60,8 @@ def with_landmarks(
         if at is None:
             continue
         is_before = relation.lower() in _BEFORE
-        found.append(NamedTime("", EARLIEST, at) if is_before else NamedTime("", at + _TICK, now + _DAY))
+        start, end = (EARLIEST, at) if is_before else (at + _TICK, now + _DAY)
+        found.append(NamedTime(f"{relation} {event}", start, end))
     return replace(times, times=(*times.times, *found)) if found else times
 
 
