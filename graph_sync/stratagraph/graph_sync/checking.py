@@ -104,8 +104,9 @@ class Checker:
         if whole == 0 or await self._generations.unfinished():
             return []
         positions = await self._feed.exact_positions()  # before the checkpoints, which are ahead of them
-        found = await self._mirror.checkpoints()
-        mismatch = await find_mismatch(positions, found, self._source, self._generations, generation=whole)
+        mismatch = await find_mismatch(
+            positions, self._mirror.checkpoints, self._source, self._generations, generation=whole
+        )
         if mismatch is None or (await self._generations.numbers()).whole != whole:
             return []
         return [Difference(drift=Drift.EDITED, subject=Subject.STATE, detail=mismatch.reason)]

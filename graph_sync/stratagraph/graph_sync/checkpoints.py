@@ -5,7 +5,7 @@ A mirror that disagrees belongs to another database, to another generation, or i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from stratagraph.store.mirror.generations import Generations
 from stratagraph.store.mirror.source import MirrorSource
 from stratagraph.store.model.errors import MirrorUnavailable
 
+READS = 3  # of the checkpoints, each of which must show a mismatch
 LEADER_KEY = "neo4j:leader"  # the checkpoint that the leader locks when it writes
 
 
@@ -52,7 +53,7 @@ class Mismatch:
 
 async def find_mismatch(
     positions: Mapping[int, tuple[int, int]],
-    found: Mapping[str, Checkpoint],
+    read: Callable[[], Awaitable[Mapping[str, Checkpoint]]],
     source: MirrorSource,
     generations: Generations,
     *,
@@ -60,9 +61,24 @@ async def find_mismatch(
 ) -> Mismatch | None:
     """Return why the mirror cannot continue from the positions of its cursors; None if it can continue.
 
-    `positions` are the snapshot and the number within the window of each cursor, read before the checkpoints that were
-    `found`, since a healthy mirror is ahead of its cursors. `generation` is that of the whole mirror.
+    `positions` are the snapshot and the number within the window of each cursor. The checkpoints are `read` after
+    them, since a healthy mirror is ahead of its cursors. `generation` is that of the whole mirror.
     """
+    mismatch = None
+    for _ in range(READS):  # Neo4j may return the properties of a node partly from before and partly from after a write
+        mismatch = await _mismatch(positions, await read(), source, generations, generation)
+        if mismatch is None:
+            return None
+    return mismatch
+
+
+async def _mismatch(
+    positions: Mapping[int, tuple[int, int]],
+    found: Mapping[str, Checkpoint],
+    source: MirrorSource,
+    generations: Generations,
+    generation: int,
+) -> Mismatch | None:
     if any(key not in found for key in (LEADER_KEY, *map(checkpoint_key, positions))):
         return Mismatch(
             reason="the mirror is new, was emptied or replaced, or was written by another version of the worker"

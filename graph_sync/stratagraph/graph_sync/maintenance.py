@@ -224,8 +224,7 @@ class Maintenance:
         if self._applier.numbers.whole == 0:
             return Mismatch(reason="the mirror is new")
         positions = await self._feed.exact_positions()  # before the checkpoints, which are ahead of them
-        found = await self._mirror.checkpoints()
-        leader = found.get(LEADER_KEY)
+        leader = (await self._mirror.checkpoints()).get(LEADER_KEY)
         if (
             leader is not None
             and leader.generation < self._applier.numbers.whole
@@ -233,7 +232,11 @@ class Maintenance:
         ):
             return None
         return await find_mismatch(
-            positions, found, self._source, self._generations, generation=self._applier.numbers.whole
+            positions,
+            self._mirror.checkpoints,
+            self._source,
+            self._generations,
+            generation=self._applier.numbers.whole,
         )
 
     async def _finish_beginning(self, generation: int) -> bool:

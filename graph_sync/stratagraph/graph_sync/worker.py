@@ -344,9 +344,12 @@ class SyncWorker:
         self._unread = None  # the log may be another one, if Postgres was restored
         self._incarnation = await self._generations.incarnation()
         positions = dict.fromkeys(lease.cursors, (lease.snapshot, lease.window_seq))
-        found = await self._mirror.checkpoints()
         mismatch = await find_mismatch(
-            positions, found, self._source, self._generations, generation=self._applier.numbers.whole
+            positions,
+            self._mirror.checkpoints,
+            self._source,
+            self._generations,
+            generation=self._applier.numbers.whole,
         )
         return mismatch is None
 
