@@ -28,7 +28,7 @@ from stratagraph.memory.erase import batches as erase_batches
 from stratagraph.memory.feedback import salience as outcome_salience
 from stratagraph.memory.feedback import service as feedback
 from stratagraph.memory.imports.progress import IMPORT_RETENTION
-from stratagraph.memory.lessons import finding, likeness, merging, playbook, utility
+from stratagraph.memory.lessons import finding, merging, playbook, similarity, utility
 from stratagraph.memory.lessons import service as lessons
 from stratagraph.memory.retrieve import coverage, rank, rendering, selection, threads
 from stratagraph.memory.retrieve.request import RetrieveRequest
@@ -371,9 +371,9 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"Below ([\d.]+) `needsMore`", selection.THRESHOLD),
         (r"recency \(half-life (\d+) days", selection.RECENCY_HALF_LIFE_S / SECONDS["day"]),
         (r"Imports use a half-life of (\d+) days", IMPORT_RETENTION.half_life_s / SECONDS["day"]),
-        (r"a cosine distance below ([\d.]+\d)", likeness.SAME),
-        (r"up to a cosine distance of ([\d.]+)", likeness.RELATED),
-        (r"does not answer within (\d+) seconds, by their tasks", likeness.PATIENCE_S),
+        (r"a cosine distance below ([\d.]+\d)", similarity.SAME),
+        (r"up to a cosine distance of ([\d.]+)", similarity.RELATED),
+        (r"does not answer within (\d+) seconds, by their tasks", similarity.PATIENCE_S),
         (r"the newest first \(at most (\d+)\)", merging.MAX_SOLUTIONS),
         (r"= ([\d.]+) · confidence \+", utility.CONFIDENCE),
         (r"confidence \+ ([\d.]+) · hit rate", utility.HIT_RATE),

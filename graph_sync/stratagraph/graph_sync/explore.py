@@ -54,14 +54,14 @@ class Neo4jExplorer:
         at: datetime,
         most: int,
         dependents: bool,
-        besides: Collection[UUID],
+        excluded: Collection[UUID],
     ) -> Links:
         parameters = {
             **_visibility(caller),
             "frontier": [str(id_) for id_ in frontier],
             "at": microseconds(at),
             "most": most,
-            "besides": [str(id_) for id_ in besides],
+            "excluded": [str(id_) for id_ in excluded],
             "most_read": MOST_READ,
         }
         row = await self._read(_links(all_scopes=caller.scopes is None, dependents=dependents), parameters)

@@ -204,7 +204,7 @@ async def _find_records(work: UnitOfWork, entities: Sequence[MemoryRecord]) -> l
             terms=terms,
             scope=None if entity.scope == UNSCOPED else scopes[entity.scope],
             least_sensitivity=int(entity.sensitivity),
-            besides=entity.id,
+            entity=entity.id,
         )
         for entity in entities
         for name in _names_of(entity)
@@ -213,7 +213,7 @@ async def _find_records(work: UnitOfWork, entities: Sequence[MemoryRecord]) -> l
     found: dict[UUID, dict[tuple[int, int], dict[UUID, None]]] = defaultdict(lambda: defaultdict(dict))
     for one, records in await find_records_with_terms(work.connection, work.caller.tenant, wanted, most=MAX_RECORDS):
         for place, ids in records.items():
-            found[one.besides][place] |= dict.fromkeys(ids)
+            found[one.entity][place] |= dict.fromkeys(ids)
     return [
         (entity, ids[start : start + MAX_REKEYED])
         for entity in entities

@@ -274,7 +274,7 @@ async def test_hidden_and_expired_facts_of_a_hub_are_passed_over_without_reading
     read = text("SELECT pg_stat_get_xact_tuples_fetched('record'::regclass)")
     async with memory.database.reading(caller.bounds) as connection:
         before = (await connection.execute(read)).scalar_one()
-        found = await SqlExplorer(connection).links(caller, [hub.id], at=now, most=10, dependents=True, besides=())
+        found = await SqlExplorer(connection).links(caller, [hub.id], at=now, most=10, dependents=True, excluded=())
         rows = (await connection.execute(read)).scalar_one() - before
         (degree,) = (await degrees(connection, caller, [hub.id], at=now)).values()
         edges = await SqlGraphReader(connection=connection).edges_of(

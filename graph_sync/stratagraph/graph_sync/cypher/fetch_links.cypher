@@ -16,11 +16,11 @@ CALL (nodes, relations) {
   UNWIND CASE WHEN relations <= $most_read THEN nodes ELSE [] END AS n
   CALL (n) {
     MATCH (n)-[r]->(m:Memory)
-    WHERE m <> n AND VISIBLE AND HOLDS AND r.id IS NOT NULL AND NOT m.id IN $besides AND OUTWARD
+    WHERE m <> n AND VISIBLE AND HOLDS AND r.id IS NOT NULL AND NOT m.id IN $excluded AND OUTWARD
     RETURN r, m, true AS outgoing ORDER BY r.w DESC, r.id LIMIT $most
     UNION ALL
     MATCH (n)<-[r]-(m:Memory)
-    WHERE m <> n AND VISIBLE AND HOLDS AND r.id IS NOT NULL AND NOT m.id IN $besides AND INWARD
+    WHERE m <> n AND VISIBLE AND HOLDS AND r.id IS NOT NULL AND NOT m.id IN $excluded AND INWARD
     RETURN r, m, false AS outgoing ORDER BY r.w DESC, r.id LIMIT $most
   }
   RETURN collect(n.id) AS near, collect(r.id) AS id, collect(m.id) AS far, collect(coalesce(r.w, 0.0)) AS weight,

@@ -16,7 +16,7 @@ from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.propagation import reevaluate
 from stratagraph.memory.retrying import StaleRead
 from stratagraph.store.erasure.closure import (
-    NOTHING_LESSENED,
+    NOTHING_LEARNED,
     ErasureAccess,
     ErasureClosure,
     erasure_closure,
@@ -25,7 +25,7 @@ from stratagraph.store.erasure.closure import (
 from stratagraph.store.erasure.counts import count_cascades, count_records
 from stratagraph.store.erasure.entities import linked_records, merged_entities
 from stratagraph.store.erasure.episodes import lock_episodes_of, recount_episodes, rewrite_episode_history
-from stratagraph.store.erasure.learned import Lessened, learned_from_removed, learned_procedures
+from stratagraph.store.erasure.learned import LearnedFromRemoved, learned_from_removed, learned_procedures
 from stratagraph.store.erasure.leftovers import delete_leftovers
 from stratagraph.store.erasure.notes import delete_notes_naming, delete_shared_notes
 from stratagraph.store.erasure.receipts import Tally
@@ -56,7 +56,7 @@ class Seeds:
     ids: set[UUID]
     scope: int | None
     has_tombstone: bool = False
-    lessened: Lessened = NOTHING_LESSENED
+    learned_from_removed_records: LearnedFromRemoved = NOTHING_LEARNED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +86,16 @@ async def delete_with_traces(
     tenant, unrestricted = caller.tenant, caller.unrestricted()
     async with elevated(connection, unrestricted.bounds):
         access = await erasure_access(context, caller)
-        removed_before, lessened = await _removed_before(connection, tenant, request, seeds)
+        removed_before, learned_from_removed_records = await _removed_before(connection, tenant, request, seeds)
         closure, rows = await _lock_closure(
-            connection, tenant, seeds.ids, access, request, whole=scope is None, gone=removed_before, lessened=lessened
+            connection,
+            tenant,
+            seeds.ids,
+            access,
+            request,
+            whole=scope is None,
+            removed=removed_before,
+            learned_from_removed_records=learned_from_removed_records,
         )
         if not seeds.has_tombstone:
             _require_present(request, rows)
@@ -108,11 +115,17 @@ async def delete_with_traces(
         episodes = await lock_episodes_of(connection, tenant, ids)
         traces = await find_traces(connection, tenant, ids | removed_before)
         changes = await rewrite(connection, tenant, staying, traces.strip)
-        robbed = {*episodes, *lessened.sources}
+        unsupporting_episodes = {*episodes, *learned_from_removed_records.sources}
         changes += await forget_learned(
-            connection, context.directory, tenant, staying, robbed, at=at, known=lessened.records
+            connection,
+            context.directory,
+            tenant,
+            staying,
+            unsupporting_episodes,
+            at=at,
+            known=learned_from_removed_records.records,
         )
-        changes += await withdraw_support(connection, tenant, closure.weakened & staying, robbed, at=at)
+        changes += await withdraw_support(connection, tenant, closure.weakened & staying, unsupporting_episodes, at=at)
         failed = set[UUID]()
         if scope is None:
             failed = await find_failed_captures(context, connection, tenant, ids, rows, names)
@@ -153,19 +166,19 @@ async def delete_with_traces(
 
 async def _removed_before(
     connection: Connection, tenant: Tenant, request: Erase, seeds: Seeds
-) -> tuple[set[UUID], Lessened]:
+) -> tuple[set[UUID], LearnedFromRemoved]:
     """Return the pruned and deleted records that were linked to the entity to be erased, now marked as erased.
 
     The second value is what was learned from them, or from the removed record of `seeds`.
     """
     if request.entity_id is None:
-        return set(), seeds.lessened
+        return set(), seeds.learned_from_removed_records
     entities = await merged_entities(connection, tenant, request.entity_id)
     found = await removed_records(connection, tenant, entities)
-    lessened = await learned_from_removed(connection, tenant, found)
+    learned_from_removed_records = await learned_from_removed(connection, tenant, found)
     if found:
         await mark_erased(connection, tenant, found)
-    return found, lessened
+    return found, learned_from_removed_records
 
 
 async def visible_records(
@@ -194,29 +207,45 @@ async def _lock_closure(
     request: Erase,
     *,
     whole: bool,
-    gone: Collection[UUID],
-    lessened: Lessened,
+    removed: Collection[UUID],
+    learned_from_removed_records: LearnedFromRemoved,
 ) -> tuple[ErasureClosure, dict[UUID, LockedRecord]]:
     """Lock the closure and the records related to it, in the order of all writers; return both.
 
-    `gone` are removed records that are erased with them.
+    `removed` are records that were removed before and are erased with them.
 
     No writer can add a reference to a locked record, so the closure is complete once it no longer changes under locks.
     """
-    closure = await erasure_closure(connection, tenant, seeds, access, whole=whole, gone=gone, lessened=lessened)
+    closure = await erasure_closure(
+        connection,
+        tenant,
+        seeds,
+        access,
+        whole=whole,
+        removed=removed,
+        learned_from_removed_records=learned_from_removed_records,
+    )
     while True:
         await lock_terms(connection, tenant, closure.ids)
         await lock_slots_of(connection, tenant, closure.ids)
         trimmed = await trimmed_by(connection, tenant, closure.ids)
         episodes = await lock_episodes_of(connection, tenant, closure.ids)
         related = await related_records(connection, tenant, closure.ids)
-        related |= await learned_procedures(connection, tenant, episodes, lessened.records)
+        related |= await learned_procedures(connection, tenant, episodes, learned_from_removed_records.records)
         wanted = {*closure.ids, *closure.survivors, *related, *episodes, *trimmed}
         rows = await lock_records(connection, tenant, wanted)
         if request.entity_id is not None:  # a record may have been linked to it before it was locked
             entities = await merged_entities(connection, tenant, request.entity_id)
             seeds = seeds | entities | await linked_records(connection, tenant, entities)
-        again = await erasure_closure(connection, tenant, seeds, access, whole=whole, gone=gone, lessened=lessened)
+        again = await erasure_closure(
+            connection,
+            tenant,
+            seeds,
+            access,
+            whole=whole,
+            removed=removed,
+            learned_from_removed_records=learned_from_removed_records,
+        )
         related = await related_records(connection, tenant, again.ids)
         if again.ids == closure.ids and {*again.survivors, *related} <= wanted:
             return again, rows

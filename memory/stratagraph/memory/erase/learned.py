@@ -1,6 +1,6 @@
 """What was learned from episodes that are erased, or that lose members, and is kept because of other episodes.
 
-Skills and plans are computed anew without them, in all versions, and nothing rests on them any more.
+Skills and plans are recomputed without them in all versions, and no longer rest on them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
-from stratagraph.memory.learning.procedures.retelling import without_episodes
+from stratagraph.memory.learning.procedures.recomputing import without_episodes
 from stratagraph.store.erasure.learned import copy_terms_to_history, derivations_between, learned_procedures
 from stratagraph.store.erasure.rewriting import contents_of, rewrite
 from stratagraph.store.erasure.traces import Traces

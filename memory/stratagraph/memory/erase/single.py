@@ -74,7 +74,14 @@ async def preview_single(
     """
     seeds = await _find_seeds(context, connection, caller, request)
     access = await erasure_access(context, caller)
-    closure = await erasure_closure(connection, caller.tenant, seeds.ids, access, whole=True, lessened=seeds.lessened)
+    closure = await erasure_closure(
+        connection,
+        caller.tenant,
+        seeds.ids,
+        access,
+        whole=True,
+        learned_from_removed_records=seeds.learned_from_removed_records,
+    )
     visible = await visible_records(context, connection, caller, closure.ids)
     return await count_records(connection, caller.tenant, visible)
 
@@ -113,8 +120,10 @@ async def _find_record(context: ErasureContext, connection: Connection, caller: 
         if caller.trust.visibility(scope=scope, sensitivity=tombstone.sensitivity) is not Visibility.FULL:
             raise
         caller.trust.scope_for_write(scope)
-        lessened = await learned_from_removed(connection, caller.tenant, [id_])
-        return Seeds({id_}, scope=tombstone.scope, has_tombstone=True, lessened=lessened)
+        learned_from_removed_records = await learned_from_removed(connection, caller.tenant, [id_])
+        return Seeds(
+            {id_}, scope=tombstone.scope, has_tombstone=True, learned_from_removed_records=learned_from_removed_records
+        )
     await lock_records(connection, caller.tenant, [id_])
     await refuse_named_entity(connection, caller, record, verb="erased by record")
     return Seeds({id_}, scope=await scope_of(connection, caller.tenant, id_))

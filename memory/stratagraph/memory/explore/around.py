@@ -32,7 +32,7 @@ async def find_related(session: QuerySession, id_: UUID, *, first: int) -> Relat
     memories = _heaviest(link for link in links if heads[link.far].type is not MemoryType.ENTITY)
     order = sorted(memories, key=lambda memory: (-memories[memory], memory.int))
     most = fan_out(len(order))
-    links, heads = await session.confirmed(await session.links(order, most=most, besides=[id_]))
+    links, heads = await session.confirmed(await session.links(order, most=most, excluded=[id_]))
     hubs += session.hubs(links, most)
     shared: dict[UUID, dict[UUID, float]] = defaultdict(dict)  # by entity and memory, the product of both weights
     for link in links:
@@ -73,7 +73,7 @@ async def find_neighbours(
     root = (await session.in_full([id_])).get(id_)
     if root is None:
         return None
-    links, heads = await session.confirmed(await session.links([id_], most=NEIGHBOURS, besides=loaded))
+    links, heads = await session.confirmed(await session.links([id_], most=NEIGHBOURS, excluded=loaded))
     weights = _heaviest(links)
     order = sorted(weights, key=lambda far: (-weights[far], -heads[far].salience * heads[far].confidence, far.int))
     shown = dict.fromkeys(order[:first])

@@ -36,7 +36,7 @@ class QuerySession:
     _relations: dict[UUID, Relation | None] = field(default_factory=dict)
 
     async def links(
-        self, frontier: Sequence[UUID], *, most: int, dependents: bool = False, besides: Collection[UUID] = ()
+        self, frontier: Sequence[UUID], *, most: int, dependents: bool = False, excluded: Collection[UUID] = ()
     ) -> list[Link]:
         """Return the links of `frontier` as the engine has them, heaviest first; see `Explorer.links`.
 
@@ -45,7 +45,7 @@ class QuerySession:
         if not frontier:
             return []
         links = await self.engine.links(
-            self.caller, frontier, at=self.reader.now, most=most, dependents=dependents, besides=besides
+            self.caller, frontier, at=self.reader.now, most=most, dependents=dependents, excluded=excluded
         )
         self.cut |= links.cut
         return sorted(links.found, key=lambda link: (-link.weight, link.far.int, link.id.int, link.near.int))

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from stratagraph.memory.embedding.questions import QuestionEmbedder
 from stratagraph.memory.lessons.block import Standing, lesson_of, said
-from stratagraph.memory.lessons.likeness import RELATED
+from stratagraph.memory.lessons.similarity import RELATED
 from stratagraph.memory.lessons.utility import utility
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory

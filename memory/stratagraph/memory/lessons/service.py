@@ -16,7 +16,6 @@ from stratagraph.memory.embedding.embedder import Embedder
 from stratagraph.memory.embedding.questions import QuestionEmbedder
 from stratagraph.memory.lessons import request as requests
 from stratagraph.memory.lessons.finding import LessonFinder, Wanted
-from stratagraph.memory.lessons.likeness import UNEMBEDDED, Likeness, cosine, embedded_text, nearest
 from stratagraph.memory.lessons.playbook import (
     DEFAULT_TOKENS,
     MAX_TOKENS,
@@ -28,6 +27,7 @@ from stratagraph.memory.lessons.playbook import (
 )
 from stratagraph.memory.lessons.request import LearnLesson
 from stratagraph.memory.lessons.retiring import drop_unhelpful
+from stratagraph.memory.lessons.similarity import UNEMBEDDED, LessonSimilarity, cosine, embedded_text, nearest
 from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_RETRIEVALS
 from stratagraph.memory.lessons.windows import Window, start_of
 from stratagraph.memory.retrieve.request import MAX_DESCRIPTOR
@@ -87,7 +87,7 @@ class Lessons:
         self._clock = clock
         self._capture = capture
         self._log = log
-        self._likeness = Likeness(database, embedder) if embedder is not None else None
+        self._similarity = LessonSimilarity(database, embedder) if embedder is not None else None
         self._finder = LessonFinder(database, directory, clock, questions)
 
     async def learn(self, trust: Trust, request: LearnLesson) -> LearnedLesson:
@@ -116,14 +116,14 @@ class Lessons:
     async def _like(self, trust: Trust, draft: Draft) -> UUID | None:
         """Return the stored lesson, of the draft's scope and sensitivity, that says the same by their vectors."""
         level = sealing_level(self._directory.vault)
-        if self._likeness is None or (level is not None and draft.sensitivity >= level):
+        if self._similarity is None or (level is not None and draft.sensitivity >= level):
             return None  # nothing that is sealed leaves the process
         caller = await self._directory.resolve(trust)
         scope = (await self._directory.scopes(caller.tenant, {draft.scope}, create=False)).get(draft.scope)
-        made = await self._likeness.vectors_of([_text_of(draft)]) if scope is not None else None
+        made = await self._similarity.vectors_of([_text_of(draft)]) if scope is not None else None
         if made is None or scope is None:
             return None
-        model = await self._likeness.model_of(made[0])
+        model = await self._similarity.model_of(made[0])
         async with self._database.reading(caller.bounds) as connection:
             ids = await list_lessons(connection, caller, limit=KEPT, scope=scope, sensitivity=draft.sensitivity)
             similarities = (
@@ -135,7 +135,7 @@ class Lessons:
             reader = Reader(connection, self._directory, caller, self._clock.now())
             records = await reader.records(missing)
         others = list(records.values())
-        vectors = await self._likeness.vectors_of([embedded_text(one) for one in others]) if others else None
+        vectors = await self._similarity.vectors_of([embedded_text(one) for one in others]) if others else None
         if vectors is not None:
             similarities |= {one.id: cosine(made[0], vector) for one, vector in zip(others, vectors, strict=True)}
         return nearest(similarities)
@@ -279,4 +279,6 @@ def _text_of(draft: Draft) -> str:
 
 def _check_number(name: str, value: int, least: int, most: int) -> None:
     if not least <= value <= most:
-        raise InvalidInput(f"{name}: {value} is not between {least} and {most}", path=[name])
+        raise InvalidInput(
+            f"{name}: {value} is not between {least} and {most}; choose a value in that range", path=[name]
+        )

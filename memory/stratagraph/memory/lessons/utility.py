@@ -17,7 +17,7 @@ CONFIDENCE, HIT_RATE, VERIFIED, FREQUENCY = 0.5, 0.8, 0.3, 0.1  # weights
 STALE = -0.3  # added to the utility of a lesson that was often retrieved and hardly ever helped:
 STALE_RETRIEVALS = 5  # retrievals at least,
 STALE_HIT_RATE = 0.35  # and a hit rate below this
-DROPPED = 0.25  # of the unhelpful lessons, dropped at once by default
+DROPPED = 0.25  # of the unhelpful lessons, retired in one call by default
 
 
 def hit_rate(one: Standing) -> float:

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from stratagraph.store.erasure.learned import Lessened
+from stratagraph.store.erasure.learned import LearnedFromRemoved
 from stratagraph.store.erasure.traces import find_traces
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import open_contents
@@ -27,7 +27,7 @@ from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.support import references
 
 LEARNED_BY = "consolidation/"  # begins `created_by` in the provenance of what was learned
-NOTHING_LESSENED = Lessened()
+NOTHING_LEARNED = LearnedFromRemoved()
 _CAPTURE_REF = re.compile(r"candidate:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -60,13 +60,13 @@ async def erasure_closure(
     access: ErasureAccess,
     *,
     whole: bool,
-    gone: Collection[UUID] = (),
-    lessened: Lessened = NOTHING_LESSENED,
+    removed: Collection[UUID] = (),
+    learned_from_removed_records: LearnedFromRemoved = NOTHING_LEARNED,
 ) -> ErasureClosure:
     """Return all records that must be erased with `seeds`, `seeds` included, and the derived ones that are kept.
 
-    `gone` are records that were removed before and are erased with them: an entity that only they named goes too.
-    `lessened` is what was learned from removed records, to which no relation leads any more.
+    `removed` are records that were removed before and are erased with them: an entity that only they named goes too.
+    `learned_from_removed_records` is what was learned from removed records, to which no relation leads any more.
 
     With `whole`, the members of an erased episode are erased too, and an episode whose members are all erased.
     """
@@ -78,8 +78,8 @@ async def erasure_closure(
         if whole:
             found |= await _fetch_ids(connection, "fetch_episode_members", tenant, ids)
             found |= await _fetch_ids(connection, "fetch_emptied_episodes", tenant, ids)
-        unsupported, survivors, weakened = await _derived(connection, tenant, ids, kept, lessened)
-        found |= unsupported | await _orphaned_entities(connection, tenant, ids | set(gone))
+        unsupported, survivors, weakened = await _derived(connection, tenant, ids, kept, learned_from_removed_records)
+        found |= unsupported | await _orphaned_entities(connection, tenant, ids | set(removed))
         found |= await _counter_evidence(connection, tenant, ids)
         within = await _within(connection, tenant, found - ids, access)
         kept |= unsupported - ids - within
@@ -138,7 +138,11 @@ async def _fetch_ids(connection: AsyncConnection, statement: str, tenant: Tenant
 
 
 async def _derived(
-    connection: AsyncConnection, tenant: Tenant, ids: Collection[UUID], kept: Collection[UUID], lessened: Lessened
+    connection: AsyncConnection,
+    tenant: Tenant,
+    ids: Collection[UUID],
+    kept: Collection[UUID],
+    learned_from_removed_records: LearnedFromRemoved,
 ) -> tuple[set[UUID], frozenset[UUID], frozenset[UUID]]:
     """Return the records that rest on nothing but `ids`, and those that have other support or are among `kept`.
 
@@ -147,13 +151,14 @@ async def _derived(
     """
     sources_of: dict[UUID, set[UUID | str]] = {}
     learned = set[UUID]()
-    robbed = await _fetch_ids(connection, "fetch_episodes_of_members", tenant, ids) | lessened.sources
-    frontier = set(ids) | robbed
+    unsupporting_episodes = await _fetch_ids(connection, "fetch_episodes_of_members", tenant, ids)
+    unsupporting_episodes |= learned_from_removed_records.sources
+    frontier = set(ids) | unsupporting_episodes
     derivations = sorted(DERIVATIONS)
-    told = list(lessened.records - set(ids))
+    learned_ids = list(learned_from_removed_records.records - set(ids))
     more = (
-        await fetch(connection, "fetch_learned_records", tenant=tenant.id, ids=told, derivations=derivations)
-        if told
+        await fetch(connection, "fetch_learned_records", tenant=tenant.id, ids=learned_ids, derivations=derivations)
+        if learned_ids
         else []
     )
     while frontier:
@@ -162,7 +167,7 @@ async def _derived(
             "fetch_derived_records",
             tenant=tenant.id,
             ids=list(frontier),
-            known=[*ids, *robbed, *sources_of],
+            known=[*ids, *unsupporting_episodes, *sources_of],
             derivations=derivations,
         )
         rows, more = [*rows, *more], []
@@ -184,13 +189,13 @@ async def _derived(
             if id_ not in supported
             and any(
                 source not in invalid
-                and (id_ not in learned or source not in robbed)
+                and (id_ not in learned or source not in unsupporting_episodes)
                 and (source not in sources_of or source in supported)
                 for source in of_one
             )
         }
         if not added:
-            weakened = {id_ for id_ in supported & learned if not robbed.isdisjoint(sources_of[id_])}
+            weakened = {id_ for id_ in supported & learned if not unsupporting_episodes.isdisjoint(sources_of[id_])}
             return sources_of.keys() - supported, frozenset(supported), frozenset(weakened)
         supported |= added
 

@@ -13,21 +13,23 @@ from stratagraph.store.postgres.queries import fetch, run
 
 
 @dataclass(frozen=True, slots=True)
-class Lessened:
-    """The `records` learned from removed records and their episodes, `sources`, which no longer support them."""
+class LearnedFromRemoved:
+    """What was learned from removed records: `records`, and the episodes `sources`, which no longer support them."""
 
     sources: frozenset[UUID] = frozenset()
     records: frozenset[UUID] = frozenset()
 
 
-async def learned_from_removed(connection: AsyncConnection, tenant: Tenant, removed: Collection[UUID]) -> Lessened:
+async def learned_from_removed(
+    connection: AsyncConnection, tenant: Tenant, removed: Collection[UUID]
+) -> LearnedFromRemoved:
     """Return what was learned from removed records and from episodes with one of them, as tombstones list it.
 
     Call it before they are marked as erased.
     """
     rows = await fetch(connection, "fetch_learned_from_removed", tenant=tenant.id, ids=list(removed)) if removed else []
     records = {id_ for row in rows for id_ in row["learned"]}
-    return Lessened(frozenset(row["id"] for row in rows), frozenset(records))
+    return LearnedFromRemoved(frozenset(row["id"] for row in rows), frozenset(records))
 
 
 async def derivations_between(

@@ -50,7 +50,7 @@ async def postpone_link_request(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedTerms:
-    """The terms of a name that records are searched for, and which of these records may link to the entity `besides`.
+    """The terms of a name that records are searched for, and which of these records may link to `entity`.
 
     They are in `scope`, or in any scope for None, and have at least `least_sensitivity`.
     """
@@ -58,7 +58,7 @@ class WantedTerms:
     terms: Sequence[int]
     scope: int | None
     least_sensitivity: int
-    besides: UUID
+    entity: UUID
 
 
 async def find_records_with_terms(
@@ -67,7 +67,7 @@ async def find_records_with_terms(
     """Return the current records, other than entities, that have all of the terms, for each of `wanted` that has any.
 
     They are keyed by (scope, sensitivity). Of each the newest `most` are returned, so that they do not depend on
-    records that their readers may not see. Records that refer to `besides` are left out, except facts.
+    records that their readers may not see. Records that refer to `entity` are left out, except facts.
     """
     if not wanted:
         return []
@@ -79,7 +79,7 @@ async def find_records_with_terms(
         terms=[array_literal(one.terms) for one in wanted],
         scopes=[one.scope for one in wanted],
         least_sensitivities=[one.least_sensitivity for one in wanted],
-        besides=[one.besides for one in wanted],
+        entities=[one.entity for one in wanted],
         most=most,
     )
     found: dict[int, dict[tuple[int, int], list[UUID]]] = {}

@@ -72,8 +72,8 @@ WHERE tenant = :tenant AND term_key = ANY(CAST(:keys AS bytea[])) AND kind = 1 A
 SELECT w.number, f.scope, f.sensitivity, f.ids
 FROM unnest(
   CAST(:numbers AS integer[]), CAST(:terms AS text[]), CAST(:scopes AS integer[]),
-  CAST(:least_sensitivities AS smallint[]), CAST(:besides AS uuid[])
-) AS w(number, terms, scope, least_sensitivity, besides)
+  CAST(:least_sensitivities AS smallint[]), CAST(:entities AS uuid[])
+) AS w(number, terms, scope, least_sensitivity, entity)
 CROSS JOIN LATERAL (
   WITH found AS MATERIALIZED (
     SELECT id, scope, sensitivity, type, state FROM record
@@ -86,7 +86,7 @@ CROSS JOIN LATERAL (
       AND r.sensitivity >= w.least_sensitivity
       AND (r.type = 4 OR NOT EXISTS (
         SELECT FROM relation e
-        WHERE e.tenant = :tenant AND e.source = r.id AND e.target = w.besides AND e.ended_at IS NULL
+        WHERE e.tenant = :tenant AND e.source = r.id AND e.target = w.entity AND e.ended_at IS NULL
       ))
   )
   SELECT n.scope, n.sensitivity, array_agg(n.id ORDER BY n.id DESC) AS ids FROM numbered n WHERE n.place <= :most

@@ -65,12 +65,12 @@ class Explorer(Protocol):
         at: datetime,
         most: int,
         dependents: bool,
-        besides: Collection[UUID],
+        excluded: Collection[UUID],
     ) -> Links:
         """Return, per frontier record and direction, the `most` heaviest links (then by id) to other current records.
 
         Only records that the caller may read in full are linked, facts only if they hold at `at`, and none of
-        `besides`. With `dependents`, only records that refer to the frontier record or rest on it: a relation is then
+        `excluded`. With `dependents`, only records that refer to the frontier record or rest on it: a relation is then
         followed from its target to its source, and a derivation from its source to its target, since it leads from a
         source to the record that rests on it.
 
@@ -106,7 +106,7 @@ class SqlExplorer:
         at: datetime,
         most: int,
         dependents: bool,
-        besides: Collection[UUID],
+        excluded: Collection[UUID],
     ) -> Links:
         rows = await fetch(
             self._connection,
@@ -117,7 +117,7 @@ class SqlExplorer:
             most=most,
             dependents=dependents,
             derivations=sorted(DERIVATIONS),
-            besides=list(besides),
+            excluded=list(excluded),
             scan=max(most, _scanned(len(frontier))),
         )
         return Links(

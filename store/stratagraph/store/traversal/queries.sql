@@ -138,7 +138,7 @@ CROSS JOIN LATERAL (
        WHERE e.tenant = :tenant AND e.source = near.id AND e.target <> near.id AND e.ended_at IS NULL AND NOT e.target_past
          AND {target_may_be_read} AND {target_may_hold}
          AND (NOT :dependents OR e.predicate = ANY(CAST((SELECT ids FROM derivation) AS integer[])))
-         AND e.target <> ALL(CAST(:besides AS uuid[]))
+         AND e.target <> ALL(CAST(:excluded AS uuid[]))
          AND (:all_scopes OR e.target_scope = ANY(CAST(:scopes AS integer[]))) AND e.target_sensitivity <= :ceiling
        ORDER BY e.weight DESC, e.id LIMIT :scan) e) e
    WHERE e.holds OR e.cut LIMIT :most)
@@ -151,7 +151,7 @@ CROSS JOIN LATERAL (
        WHERE e.tenant = :tenant AND e.target = near.id AND e.source <> near.id AND e.ended_at IS NULL AND NOT e.source_past
          AND {source_may_be_read} AND {source_may_hold}
          AND (NOT :dependents OR e.predicate <> ALL(coalesce(CAST((SELECT ids FROM derivation) AS integer[]), CAST(ARRAY[] AS integer[]))))
-         AND e.source <> ALL(CAST(:besides AS uuid[]))
+         AND e.source <> ALL(CAST(:excluded AS uuid[]))
          AND (:all_scopes OR e.source_scope = ANY(CAST(:scopes AS integer[]))) AND e.source_sensitivity <= :ceiling
        ORDER BY e.weight DESC, e.id LIMIT :scan) e) e
    WHERE e.holds OR e.cut LIMIT :most)

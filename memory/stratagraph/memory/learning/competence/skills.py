@@ -13,7 +13,7 @@ from stratagraph.memory.learning.procedures.naming import described, signature, 
 from stratagraph.memory.learning.procedures.observation import Observation
 from stratagraph.memory.learning.procedures.reported import Reported
 
-BORN_AT = 2  # successes from which on a procedure is a skill
+MIN_SUCCESSES = 2  # successes that a set of tools needs to become a skill
 SHOWN_FAILURES = 12  # failure modes and fallbacks of one skill, the most frequent
 
 

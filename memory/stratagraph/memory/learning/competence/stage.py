@@ -1,4 +1,4 @@
-"""Stage 4: skills, learned from episodes that used the same tools (docs/learning-plans.md, Skills)."""
+"""The stage `competence`: skills, learned from episodes that used the same tools (docs/learning-plans.md, Skills)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from stratagraph.memory.learning.competence.skills import BORN_AT, is_new_version, skill_name, skill_payload
+from stratagraph.memory.learning.competence.skills import MIN_SUCCESSES, is_new_version, skill_name, skill_payload
 from stratagraph.memory.learning.procedures.effects import Effect
 from stratagraph.memory.learning.procedures.families import (
     Family,
@@ -45,7 +45,7 @@ class Skills:
 
 
 class Competence:
-    """Learns a skill from each set of tools with which BORN_AT episodes succeeded, and counts all later episodes."""
+    """Learns a skill from each set of tools that succeeded in MIN_SUCCESSES episodes, and counts all later episodes."""
 
     name = "competence"
     summary = "Learn skills: which tools in which order, with which arguments, and what fails."
@@ -90,7 +90,7 @@ class Competence:
             observed = [(one, seen) for one in reversed(earlier) if (seen := observe(one)) is not None]
             alike = [(one, seen) for one, seen in observed if seen.tools == family.tools]
             whole = family_of(alike).joined(family) if alike else family
-            if whole.observed.successes >= BORN_AT:
+            if whole.observed.successes >= MIN_SUCCESSES:
                 known.append(whole)
                 released |= {one.id for one in noted[name]}
             else:

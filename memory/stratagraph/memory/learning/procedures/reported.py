@@ -1,4 +1,4 @@
-"""What callers have reported of a skill or plan besides the episodes it was learned from. No I/O.
+"""The outcomes that callers reported for a skill or plan, in addition to its episodes. No I/O.
 
 `reportOutcome` counts into the same numbers of a payload as learning does. What it counted is the difference between
 these numbers and the observation that the payload holds, and is kept when the payload is computed anew.

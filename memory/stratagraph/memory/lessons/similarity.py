@@ -22,7 +22,7 @@ UNEMBEDDED = 32  # lessons without a vector yet, the newest, that are compared b
 _log = structlog.get_logger(__name__)
 
 
-class Likeness:
+class LessonSimilarity:
     """Compares new lessons with stored ones. One per process; safe to call from many tasks."""
 
     def __init__(self, database: Database, embedder: Embedder) -> None:
@@ -35,7 +35,7 @@ class Likeness:
             async with asyncio.timeout(PATIENCE_S):
                 found = await self._embedder.embed(texts)
         except Exception as error:  # a defect in an embedder must not keep a lesson from being learned
-            _log.info("lessons are compared by their tasks alone", error=error_kind(error))
+            _log.info("embedder does not answer; lessons are compared by their tasks alone", error=error_kind(error))
             return None
         return [one for one in found if not isinstance(one, Refused)] if all(map(_is_vector, found)) else None
 

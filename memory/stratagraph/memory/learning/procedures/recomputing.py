@@ -1,4 +1,4 @@
-"""Learned skills and plans computed anew without the episodes that are erased. No I/O."""
+"""Recompute learned skills and plans without erased episodes. No I/O."""
 
 from __future__ import annotations
 
