@@ -289,6 +289,6 @@ def _raise_outage(error: Neo4jError) -> None:
     """Raise MirrorUnavailable unless the error refuses the data."""
     if not _refuses_data(error):
         raise MirrorUnavailable(
-            f"Neo4j cannot be written at present: {error.code}. The mirror worker retries by itself; if it stays so,"
+            f"Neo4j cannot be written at present: {error.code}. The mirror worker retries by itself; if this persists,"
             " look in Neo4j's log."
         ) from error

@@ -59,7 +59,7 @@ class Repairer:
             await self._release(differences)
         except Neo4jError as error:
             raise MirrorUnavailable(
-                f"Neo4j refused a repair: {error.code}. If somebody writes to the mirror at present, repair it again"
+                f"Neo4j refused a repair: {error.code}. If another program is writing to the mirror, repeat the repair"
                 " afterwards; otherwise look in Neo4j's log."
             ) from error
         by_tenant: dict[int, list[Change]] = {}

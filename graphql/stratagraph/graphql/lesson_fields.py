@@ -181,8 +181,8 @@ class LessonMutations:
         return RevisionSuccess.of(await context.services.revision.revise(context.trust, input.as_request()))
 
     @strawberry.mutation(
-        description="Count that the lessons helped that `playbook` told this credential's actor lately, each once. A"
-        " playbook is credited once: the same window again counts nothing."
+        description="Count as helpful, each once, the lessons that `playbook` recently returned to this credential's"
+        " actor. A playbook is credited once: the same window again counts nothing."
     )
     async def credit_lessons(
         self,

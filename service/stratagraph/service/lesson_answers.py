@@ -89,12 +89,12 @@ async def failures(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
 
 
 async def credit(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
-    """Credit the lessons that playbooks told lately; return their ids."""
+    """Credit the lessons that playbooks returned recently; return their ids."""
     trust = await reader_of(runtime, given["tenant"])
     return {"document": {"credited": await runtime.lessons.credit(trust, window_s=given["seconds"])}}
 
 
-async def drop(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
+async def retire(runtime: Runtime, given: Mapping[str, Any]) -> Answer:
     """Retire lessons that do not help; return their ids."""
     retired = await runtime.lessons.drop(
         await reader_of(runtime, given["tenant"]),

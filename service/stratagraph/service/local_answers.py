@@ -170,7 +170,7 @@ ANSWERS: Mapping[str, Callable[[Runtime, Mapping[str, Any]], Awaitable[Answer]]]
     "lessons verify": lesson_answers.verify,
     "lessons remove": lesson_answers.remove,
     "lessons credit": lesson_answers.credit,
-    "lessons drop": lesson_answers.drop,
+    "lessons retire": lesson_answers.retire,
     "playbook": lesson_answers.playbook,
     "audit": audit.page,
     "duplicates": duplicates.listed,

@@ -1,4 +1,4 @@
-"""The state of the parts of the service, measured when somebody asks, at most once a second for all who ask."""
+"""The state of the parts of the service, measured on request, at most once a second for all who ask."""
 
 from __future__ import annotations
 

@@ -46,7 +46,9 @@ class _LoggedOnce(SpanExporter):
         result = self._exporter.export(spans)
         is_away = result is not SpanExportResult.SUCCESS
         if is_away and not self._is_away:
-            _log.warning("traces are dropped: STRATAGRAPH_TRACES_ENDPOINT does not take them; check that it runs")
+            _log.warning(
+                "traces are dropped: STRATAGRAPH_TRACES_ENDPOINT does not accept them; check that the collector runs"
+            )
         elif self._is_away and not is_away:
             _log.info("traces are sent again")
         self._is_away = is_away

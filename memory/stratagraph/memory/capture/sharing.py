@@ -188,7 +188,7 @@ class _Queue:
         except StratagraphError:  # each entry meets its own error when it is written alone
             return
         except Exception as error:  # as above, where only single writes have it
-            _log.error("shared transaction failed", captures=len(entries), error=error_kind(error))
+            _log.error("round of captures failed", captures=len(entries), error=error_kind(error))
             return
         for entry, answer in zip(entries, answers, strict=True):
             if entry.has_left or entry.turn.done():

@@ -115,7 +115,8 @@ class Filling:
         (found,) = await self._embedder.embed([PROBE])
         if isinstance(found, Refused):
             raise EmbedderUnavailable(
-                f"The embedder refuses the text {PROBE!r} ({found.reason}): check its model and its dimensions"
+                f"The embedder refuses the test text {PROBE!r} ({found.reason}): check STRATAGRAPH_EMBEDDER_MODEL and"
+                " STRATAGRAPH_EMBEDDER_DIMENSIONS, or STRATAGRAPH_EMBEDDER_DIR of a local model"
             )
         return len(found)
 
@@ -184,8 +185,8 @@ class Filling:
             if len(vector) != model.dimensions:
                 raise EmbedderUnavailable(
                     f"The embedder answers with {len(vector)} dimensions, and the stored vectors of {model.name} have"
-                    f" {model.dimensions}; if another model has taken its name, set STRATAGRAPH_EMBEDDER_DIMENSIONS to"
-                    f" {len(vector)}, and all records are embedded again"
+                    f" {model.dimensions}; if the endpoint now serves another model under this name, set"
+                    f" STRATAGRAPH_EMBEDDER_DIMENSIONS to {len(vector)}, and all records are embedded again"
                 )
         refused = [one for one, vector in zip(records, found, strict=True) if isinstance(vector, Refused)]
         async with self._database.background(Role.JOBS) as connection:

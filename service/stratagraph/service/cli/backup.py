@@ -36,7 +36,8 @@ def backup(
     """Write the embedded database and its artifacts, as of one instant, to a new directory. The service may run.
 
     The directory appears when it is complete. It does not contain the master key: without that, what is encrypted in
-    the backup cannot be read by anyone, you included. docs/operations.md tells how to back up a database of your own.
+    the backup cannot be read by anyone, you included. docs/operations.md describes how to back up a database of your
+    own.
 
     Example: stratagraph backup /mnt/backups/2026-11-22
     """

@@ -94,7 +94,7 @@ def undo(
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """Undo a run: what it created is retracted, what it changed is restored, but for what was changed since.
+    """Undo a run: what it created is retracted, what it changed is restored, except what was changed since.
 
     Its episodes are not learned from again, unless `consolidate again` says so.
     """

@@ -31,12 +31,14 @@ def learn(
     task: Annotated[str, typer.Argument(help="What was to be done. A lesson with an equal task is merged with it.")],
     solution: Annotated[str, typer.Option(help="What to do.")],
     mistake: Annotated[str | None, typer.Option(help="What went wrong.")] = None,
-    trigger: Annotated[str | None, typer.Option(help="Words of questions to which it applies; else the task.")] = None,
+    trigger: Annotated[
+        str | None, typer.Option(help="Words of the questions to which the lesson applies; default: the task.")
+    ] = None,
     anti_pattern: Annotated[str | None, typer.Option(help="What to avoid in general.")] = None,
     correct_pattern: Annotated[str | None, typer.Option(help="What to do in general.")] = None,
     code_example: Annotated[str | None, typer.Option(help="Code that shows it.")] = None,
     domain: Annotated[list[str] | None, typer.Option(help="Field that it belongs to. Repeat for more.")] = None,
-    confidence: Annotated[float | None, typer.Option(help="How sure it is, 0 to 1; 0.7 by default.")] = None,
+    confidence: Annotated[float | None, typer.Option(help="Confidence, 0 to 1; 0.7 by default.")] = None,
     source: Annotated[str | None, typer.Option(help="Where it comes from, such as self_play.")] = None,
     verified: Annotated[bool, typer.Option("--verified", help="It was verified.")] = False,
     scope: Scope = None,
@@ -139,13 +141,14 @@ def credit(
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """Credit the lessons that `stratagraph playbook` printed lately as helpful, each once."""
+    """Credit the lessons that `stratagraph playbook` printed recently as helpful, each once."""
     done = answer_to("lessons credit", {"seconds": seconds, "tenant": tenant})["document"]
     _print_ids("credited", done["credited"], done, json)
 
 
+@app.command("drop", hidden=True)  # the name of earlier versions
 @app.command()
-def drop(
+def retire(
     scope: Scope = None,
     min_retrievals: Annotated[int, typer.Option(help="Retrievals from which a lesson may be unhelpful.")] = 5,
     fraction: Annotated[float, typer.Option(help="Part of the unhelpful lessons to retire, 0 to 1.")] = 0.25,
@@ -154,7 +157,7 @@ def drop(
 ) -> None:
     """Retire the least useful part of the lessons that are often retrieved and hardly ever help."""
     given = {"scope": scope, "min_retrievals": min_retrievals, "fraction": fraction, "tenant": tenant}
-    done = answer_to("lessons drop", given)["document"]
+    done = answer_to("lessons retire", given)["document"]
     _print_ids("retired", done["retired"], done, json)
 
 

@@ -25,7 +25,7 @@ def outcome(
     tenant: Tenant = "default",
     json: Json = False,
 ) -> None:
-    """Report what came of the task that a retrieval was for, once for each retrieval.
+    """Report the outcome of the task for which a retrieval was made, once for each retrieval.
 
     Example: stratagraph outcome 01980d6e-6c1f-7c11-8d5e-2f9a3b4c5d6e success --used 01980d6e-…
     """

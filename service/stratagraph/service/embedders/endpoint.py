@@ -170,7 +170,10 @@ class EmbeddingEndpoint:
 
 
 def _vectors(body: bytes, count: int) -> list[Vector | Refused]:
-    """Return what an answer has for each of the `count` texts. Raises _Overloaded for what is no such answer."""
+    """Return the embedding, or the refusal, of each of the `count` texts.
+
+    Raises _Overloaded if the answer has another form.
+    """
     try:
         data = orjson.loads(body)["data"]
         by_index = {entry.get("index", place): entry.get("embedding") for place, entry in enumerate(data)}

@@ -91,7 +91,7 @@ class ChatEndpoint:
 
 
 def _answer(body: bytes, asked: list[Message]) -> Answer:
-    """Return what an answer says. Raises Overloaded for what is no chat completion, which half an answer is not."""
+    """Return the text of an answer. Raises Overloaded if it is not a complete chat completion."""
     try:
         found = orjson.loads(body)
         choice = found["choices"][0]

@@ -94,7 +94,10 @@ async def drop_days(database: Database, today: date) -> Dropped:
             sorted({row["consumer"] for row in await fetch(connection, "delete_stale_cursors", before=before)})
         )
         if stale:
-            _log.warning("consumers stayed away too long and will read everything again", consumers=stale)
+            _log.warning(
+                "cursors of inactive consumers were deleted; these consumers will read everything again",
+                consumers=stale,
+            )
         default_rows = len(await fetch(connection, "delete_default_rows", day=today - timedelta(days=1)))
         rows = await fetch(connection, "list_log_days")
         horizon: str = (await fetch(connection, "read_horizon"))[0]["horizon"]

@@ -1,4 +1,7 @@
-"""Stage 6: entities and facts that say the same are merged, or listed for a decision (docs/duplicates.md)."""
+"""The sweep `duplicates`: merge entities and facts that say the same, or list them for a decision.
+
+See docs/duplicates.md.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +98,7 @@ class Duplicates:
     async def _set_aside(self, writer: GroupWriter, run: StoredRun, group: Group, error: Exception) -> Swept:
         """Set aside the first queued record of a group, which failed with `error`."""
         kind = error_kind(error)
-        _log.warning("a record could not be compared", error=kind)
+        _log.warning("comparison of a record failed; it is set aside", error=kind)
         async with self._database.background(Role.JOBS) as connection:
             claimed = await claim_due(connection, group, limit=1)
             for id_ in claimed:

@@ -85,7 +85,10 @@ class Asking:
                 answer = await self.extractor.ask(asked, SCHEMA, admit=admit)
             except Overloaded as error:
                 if attempt == ATTEMPTS:
-                    raise ExtractorUnavailable(f"The extractor does not answer: {error.reason}") from None
+                    raise ExtractorUnavailable(
+                        f"The extractor does not answer: {error.reason}; check STRATAGRAPH_EXTRACTOR_URL and the"
+                        " endpoint's load"
+                    ) from None
                 wanted_s = pause_s if error.pause_s is None else error.pause_s
                 await asyncio.sleep(min(wanted_s * random.uniform(1.0, 1.5), LONGEST_PAUSE_S))
                 pause_s *= 2

@@ -1,5 +1,6 @@
-"""Stage 3: facts that a language model extracts from queued episodes (docs/learning-extraction.md).
+"""The sweep `semantic-extractor`: facts that a language model extracts from queued episodes.
 
+See docs/learning-extraction.md.
 Each step reads one part of one episode: the claim, the texts and the facts are transactions of their own, and the
 request lies between them. A process that is killed leaves its claim, which runs out.
 """
@@ -220,7 +221,10 @@ class Extraction:
 
         The report of the group has what was asked in vain, if anything was, and not that there are limits.
         """
-        _log.info("the limits leave episodes of a tenant to the next run", tenant=reading.claim.group.tenant)
+        _log.info(
+            "extraction limit of a tenant reached; its episodes wait for the next run",
+            tenant=reading.claim.group.tenant,
+        )
         report = StageReport()
         if reading.cost:
             report = await self._give_back(reading, None, until=_next_run(reading.run))
@@ -238,14 +242,14 @@ class Extraction:
         if reading.claim.attempts > 1 and not self._has_set_aside:
             self._has_set_aside = True
             return await self._set_aside(reading, error, attempts=1)
-        _log.warning("episodes are not read until the next run", reason=error.message)
+        _log.warning("extraction stopped until the next run: the endpoint is not available", reason=error.message)
         self._is_silent = True
         return await self._give_back(reading, "the endpoint did not answer", until=_next_run(reading.run), attempts=1)
 
     async def _set_aside(self, reading: _Reading, error: Exception, *, attempts: int = 0) -> StageReport:
         """Set an episode aside that could not be read, for a while that doubles with each time."""
         claim, kind = reading.claim, type(error).__name__
-        _log.warning("an episode could not be read", episode=str(claim.episode), error=kind)
+        _log.warning("extraction of an episode failed; it is set aside", episode=str(claim.episode), error=kind)
         async with self._database.background(Role.JOBS) as connection:
             until = await set_aside(connection, JOB, claim.key, error, at=self._clock.now())
         return await self._give_back(reading, f"set aside: {kind}", until=until, attempts=attempts)
