@@ -57,7 +57,10 @@ class BatchDone:
 
 @dataclass(slots=True, kw_only=True)
 class Attempt:
-    """At most `limit` due episodes to be learned from in one transaction; `due` are those of the last attempt."""
+    """At most `limit` due episodes to be learned from in one transaction.
+
+    `due` has the episodes that the last attempt read.
+    """
 
     limit: int
     due: tuple[DueEpisode, ...] = ()
@@ -88,7 +91,7 @@ class Batches:
         return await retried(once)
 
     async def write(self, run: StoredRun, group: Group, name: str, work: Work) -> StageReport:
-        """Let `work` learn of a group, in one transaction, and add its report to that of the run as `name`."""
+        """Run `work` for a group in one transaction, and add its report to the run's report under `name`."""
 
         async def attempt() -> StageReport:
             caller = await self.caller(group)

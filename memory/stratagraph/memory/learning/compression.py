@@ -1,7 +1,8 @@
-"""Stage 1: a summary of each episode, kept when the episode is forgotten (docs/learning.md, Compression).
+"""The stage `compression`: a summary of each episode, kept when the episode is forgotten.
 
 An episode is never edited, so its summary is an event of its own that rests on it. It has the half-life of what is
-learned, where the episode and its records have that of events; these lose half of their salience besides.
+learned, where the episode and its records have that of events; the episode and its records also lose half of their
+salience. See docs/learning.md, Compression.
 """
 
 from __future__ import annotations

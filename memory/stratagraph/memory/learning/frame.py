@@ -149,7 +149,7 @@ class Learning:
     async def preview(self, now: datetime, stages: Sequence[str], *, most: int) -> list[BatchDone]:
         """Return what a run would do with the first `most` due episodes of each group, without writing anything.
 
-        Nobody waits for it: where writers of a group need its locks, fewer episodes of the group are looked at.
+        It gives way to writers: where they need its locks, it looks at fewer episodes of the group.
         """
         names = tuple(stage.name for stage in self.stages if not stages or stage.name in stages)
         run = StoredRun(id=new_id(), began_at=now, stages=names)

@@ -306,7 +306,7 @@ def _group(report: GroupReport, scope: str, now: datetime) -> GroupDone:
 
 
 def stages_of(stored: Mapping[str, Any]) -> tuple[StageDone, ...]:
-    """Return the reports of the stages of a stored report, in the order of their numbers."""
+    """Return the reports of the stages of a stored report, in the order of their positions."""
     return tuple(
         StageDone(name=name, report=StageReport.from_json(report), seconds=report["seconds"])
         for name, report in sorted(stored.items(), key=lambda item: item[1]["position"])

@@ -1,4 +1,7 @@
-"""Stage 2: facts about what kinds of events successful episodes had (docs/learning.md, Structural facts)."""
+"""The stage `structural-facts`: facts about what kinds of events successful episodes had.
+
+See docs/learning.md, Structural facts.
+"""
 
 from __future__ import annotations
 

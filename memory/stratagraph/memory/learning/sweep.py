@@ -27,7 +27,7 @@ class GroupWriter(Protocol):
     """Writes what a sweep learns of a group."""
 
     async def write(self, run: StoredRun, group: Group, name: str, work: Work) -> StageReport:
-        """Let `work` learn of a group, in one transaction, and add its report to that of the run as `name`.
+        """Run `work` for a group in one transaction, and add its report to the run's report under `name`.
 
         The batch that it is given has no episodes. The transaction is repeated if it conflicts with another writer.
         """

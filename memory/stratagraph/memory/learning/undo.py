@@ -1,4 +1,6 @@
-"""Undoing a run: contents, states and salience become what they were; versions, history and audit logs go on.
+"""Undo a run: restore the contents, states and salience from before it.
+
+Versions, history and audit entries are added, never removed.
 
 What the run created is retracted, and what it changed is restored from the history. A record that another writer has
 changed since is left as it is, and named. The work is done in batches, each a transaction, so an undo that was

@@ -1,4 +1,4 @@
-"""Roots that differ: records that say the same take one place, and events that resemble each other come later. Pure.
+"""Choose roots that differ: merge records that say the same, and lower the score of events that resemble a root. Pure.
 
 Events say the same if nearly all of their words are the same, in whatever order, and facts if they are the same fact,
 in another scope, for example. They must also answer the question alike: with the same words of it, and both within the

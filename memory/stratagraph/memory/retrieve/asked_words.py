@@ -19,7 +19,7 @@ class AskedWords:
     def spelled(self, covered: int) -> list[str]:
         """Return the words that a record has: bit n of `covered` stands for word n, as in `coverage.Question`.
 
-        They are words of the question, in its spelling. Nothing is told of the record's other words.
+        They are words of the question, in its spelling. The record's other words are not revealed.
         """
         return [word.text for place, word in enumerate(self.words) if covered >> place & 1]
 

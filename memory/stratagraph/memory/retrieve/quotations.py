@@ -31,7 +31,7 @@ class Quotation:
 
 @lru_cache(maxsize=1_000)
 def frame_terms(index_key: bytes) -> tuple[int, ...]:
-    """Return the terms that each structural fact of a turn has besides the words that it quotes."""
+    """Return the terms that each structural fact of a turn has in addition to the words that it quotes."""
     return tuple(record_terms(index_key, f"{SourceKind.AGENT_TURN.value} {PREDICATE.replace('_', ' ')}").numbers)
 
 

@@ -15,12 +15,12 @@ from stratagraph.memory.retrieve.coverage import Question
 NEXT = 0.6  # part of a word's weight that the next event in the thread lends; each further step lends half of it
 FURTHER = 0.5
 
-# Of each record its sides: the records before it and after it, nearest first, and each related record alone.
+# The neighbours of each record: those before it, those after it, and each related record, nearest first.
 Neighbours = Mapping[UUID, Sequence[Sequence[UUID]]]
 
 
 def sides(before: Sequence[UUID], after: Sequence[UUID], related: Sequence[UUID]) -> Sequence[Sequence[UUID]]:
-    """Return the sides of a record."""
+    """Return a record's neighbours: those before it, those after it, and each related record, nearest first."""
     return [before, after, *([one] for one in related)]
 
 

@@ -65,8 +65,8 @@ async def update_records(
     """Update locked records and return the changes to append to the feed. Ids that do not exist are skipped.
 
     The previous version of each record is first copied to the history. A sealed record stays sealed. A record whose
-    sensitivity reaches the sealing level, or that was written before a level was set, is sealed now together with its
-    history and audit notes, in a bounded number of additional statements.
+    sensitivity reaches the encryption level, or that was written before a level was set, is sealed now together with
+    its history and audit notes, in a bounded number of additional statements.
     """
     changes: list[Change] = []
     if not edits:

@@ -128,7 +128,7 @@ class Rotation:
         """Create a new data key, reseal all of the tenant's content with it, and delete the old keys.
 
         If the tenant has several keys already, an earlier rotation was interrupted and this one continues it. Plain
-        records at or above the sealing level, written before it was set, are sealed too. Calls `advance` with the
+        records at or above the encryption level, written before it was set, are sealed too. Calls `advance` with the
         number of rows of each batch. Raises StoreUnavailable; a later call continues where this one stopped.
         """
         async with self._database.background(Role.KEYS) as connection:

@@ -44,7 +44,10 @@ async def without_hidden_successors(
 
 
 def _named(record: MemoryRecord) -> dict[str, UUID]:
-    """Return the records that a fact names in its revision, by key; texts that are no ids are not the store's."""
+    """Return the records that a fact names in its revision, by key.
+
+    Texts that are not ids are skipped, because they do not name stored records.
+    """
     if record.type is not MemoryType.SEMANTIC or record.payload is None:
         return {}
     found = {}

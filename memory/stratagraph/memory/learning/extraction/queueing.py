@@ -1,4 +1,7 @@
-"""Stage 3, its part in the batches: closed episodes are queued for the language model (docs/learning-extraction.md)."""
+"""The batch part of `semantic-extractor`: queue closed episodes for the language model.
+
+See docs/learning-extraction.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage 5: plans, learned from the tool graphs of episodes (docs/learning-plans.md, Plans)."""
+"""The stage `plans`: plans, learned from the tool graphs of episodes (docs/learning-plans.md, Plans)."""
 
 from __future__ import annotations
 
