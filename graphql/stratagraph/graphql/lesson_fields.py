@@ -37,7 +37,7 @@ TokenBudget = Annotated[
     int | None,
     strawberry.argument(
         description=f"Maximum number of tokens of the text, from {MIN_TOKENS} to {MAX_TOKENS:,}, as a rather high"
-        " estimate; {DEFAULT_TOKENS:,} by default. Lessons that have no room are left out."
+        f" estimate; {DEFAULT_TOKENS:,} by default. Lessons that have no room are left out."
     ),
 ]
 Limit = Annotated[

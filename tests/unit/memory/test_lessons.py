@@ -211,8 +211,10 @@ def test_no_text_of_a_lesson_ends_its_line_its_quotation_or_the_budget(
 
 
 def test_a_long_text_is_cut_with_a_mark() -> None:
-    assert quoted("word " * 1_000).endswith('…"')
-    assert tokens_in(quoted("word " * 1_000)) <= 130
+    for text in ("word " * 1_000, "w" * 1_900, "语" * 1_900, "7" * 1_900):
+        assert quoted(text).endswith('…"')
+        assert len(quoted(text)) > 30
+        assert tokens_in(quoted(text)) <= 130
 
 
 def test_windows_begin_by_the_callers_clock() -> None:
@@ -242,6 +244,18 @@ def test_a_time_zone_is_a_name_or_an_offset() -> None:
     assert zone_of("-03:00", path=["timeZone"]).utcoffset(None) == timedelta(hours=-3)
     assert zone_of("Europe/Berlin", path=["timeZone"]) == ZoneInfo("Europe/Berlin")
     assert zone_of(None, path=["timeZone"]) is UTC
-    for wrong in ("+25:00", "Europe", "../../etc/passwd", "", "Nowhere/Land", "a" * 300, "+02:0", "\x00"):
+    for wrong in (
+        "+25:00",
+        "Europe",
+        "../../etc/passwd",
+        "",
+        "Nowhere/Land",
+        "a" * 300,
+        "+02:0",
+        "\x00",
+        "localtime",
+        "posixrules",
+        "+００:００",
+    ):
         with pytest.raises(InvalidInput):
             zone_of(wrong, path=["timeZone"])

@@ -30,7 +30,7 @@ from stratagraph.memory.lessons.retiring import drop_unhelpful
 from stratagraph.memory.lessons.similarity import UNEMBEDDED, LessonSimilarity, cosine, embedded_text, nearest
 from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_RETRIEVALS
 from stratagraph.memory.lessons.windows import Window, start_of
-from stratagraph.memory.retrieve.request import MAX_DESCRIPTOR
+from stratagraph.memory.retrieve.request import check_length
 from stratagraph.memory.retrying import retried
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.keys.directory import Directory
@@ -265,10 +265,8 @@ class Lessons:
         trust.require(Access.READ)
         for name, text in (("scope", scope), *texts.items()):
             check_json(text, path=[name])
-            if text is not None and len(text) > MAX_DESCRIPTOR:
-                raise InvalidInput(
-                    f"{name}: {len(text)} characters; at most {MAX_DESCRIPTOR} are allowed, shorten it", path=[name]
-                )
+            if text is not None:
+                check_length(text, name)
         return await self._directory.resolve(trust if scope is None else trust.narrowed(scopes=[scope]))
 
 

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.errors import InvalidInput
 
-_OFFSET = re.compile(r"([+-])(\d{2}):(\d{2})")
+_OFFSET = re.compile(r"([+-])(\d{2}):(\d{2})", re.ASCII)
+_OF_SERVER = {"localtime", "posixrules", "Factory"}  # files beside the zones that say how a machine is set up
 
 
 class Window(Enum):
@@ -48,6 +49,8 @@ def zone_of(name: str | None, *, path: list[str]) -> tzinfo:
         offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
         return timezone(-offset if match[1] == "-" else offset)
     try:
+        if name in _OF_SERVER:
+            raise LookupError
         return ZoneInfo(name)
     except (ValueError, OSError, LookupError):  # no key, a directory, not installed
         raise InvalidInput(

@@ -10,6 +10,7 @@ from stratagraph.store.model.canonical import check_json, has_more_values
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.error_values import json_type
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.unicode_forms import normalised
 
 MAX_DESCRIPTOR = 20_000  # characters
 MAX_CONTEXT = 1_000  # values of `context`, those of lists and objects in it included
@@ -49,16 +50,26 @@ class RetrieveRequest:
     max_sensitivity: Sensitivity | None = None
 
 
+def check_length(text: str, name: str) -> None:
+    """Raise InvalidInput for a question of over MAX_DESCRIPTOR characters, as it is given or as it is searched.
+
+    It is searched in its compatibility form, in which one character may become 18.
+    """
+    length = len(text)
+    if length <= MAX_DESCRIPTOR:
+        length = len(normalised("NFKC", text))
+    if length > MAX_DESCRIPTOR:
+        form = " in their compatibility form (NFKC)" if length > len(text) else ""
+        raise InvalidInput(
+            f"{name}: {length} characters{form}; at most {MAX_DESCRIPTOR} are allowed, shorten it", path=[name]
+        )
+
+
 def check(request: RetrieveRequest) -> None:
     """Raise InvalidInput naming the first field that is out of bounds, and its bounds."""
     if not request.task_descriptor.strip():
         raise InvalidInput("taskDescriptor: is empty; describe the task in a few words", path=["taskDescriptor"])
-    if len(request.task_descriptor) > MAX_DESCRIPTOR:
-        raise InvalidInput(
-            f"taskDescriptor: {len(request.task_descriptor)} characters; at most {MAX_DESCRIPTOR} are allowed,"
-            " shorten it",
-            path=["taskDescriptor"],
-        )
+    check_length(request.task_descriptor, "taskDescriptor")
     check_json(request.task_descriptor, path=["taskDescriptor"])
     check_json(list(request.scopes or ()), path=["scopes"])
     for attribute, (name, least, most) in _BOUNDS.items():

@@ -24,17 +24,26 @@ def tokens_in(text: str) -> int:
 
 
 def cut_to(text: str, most: int) -> str:
-    """Return the text, or as many of its first words as have at most `most` tokens with the mark "…" at their end."""
+    """Return the text, or as many of its first words as have at most `most` tokens with the mark "…" at their end.
+
+    Of a first word that is too long itself, as many characters are returned as have room for certain.
+    """
     used, end, fitting = 0, 0, 0
     left = most - tokens_in(MARK)
     for piece, cost in _pieces(text):
         used += cost
         if used > most:
+            fitting = fitting or _characters_within(left, piece)
             return text[:fitting].rstrip() + MARK if fitting else ""
         end += len(piece)
         if used <= left:
             fitting = end
     return text
+
+
+def _characters_within(tokens: int, piece: str) -> int:
+    """Return how many first characters of a piece certainly have at most this many tokens."""
+    return max(0, tokens * 3 if piece.isascii() and piece.isalnum() else tokens // 3)
 
 
 def _pieces(text: str) -> Iterator[tuple[str, int]]:
