@@ -21,12 +21,8 @@ from stratagraph.memory.learning.competence import skills
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.revise.request import Contest
 from stratagraph.store.erasure.pruning import KEEP_UNLEARNED
-from stratagraph.store.keys.sealing.vault import Keyring, Sealed
 from stratagraph.store.model.enums import MemoryType, Outcome, RecordState, Sensitivity, SourceKind
 from stratagraph.store.model.records import MemoryRecord
-from stratagraph.store.records.episodes import Thread
-from stratagraph.store.records.handles import handle_key
-from stratagraph.store.records.procedures import lock_procedures
 
 CANARY = "zqxcanary"
 FIND = ("find", {"name": "Ann"}, {"user": "user-0001"})
@@ -340,37 +336,3 @@ async def test_a_pruned_episode_can_be_erased_from_what_was_learned_from_it(stor
     found = await procedures(memory)
     assert found.keys() == {"skill:book+find+tell", "plan:book+find+tell"}
     assert "Kowalska" not in str([(one.name, one.text, one.payload) for one in found.values()])
-
-
-async def test_of_superseded_versions_no_more_is_decrypted_than_is_needed(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Learning reads the newest superseded version of a sealed skill alone, and of any only the number."""
-    for number in range(4):
-        content = {"skill_name": "deploy", "triggers": [{"signal": "s"}], "recipe": [{"step": f"step {number}"}]}
-        request = CaptureRequest(
-            source="test",
-            source_kind=SourceKind.OBSERVATION,
-            content=content,
-            proposed_type=MemoryType.COMPETENCE,
-            sensitivity=Sensitivity.HIGH,
-        )
-        memory.clock.forward(timedelta(seconds=1))
-        await memory.capture.capture(memory.trust, [request])
-    caller = await memory.directory.resolve(memory.trust)
-    key = handle_key(caller.tenant, MemoryType.COMPETENCE, "deploy")
-    name = Thread((await memory.directory.scopes(caller.tenant, {""}, create=False))[""], int(Sensitivity.HIGH), key)
-    opened: list[int] = []
-    decrypt = Keyring.open
-
-    async def counted(keyring: Keyring, blobs: Sequence[Sealed]) -> list[bytes]:
-        opened.append(len(blobs))
-        return await decrypt(keyring, blobs)
-
-    monkeypatch.setattr(Keyring, "open", counted)
-    for most, versions in ((1, ["4", "3"]), (1_000, ["4", "3", "2", "1"])):
-        async with memory.database.writing(caller.bounds) as connection:
-            found = (await lock_procedures(connection, caller.tenant, [name], superseded=most))[name]
-        assert opened.pop() == len(found)
-        assert [one.payload.get("version", "1") for one in found] == versions
-        assert all(one.payload.keys() <= {"version"} and not one.provenance for one in found[1:])

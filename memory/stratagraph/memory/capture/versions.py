@@ -6,9 +6,10 @@ See docs/specification.md, Capture.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -29,11 +30,10 @@ from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.episodes import Thread
 from stratagraph.store.records.fact_keys import disjoint
 from stratagraph.store.records.handles import handle_key
-from stratagraph.store.records.procedures import Version, lock_procedures
+from stratagraph.store.records.procedures import FIRST_VERSION, Version, lock_procedures, version_key
 from stratagraph.store.records.reading import Reader
 from stratagraph.store.records.salience_rows import write_salience
 
-FIRST_VERSION = "1"  # of a skill that names none
 _STATISTICS = {MemoryType.COMPETENCE: "performance", MemoryType.PLAN_GRAPH: "metrics"}
 _HANDLES = {MemoryType.COMPETENCE: "skill_name", MemoryType.PLAN_GRAPH: "plan_id"}
 _NUMBER = re.compile(r"(\d+)(?!.*\d)")
@@ -89,7 +89,7 @@ async def lock_versions(writes: WriteSet) -> StoredVersions:
             writes.use_existing(draft, same.id)
             found.repeated.append((draft, same))
             continue
-        _set_version(draft, versions)
+        _set_version(draft, versions, partial(version_key, tenant, procedure.key))
         displaced = [one for one in versions if one.is_current and not _is_variant(draft, one)]
         if displaced:
             found.displaced.append((draft, displaced))
@@ -107,20 +107,23 @@ def next_version(version: str) -> str:
     return _NUMBER.sub(lambda number: str(int(number[1]) + 1), version)
 
 
-def _set_version(draft: Draft, versions: list[Version]) -> None:
-    """Give a skill that names no version the next one. Raises InvalidInput where the version named is taken."""
-    taken = {_version(one.payload): one for one in reversed(versions)}
+def _set_version(draft: Draft, versions: list[Version], key_of: Callable[[str], bytes]) -> None:
+    """Give a skill that names no version the next one. Raises InvalidInput where the version named is taken.
+
+    Versions are compared by their keys, because superseded ones may be sealed.
+    """
+    taken = {one.key: one for one in reversed(versions)}
     named = draft.payload.get("version")
     if named is None:
         newest = next((one for one in versions if one.is_current), versions[0])
         named = next_version(_version(newest.payload))
-        while named in taken:
+        while key_of(named) in taken:
             named = next_version(named)
         draft.payload = {**draft.payload, "version": named}
         caption(draft)
-    elif named in taken:
+    elif (stored := taken.get(key_of(named))) is not None:
         handle = _HANDLES[draft.type]
-        what = "stored with other content" if taken[named].is_current else "stored, and a later one superseded it"
+        what = "stored with other content" if stored.is_current else "stored, and a later one superseded it"
         raise InvalidInput(
             f"content.version: version {shown(named)} of the {handle} {shown(draft.payload[handle])} is {what}; give"
             " this one a new version",

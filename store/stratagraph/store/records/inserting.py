@@ -29,6 +29,7 @@ from stratagraph.store.postgres.queries import fetch
 from stratagraph.store.records.fact_keys import FactKeys
 from stratagraph.store.records.handles import handle_key
 from stratagraph.store.records.lessons import lesson_key
+from stratagraph.store.records.procedures import PROCEDURES, version_key
 from stratagraph.store.records.salience_rows import salience_row
 
 
@@ -174,6 +175,7 @@ async def insert_records(
 def _record_row(tenant: Tenant, record: NewRecord, scope: int, at: datetime, sealer: Sealer | None) -> dict[str, Any]:
     fact = record.fact
     values = {name: getattr(record, name) for name in contents.FIELDS}
+    handle = handle_key(tenant, record.type, record.handle) if record.handle is not None else None
     return {
         "tenant": tenant.id,
         "id": record.id,
@@ -189,7 +191,7 @@ def _record_row(tenant: Tenant, record: NewRecord, scope: int, at: datetime, sea
         "updated_at": at,
         "version": 1,
         "row_version": 1,
-        "handle_key": handle_key(tenant, record.type, record.handle) if record.handle is not None else None,
+        "handle_key": handle,
         "fact_key": fact.fact if fact else None,
         "slot_key": fact.slot if fact else None,
         "condition_key": fact.condition if fact else None,
@@ -198,6 +200,11 @@ def _record_row(tenant: Tenant, record: NewRecord, scope: int, at: datetime, sea
         "terms": record.terms.numbers,
         "impacts": record.terms.as_sparsevec(),
         "lesson_key": lesson_key(tenant, record.type, record.payload),
+        "version_key": (
+            version_key(tenant, handle, record.payload.get("version"))
+            if handle is not None and record.type in PROCEDURES
+            else None
+        ),
     }
 
 

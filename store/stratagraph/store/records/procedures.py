@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
@@ -13,24 +13,28 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import open_contents
+from stratagraph.store.model.canonical import keyed_hash
 from stratagraph.store.model.enums import MemoryType, RecordState
-from stratagraph.store.postgres.queries import fetch, run
+from stratagraph.store.postgres.queries import Row, fetch, run
 from stratagraph.store.records.episodes import Thread
 
+FIRST_VERSION = "1"  # of a skill that names none
 KNOWN_VERSIONS = 1_000  # current and superseded ones each, that are read for one request, the newest
 LOCKS = 512  # per tenant, shared out by hash, so that a large request holds a bounded number of them
-_TYPES = [int(MemoryType.COMPETENCE), int(MemoryType.PLAN_GRAPH)]
+PROCEDURES = (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
     """One stored version of a plan or a skill that is not retracted.
 
-    `payload` and `provenance` are decrypted. Of a superseded one, `payload` has at most the key `version`, and
-    `provenance` is empty.
+    `key` is the keyed hash of its version. `payload` and `provenance` are decrypted. Of a superseded one, `payload` has
+    at most the key `version`, and `provenance` is empty; a sealed one is decrypted only if it is the newest version of
+    its name and none is current, and otherwise `payload` is empty, too.
     """
 
     id: UUID
+    key: bytes
     state: RecordState
     updated_at: datetime
     payload: Mapping[str, Any]
@@ -56,31 +60,62 @@ async def lock_procedures(
         return {}
     locks = sorted({_lock_number(tenant, one) for one in procedures})
     await run(connection, "lock_procedures", locks=locks)
-    where = {"tenant": tenant.id, "keys": [one.key for one in procedures], "types": _TYPES}
+    where = {"tenant": tenant.id, "keys": [one.key for one in procedures], "types": [int(one) for one in PROCEDURES]}
     await fetch(connection, "lock_procedure_versions", **where)
     # Read by a statement of its own, which sees what was committed while the locks were waited for.
     rows = await fetch(connection, "fetch_procedure_versions", **where, most=KNOWN_VERSIONS, superseded=superseded)
+    needed = _to_be_opened(rows)
+    contents = dict(zip((row["id"] for row in needed), await open_contents(tenant.keyring, needed), strict=True))
     found: dict[Thread, list[Version]] = {}
-    for row, content in zip(rows, await open_contents(tenant.keyring, rows), strict=True):
-        one = Thread(row["scope"], row["sensitivity"], bytes(row["handle_key"]))
-        stored = row if content is None else content
-        state = RecordState(row["state"])
-        if state is RecordState.SUPERSEDED:
-            stored = {"payload": _version_alone(stored["payload"]), "provenance": {}}
-        found.setdefault(one, []).append(
-            Version(
-                id=row["id"],
-                state=state,
-                updated_at=row["updated_at"],
-                payload=stored["payload"],
-                provenance=stored["provenance"],
-            )
-        )
+    for row in rows:
+        found.setdefault(_procedure(row), []).append(_version(tenant, row, contents.get(row["id"])))
     return {one: found[one] for one in procedures if one in found}
 
 
-def _version_alone(payload: Mapping[str, Any]) -> dict[str, Any]:
-    return {"version": payload["version"]} if "version" in payload else {}
+def version_key(tenant: Tenant, handle: bytes, version: str | None) -> bytes:
+    """Return the keyed hash of a version of the skill or plan with this handle key; None is the first version.
+
+    It depends on the handle, so that equal versions of different names do not have equal hashes.
+    """
+    return keyed_hash(tenant.index_key, "version", handle + (version or FIRST_VERSION).encode())
+
+
+def _procedure(row: Row) -> Thread:
+    return Thread(row["scope"], row["sensitivity"], bytes(row["handle_key"]))
+
+
+def _to_be_opened(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows whose content is needed: of superseded versions, the newest where none of its name is current.
+
+    Superseded versions that have no key, since an earlier release stored them, are needed as well.
+    """
+    current = {_procedure(row) for row in rows if row["state"] != RecordState.SUPERSEDED}
+    newest = {_procedure(row): row["id"] for row in reversed(rows)}
+    return [
+        row
+        for row in rows
+        if row["state"] != RecordState.SUPERSEDED
+        or row["version_key"] is None
+        or (_procedure(row) not in current and newest[_procedure(row)] == row["id"])
+    ]
+
+
+def _version(tenant: Tenant, row: Row, content: Mapping[str, Any] | None) -> Version:
+    """Return the version of a row; `content` is its decrypted content, None if it is not sealed or was not needed."""
+    state = RecordState(row["state"])
+    stored = row if content is None else content
+    payload, provenance = stored["payload"] or {}, stored["provenance"]
+    key = row["version_key"] or version_key(tenant, row["handle_key"], payload.get("version"))
+    if state is RecordState.SUPERSEDED:
+        payload, provenance = {"version": payload["version"]} if "version" in payload else {}, {}
+    return Version(
+        id=row["id"],
+        key=bytes(key),
+        state=state,
+        updated_at=row["updated_at"],
+        payload=payload,
+        provenance=provenance,
+    )
 
 
 def _lock_number(tenant: Tenant, procedure: Thread) -> int:

@@ -12,7 +12,7 @@ from uuid import UUID
 import orjson
 
 from stratagraph.memory.capture.request import MAX_CONTENT_BYTES
-from stratagraph.memory.capture.versions import FIRST_VERSION, next_version
+from stratagraph.memory.capture.versions import next_version
 from stratagraph.memory.learning.drafting import LearnedRecord
 from stratagraph.memory.learning.episode import Episode
 from stratagraph.memory.learning.learner import DERIVED_WEIGHT
@@ -24,7 +24,7 @@ from stratagraph.memory.learning.stage import LearningBatch
 from stratagraph.store.learning.procedures import sources_of, store_tool_evidence, tool_evidence
 from stratagraph.store.model.enums import MemoryType, RecordState
 from stratagraph.store.records.inserting import NewRelation
-from stratagraph.store.records.procedures import Version
+from stratagraph.store.records.procedures import FIRST_VERSION, Version
 
 MAX_BYTES = MAX_CONTENT_BYTES // 2  # of a payload as JSON: half of what a capture may have
 MAX_EVIDENCE = 100  # episodes that one record is related to in one batch, the newest

@@ -73,6 +73,11 @@ record = Table(
     Column("terms", ARRAY(Integer), nullable=False),
     Column("impacts", SparseVec, nullable=False),
     Column("lesson_key", LargeBinary, comment="keyed hash of the task of a lesson; null for any other record"),
+    Column(
+        "version_key",
+        LargeBinary,
+        comment="keyed hash of the version of a skill or plan; null for any other record",
+    ),
     # The key's index includes the columns by which traversal filters, so that a hop reads no heap pages.
     PrimaryKeyConstraint("tenant", "id", postgresql_include=["scope", "sensitivity", "state"]),
     ForeignKeyConstraint(["tenant", "scope"], ["scope.tenant", "scope.id"]),
@@ -94,6 +99,7 @@ record = Table(
     CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence"),
     CheckConstraint("version >= 1 AND row_version >= 1", name="versions"),
     CheckConstraint("lesson_key IS NULL OR type = 5", name="lesson"),
+    CheckConstraint("version_key IS NULL OR type IN (5, 6)", name="procedure"),
     CheckConstraint(
         "(type = 4) = (fact_key IS NOT NULL) AND (type = 4) = (slot_key IS NOT NULL)"
         " AND (type = 4) = (condition_key IS NOT NULL) AND (type = 4) = (single_valued IS NOT NULL)"
@@ -143,11 +149,12 @@ record = Table(
         postgresql_where=text("type = 2 AND state = 1"),
     ),
     # The newest records of a scope and sensitivity, or of a sensitivity for callers with all scopes, with no other
-    # records between them: by when they occurred, and by when they were written, for searches of the past.
+    # records between them: by when they occurred, and by when they were written, for searches of the past. The latter
+    # have the bytes of the id, in the same order: with the id itself, the planner takes them for look-ups of ids.
     Index("record_scope_recent_ix", "tenant", "scope", "sensitivity", text("occurred_at DESC"), text("id DESC")),
     Index("record_level_recent_ix", "tenant", "sensitivity", text("occurred_at DESC"), text("id DESC")),
-    Index("record_scope_written_ix", "tenant", "scope", "sensitivity", text("id DESC")),
-    Index("record_level_written_ix", "tenant", "sensitivity", text("id DESC")),
+    Index("record_scope_written_ix", "tenant", "scope", "sensitivity", text("uuid_send(id) DESC")),
+    Index("record_level_written_ix", "tenant", "sensitivity", text("uuid_send(id) DESC")),
     # The included columns are also what traversal must know of a record, so that a hop reads no heap pages.
     Index(
         "record_listed_ix",
