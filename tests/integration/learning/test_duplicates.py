@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
 from stratagraph.memory.capture.request import CaptureRequest
-from stratagraph.memory.learning.duplicates.merging import CLAIMED
 from stratagraph.memory.learning.duplicates.review import DuplicatePage, DuplicateReview
 from stratagraph.memory.learning.duplicates.signals import BITS, LISTED, MERGED, Signal
+from stratagraph.memory.learning.duplicates.sweep import CLAIMED
 from stratagraph.memory.revise.request import Merge, RejectDuplicate, Unmerge
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey

@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
+from random import Random
 from typing import Any
 from uuid import UUID
 
 import pytest
 from fix_erasing import rows
+from fix_examples import repeated
 from fix_jobs import learn, resources_of, sweeping_of
 from fix_learning import capture_episode, run_learning
 from fix_memory import Memory
 from sqlalchemy import text
 
 from stratagraph.consolidation.jobs.consolidate import Consolidate, ConsolidateConfig
-from stratagraph.memory.learning.duplicates import merging, sweep
+from stratagraph.memory.learning.duplicates import sweep
 from stratagraph.memory.learning.duplicates.finding import Search
-from stratagraph.memory.learning.duplicates.merging import Compared, compare_due
+from stratagraph.memory.learning.duplicates.merging import Compared, Merge, compare_claimed
 from stratagraph.memory.learning.frame import Learning
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.memory.learning.structural_facts import StructuralFacts
 from stratagraph.memory.learning.sweep import GroupWriter, Swept
-from stratagraph.store.learning.duplicates import claim_due
 from stratagraph.store.learning.runs import StoredRun
 from stratagraph.store.model.enums import MemoryType, SourceKind
 from stratagraph.store.model.errors import StoreUnavailable
 
 HOUR = timedelta(hours=1)
+FIRMS = [
+    "Acme",
+    "Globex",
+    "Initech",
+    "Umbrella",
+    "Hooli",
+    "Vandelay",
+    "Stark",
+    "Wayne",
+    "Tyrell",
+    "Cyberdyne",
+    "Soylent",
+    "Wonka",
+]
 
 
 class Broken:
@@ -72,23 +87,15 @@ async def entity(memory: Memory, name: str, scope: str = "project:a") -> UUID:
 
 def fail_for(monkeypatch: pytest.MonkeyPatch, fails: Callable[[Search, set[UUID]], bool]) -> None:
     """Let the comparison of records fail if `fails`, given the search and the queued records that were taken."""
-    taken: set[UUID] = set()
-    claim, compare = claim_due, compare_due
+    compare = compare_claimed
 
-    async def claimed(*given: Any, **more: Any) -> list[UUID]:
-        found = await claim(*given, **more)
-        taken.update(found)
-        return found
-
-    async def compared(search: Search, *given: Any, **more: Any) -> Compared:
-        taken.clear()
-        done = await compare(search, *given, **more)
-        if fails(search, taken):
+    async def compared(search: Search, merge: Merge, taken: Collection[UUID], **more: Any) -> Compared:
+        done = await compare(search, merge, taken, **more)
+        if fails(search, set(taken)):
             raise RuntimeError("a defect")
         return done
 
-    monkeypatch.setattr(merging, "claim_due", claimed)
-    monkeypatch.setattr(sweep, "compare_due", compared)
+    monkeypatch.setattr(sweep, "compare_claimed", compared)
 
 
 async def standing(memory: Memory, *ids: UUID) -> int:
@@ -156,6 +163,66 @@ async def test_a_record_that_cannot_be_compared_is_set_aside_and_tried_again(
     await learn(sweeping_of(memory), memory)
     assert await standing(memory, ids[2], twin) == 1
     assert await rows(memory, "SELECT id FROM job_set_aside") == []
+
+
+@pytest.mark.parametrize("seed", range(repeated(3)))
+async def test_just_the_records_that_fail_are_set_aside(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Whichever records fail alone, and whichever only together, the others are compared and merged in the same run."""
+    rng = Random(seed)
+    pairs = [(await entity(memory, f"{name}, Inc."), await entity(memory, f"{name.upper()} Inc")) for name in FIRMS]
+    ids = [id_ for pair in pairs for id_ in pair]
+    failing = set(rng.sample(ids, rng.randint(0, 4)))
+    crowd = set(rng.sample(sorted({*ids} - failing), 3))  # which fail where all are taken at once
+    with monkeypatch.context() as patched:
+        fail_for(patched, lambda search, taken: bool(taken & failing) or taken >= crowd)
+        await learn(sweeping_of(memory), memory)
+    assert {row["id"] for row in await rows(memory, "SELECT id FROM job_set_aside")} == failing
+    assert await rows(memory, "SELECT id FROM duplicate_due") == []
+    expected = [1 if {*pair} - failing else 2 for pair in pairs]
+    assert [await standing(memory, *pair) for pair in pairs] == expected
+
+
+async def test_a_record_is_not_set_aside_for_another_one_that_failed(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record that another transaction holds is passed over, and is free again when the next one has failed."""
+    ids = sorted([await entity(memory, f"Bad {number}") for number in range(3)])
+    compare = compare_claimed
+    async with memory.database.engine.connect() as other:
+
+        async def compared(search: Search, merge: Merge, taken: Collection[UUID], **more: Any) -> Compared:
+            if ids[1] in taken:
+                if len(taken) == 1:
+                    await other.rollback()
+                raise RuntimeError("a defect")
+            return await compare(search, merge, taken, **more)
+
+        monkeypatch.setattr(sweep, "compare_claimed", compared)
+        learning = sweeping_of(memory)
+        run = await learning.open_run(memory.clock.now())
+        assert run is not None
+        await other.execute(text("SELECT FROM duplicate_due WHERE id = :id FOR UPDATE"), {"id": ids[0]})
+        while await learning.run_sweep(run) is not None:
+            pass
+    assert [row["id"] for row in await rows(memory, "SELECT id FROM job_set_aside")] == [ids[1]]
+    assert await rows(memory, "SELECT id FROM duplicate_due") == []
+
+
+async def test_a_failure_before_any_record_was_taken_is_blamed_on_none(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await entity(memory, "Acme")
+
+    async def broken(*_: Any, **__: Any) -> list[UUID]:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(sweep, "claim_due", broken)
+    await learn(sweeping_of(memory), memory)
+    assert await rows(memory, "SELECT id FROM job_set_aside") == []
+    assert len(await rows(memory, "SELECT id FROM duplicate_due")) == 1
+    assert await unfinished(memory) == 0
 
 
 async def test_a_group_that_keeps_failing_is_left_to_the_next_run(

@@ -101,6 +101,12 @@ async def claim_due(connection: AsyncConnection, group: Group, *, limit: int) ->
     return sorted(row["id"] for row in rows)
 
 
+async def withdraw_due(connection: AsyncConnection, tenant: int, ids: Collection[UUID]) -> list[UUID]:
+    """Take the given records out of the queue, and return those that were in it."""
+    rows = await fetch(connection, "withdraw_duplicate_due", tenant=tenant, ids=sorted(ids)) if ids else []
+    return sorted(row["id"] for row in rows)
+
+
 async def find_entities_alike(connection: AsyncConnection, group: Group, names: Mapping[UUID, str | None]) -> set[Pair]:
     """Return pairs of an entity of `names` and another one of its group, found by their names and their facts.
 

@@ -255,3 +255,7 @@ SELECT :tenant, a.id, b.id, a.scope, a.sensitivity, 2, 0, '{}', :at
 FROM record a JOIN record b ON b.tenant = a.tenant AND b.id = :other
 WHERE a.tenant = :tenant AND a.id = :one
 ON CONFLICT (tenant, one, other) DO UPDATE SET state = 2, at = excluded.at WHERE p.state = 1
+
+-- withdraw_duplicate_due --
+-- Take the given records out of the queue.
+DELETE FROM duplicate_due WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) RETURNING id

@@ -9,11 +9,10 @@ from uuid import UUID
 
 from stratagraph.memory.learning.duplicates.finding import Entities, Facts, Found, Search
 from stratagraph.memory.learning.duplicates.signals import Comparison
-from stratagraph.store.learning.duplicates import ListedPair, Pair, claim_due, fetch_subjects, replace_listed
+from stratagraph.store.learning.duplicates import ListedPair, Pair, fetch_subjects, replace_listed
 from stratagraph.store.model.errors import ConditionsOverlap, InvalidInput, LimitExceeded
 from stratagraph.store.postgres.database import savepoint
 
-CLAIMED = 100  # queued records compared at once
 RATIONALE = "says the same, see docs/duplicates.md"
 # Merges the records, the oldest first, and returns the id of the one that stands for all of them.
 Merge = Callable[[Sequence[UUID]], Awaitable[UUID]]
@@ -42,13 +41,12 @@ class Compared:
         )
 
 
-async def compare_due(search: Search, merge: Merge, *, at: datetime, limit: int = CLAIMED) -> Compared:
-    """Compare at most `limit` queued records of the group, in the present transaction.
+async def compare_claimed(search: Search, merge: Merge, claimed: Collection[UUID], *, at: datetime) -> Compared:
+    """Compare records that the present transaction has taken out of the queue of their group.
 
     What stands for merged records is compared in turn, so that nothing is left to be found by another run. Entities
     come first, since facts about merged entities may become equal.
     """
-    claimed = await claim_due(search.connection, search.group, limit=limit)
     done = Compared(taken=len(claimed))
     records = await search.active(claimed)
     # What has been withdrawn, or is of another group now, is the same as nothing.

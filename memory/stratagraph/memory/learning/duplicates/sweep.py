@@ -16,12 +16,18 @@ import structlog
 from stratagraph.memory.capture.secrets import sealing_level
 from stratagraph.memory.learning.duplicates.finding import Search
 from stratagraph.memory.learning.duplicates.following import Following
-from stratagraph.memory.learning.duplicates.merging import CLAIMED, RATIONALE, Compared, compare_due
+from stratagraph.memory.learning.duplicates.merging import RATIONALE, Compared, compare_claimed
 from stratagraph.memory.learning.stage import LearningBatch, StageReport
 from stratagraph.memory.learning.sweep import GroupWriter, Swept
 from stratagraph.memory.retrying import is_outage
 from stratagraph.store.jobs.set_aside import set_aside
-from stratagraph.store.learning.duplicates import claim_due, clear_compared, next_group, queue_set_aside
+from stratagraph.store.learning.duplicates import (
+    claim_due,
+    clear_compared,
+    next_group,
+    queue_set_aside,
+    withdraw_due,
+)
 from stratagraph.store.learning.groups import Group
 from stratagraph.store.learning.runs import StoredRun
 from stratagraph.store.model.clock import Clock
@@ -30,6 +36,7 @@ from stratagraph.store.postgres.database import Database, Role
 from stratagraph.store.records.reading import Reader
 
 JOB = "consolidate"  # which sets aside what cannot be compared
+CLAIMED = 100  # queued records compared at once
 MOST_FAILED = 10  # records of one group that are set aside in one run
 _log = structlog.get_logger(__name__)
 
@@ -82,38 +89,46 @@ class Duplicates:
 
     async def _step(self, writer: GroupWriter, run: StoredRun, group: Group) -> Swept:
         while True:
-            compare = partial(_compare, limit=self._size)
+            taken: list[UUID] = []
+            compare = partial(_compare, limit=self._size, taken=taken)
             try:
                 report = await writer.write(run, group, self.name, compare)
             except Exception as error:
                 if is_outage(error):
                     raise
                 if self._size == 1:
-                    return await self._set_aside(writer, run, group, error)
+                    return await self._set_aside(writer, run, group, taken, error)
                 self._size //= 2
             else:
                 self._size = min(CLAIMED, self._size * 2)
                 return Swept(group, report)
 
-    async def _set_aside(self, writer: GroupWriter, run: StoredRun, group: Group, error: Exception) -> Swept:
-        """Set aside the first queued record of a group, which failed with `error`."""
+    async def _set_aside(
+        self, writer: GroupWriter, run: StoredRun, group: Group, failed: Sequence[UUID], error: Exception
+    ) -> Swept:
+        """Set aside the record of a group that failed alone, with `error`.
+
+        If `failed` is empty, the failure came before any record was taken, and the group is left to the next run.
+        """
         kind = error_kind(error)
-        _log.warning("comparison of a record failed; it is set aside", error=kind)
+        _log.warning("comparison of a record failed; it is set aside", error=kind, records=[str(id_) for id_ in failed])
         async with self._database.background(Role.JOBS) as connection:
-            claimed = await claim_due(connection, group, limit=1)
-            for id_ in claimed:
+            withdrawn = await withdraw_due(connection, group.tenant, failed)
+            for id_ in withdrawn:
                 await set_aside(connection, JOB, (group.tenant, id_), error, at=self._clock.now())
         self._failed[group] += 1
-        if self._failed[group] >= MOST_FAILED or not claimed:
+        if self._failed[group] >= MOST_FAILED or not failed:
             self._passed, self._size = group, CLAIMED
 
         async def only_report(_: LearningBatch) -> StageReport:
-            return StageReport(skips={f"set aside: {kind}": len(claimed)} if claimed else {})
+            return StageReport(skips={f"set aside: {kind}": len(withdrawn)} if withdrawn else {})
 
-        return Swept(group, await writer.write(run, group, self.name, only_report), set_aside=len(claimed))
+        return Swept(group, await writer.write(run, group, self.name, only_report), set_aside=len(withdrawn))
 
 
-async def _compare(batch: LearningBatch, *, limit: int) -> StageReport:
+async def _compare(batch: LearningBatch, *, limit: int, taken: list[UUID]) -> StageReport:
+    """Compare at most `limit` queued records, and note in `taken` which they are."""
+
     async def merge(cluster: Sequence[UUID]) -> UUID:
         return await batch.learner.merge(cluster[0], cluster[1:], rationale=RATIONALE)
 
@@ -125,7 +140,8 @@ async def _compare(batch: LearningBatch, *, limit: int) -> StageReport:
         reader=Reader(batch.connection, batch.directory, batch.caller, batch.run.now),
         is_sealed=level is not None and batch.group.sensitivity >= level,
     )
-    return _report(await compare_due(search, merge, at=batch.run.now, limit=limit))
+    taken[:] = await claim_due(batch.connection, batch.group, limit=limit)
+    return _report(await compare_claimed(search, merge, taken, at=batch.run.now))
 
 
 def _report(done: Compared) -> StageReport:
