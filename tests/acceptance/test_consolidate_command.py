@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from uuid import UUID
 
 from fix_service import Client, Service, run_command
 
 CAPTURE = """mutation($input: CaptureMemoriesInput!) { captureMemories(input: $input) {
   ... on CaptureMemoriesSuccess { results { __typename } } ... on MemoryError { message } } }"""
 RUNS = "{ consolidationRuns { nodes { id state episodes stages { name outputs } groups { scope canUndo } } } }"
+AGAIN = """mutation ($id: ID!) { learnAgain(input: {id: $id}) {
+  __typename ... on LearnAgainSuccess { episodes } ... on MemoryError { code message path } } }"""
 
 
 async def consolidate(service: Service, *arguments: str, status: int = 0) -> Any:
@@ -36,7 +39,16 @@ async def test_a_person_learns_now_reads_the_report_and_undoes_it(service: Servi
     outputs = {stage["name"]: stage["outputs"] for stage in run["stages"]}
     assert (outputs["compression"], outputs["structural-facts"]) == (1, 1)
     assert [one["id"] for one in await consolidate(service, "runs")] == [run["id"]]
+    refused = (await client.data(AGAIN, id=run["id"]))["learnAgain"]
+    assert (refused["__typename"], refused["code"], refused["path"]) == ("InvalidInput", "INVALID_INPUT", ["id"])
     undone = await consolidate(service, "undo", run["id"], "--why", "too eager")
     assert (undone["complete"], undone["kept"], undone["run"]["state"]) == (True, [], "undone")
     assert (await consolidate(service))["episodes"] == 0
+    again = [(await client.data(AGAIN, id=run["id"]))["learnAgain"] for _ in range(2)]
+    assert again == [{"__typename": "LearnAgainSuccess", "episodes": count} for count in (1, 0)]
+    await consolidate(service)
+    runs = (await client.data(RUNS))["consolidationRuns"]["nodes"]
+    assert [(one["state"], one["episodes"]) for one in runs] == [("FINISHED", 1), ("UNDONE", 1)]
+    unknown = (await client.data(AGAIN, id=str(UUID(int=7))))["learnAgain"]
+    assert (unknown["__typename"], unknown["code"]) == ("NotFound", "NOT_FOUND")
     assert "no stage 'x'" in await consolidate(service, "--stage", "x", status=1)

@@ -99,15 +99,15 @@ def learning_story(rng: random.Random) -> tuple[Sight, list[Step]]:
     """Return a story of episodes that are learned from, half of them hidden, some runs of which are undone."""
     steps: list[Step] = [_capture_of(rng, "tool") | {"who": who} for who in ("caller", "hidden", "colleague")]
     for _ in range(30):
-        kinds = ("tool", "tool", "event", "turn", "outcome", "outcome", "observe", "jobs", "undo_run", "revise")
+        kinds = ("tool", "tool", "event", "turn", "outcome", "outcome", "observe", "jobs", *RUNS, "revise")
         kind = rng.choice(kinds)
         who = rng.choice(["caller", "caller", "colleague", "hidden", "hidden", "hidden"])
         if kind == "jobs":
             steps.append({"kind": "jobs", "who": "hidden"})
         elif kind == "revise":
             steps.append(_revisions(rng, rng.choice(["retract", "reinforce", "supersede", "erase"])) | {"who": who})
-        elif kind == "undo_run":
-            steps.append(_other(rng, "undo_run") | {"who": "caller"})
+        elif kind in RUNS:
+            steps.append(_other(rng, kind) | {"who": "caller"})
         else:
             steps.append(_capture_of(rng, kind) | {"who": who})
     return rng.choice(SIGHTS), [{"place": rng.randint(0, 1), "aims": rng.random() < 0.2, **step} for step in steps]
@@ -158,6 +158,7 @@ REVISIONS = {
     "remove_lesson": "removeLesson",
     "erase": "erase",
 }
+RUNS = {"undo_run": "undoRun", "learn_again": "learnAgain"}
 # The field of Mutation that a kind of step calls.
 FIELDS = {
     **dict.fromkeys(CAPTURES, "captureMemory"),
@@ -173,7 +174,7 @@ FIELDS = {
     "erase_entity": "erase",
     "erase_scope": "erase",
     "erase_tenant": "erase",
-    "undo_run": "undoRun",
+    **RUNS,
 }
 _OFTEN = ("supersede", "contest", "resolve", "merge_entities", "merge_entities", "unmerge", "unmerge")
 
@@ -238,7 +239,7 @@ def _other(rng: random.Random, kind: str | None = None) -> Step:
     kind = kind or rng.choice(
         [
             *("batch", "retry", "drop", "predicate", "report", "import"),
-            *("erase_entity", "erase_scope", "erase_tenant", "undo_run"),
+            *("erase_entity", "erase_scope", "erase_tenant", *RUNS),
             *("learn", "learn", "learn", "learn", "credit", "retire_lessons"),
         ]
     )

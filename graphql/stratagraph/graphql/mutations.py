@@ -31,7 +31,14 @@ from stratagraph.graphql.types.failed_captures import (
     RetryCaptureResult,
     RetryCaptureSuccess,
 )
-from stratagraph.graphql.types.learning import UndoRunInput, UndoRunResult, UndoRunSuccess
+from stratagraph.graphql.types.learning import (
+    LearnAgainInput,
+    LearnAgainResult,
+    LearnAgainSuccess,
+    UndoRunInput,
+    UndoRunResult,
+    UndoRunSuccess,
+)
 from stratagraph.graphql.types.outcomes import ReportOutcomeInput, ReportOutcomeResult, ReportOutcomeSuccess
 from stratagraph.graphql.types.revision import RevisionResult, RevisionSuccess
 from stratagraph.graphql.types.revision_inputs import (
@@ -165,6 +172,18 @@ class Mutation(LessonMutations):
         return UndoRunSuccess.of(
             await context.services.runs.undo(context.trust, record_uuid(input.id), rationale=input.rationale)
         )
+
+    @strawberry.mutation(
+        description="Let the next run learn again from the episodes of an undone run, for the stages of that run. Sent"
+        " again, it changes nothing more. Needs admin access."
+    )
+    async def learn_again(
+        self,
+        info: Info,
+        input: Annotated[LearnAgainInput, strawberry.argument(description="The undone run.")],  # noqa: A002
+    ) -> LearnAgainResult:
+        context = info.context
+        return LearnAgainSuccess(episodes=await context.services.runs.learn_again(context.trust, record_uuid(input.id)))
 
     @strawberry.mutation(
         description="Register what is known of a predicate of facts, for the tenant. Needs admin access."

@@ -209,6 +209,7 @@ WORK: Mapping[str, Callable[[Arguments], Work]] = {
     "rejectDuplicate": _REVISION,
     "setPredicate": _fixed(50),
     "undoRun": _fixed(500),
+    "learnAgain": _fixed(100),
     "deleteRecord": _REVISION,
     "reinforce": _REVISION,
     "penalize": _REVISION,

@@ -188,3 +188,25 @@ UndoRunResult = Annotated[
     UndoRunSuccess | InvalidInput | Forbidden | NotFound | Unavailable,
     strawberry.union("UndoRunResult", description="What undoing the run did, or the error that refused it."),
 ]
+
+
+@strawberry.input(description="Let learning read the episodes of an undone run again.")
+class LearnAgainInput:
+    id: strawberry.ID = strawberry.field(description="Id of the undone run, as `consolidationRuns` lists it, a UUID.")
+
+
+@strawberry.type(
+    description="The next run learns again from the episodes of the undone run, in the groups that the caller may write"
+    " to and in which the run was undone."
+)
+class LearnAgainSuccess:
+    episodes: int = strawberry.field(
+        description="Number of episodes that this request made due again, from 0. Left out are those that are due"
+        " already, those of which a record was removed since, and those that a later run has read for other stages."
+    )
+
+
+LearnAgainResult = Annotated[
+    LearnAgainSuccess | InvalidInput | Forbidden | NotFound | Unavailable,
+    strawberry.union("LearnAgainResult", description="What is due again, or the error that refused it."),
+]

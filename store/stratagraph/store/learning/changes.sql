@@ -36,18 +36,19 @@ ON CONFLICT DO NOTHING
 
 -- next_changed_records --
 -- Fetch records that a run changed in some groups, after its merges: created ones, entities last among them, others.
-SELECT l.id, r.type, r.state, l.before, l.after, l.s, l.t0 AS t0_before, l.last_reinforced_at, l.t0_after, l.is_merged,
-  l.is_mixed, r.row_version, s.t0
-FROM learning_change l
-JOIN unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[])) AS g(scope, sensitivity)
-  ON g.scope = l.scope AND g.sensitivity = l.sensitivity
-JOIN record r ON r.tenant = l.tenant AND r.id = l.id
-JOIN salience s ON s.tenant = l.tenant AND s.id = l.id
+{changed_in_groups}
 WHERE l.tenant = :tenant AND l.run = :run AND l.kept IS NULL
 ORDER BY l.place, l.id DESC LIMIT :limit
 
 -- next_merged_record --
 -- Fetch the entity of some groups that a run merged last: `unmerge` refuses the others before it.
+{changed_in_groups}
+LEFT JOIN entity_merge m ON m.tenant = l.tenant AND m.entity = l.id
+WHERE l.tenant = :tenant AND l.run = :run AND l.place = 1 AND l.kept IS NULL
+ORDER BY m.merged_at DESC NULLS LAST, l.id DESC LIMIT 1
+
+-- changed_in_groups --
+-- Fragment: records that a run changed in some groups, as they were before it and as they are now.
 SELECT l.id, r.type, r.state, l.before, l.after, l.s, l.t0 AS t0_before, l.last_reinforced_at, l.t0_after, l.is_merged,
   l.is_mixed, r.row_version, s.t0
 FROM learning_change l
@@ -55,9 +56,6 @@ JOIN unnest(CAST(:scopes AS integer[]), CAST(:sensitivities AS smallint[])) AS g
   ON g.scope = l.scope AND g.sensitivity = l.sensitivity
 JOIN record r ON r.tenant = l.tenant AND r.id = l.id
 JOIN salience s ON s.tenant = l.tenant AND s.id = l.id
-LEFT JOIN entity_merge m ON m.tenant = l.tenant AND m.entity = l.id
-WHERE l.tenant = :tenant AND l.run = :run AND l.place = 1 AND l.kept IS NULL
-ORDER BY m.merged_at DESC NULLS LAST, l.id DESC LIMIT 1
 
 -- next_changed_relations --
 -- Fetch relations that a run changed in some groups.
