@@ -13,12 +13,13 @@ from typing import Any, ClassVar, TypeVar
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer; `after_s` is how long it is kept back."""
+    """An answer; `after_s` is how long it is kept back. With `pause_s`, its bytes are sent one by one, so far apart."""
 
     status: int
     body: bytes = b"{}"
     headers: dict[str, str] = field(default_factory=dict)
     after_s: float = 0.0
+    pause_s: float = 0.0
 
 
 @dataclass
@@ -47,11 +48,11 @@ class Endpoint(ABC):
                 body = json.loads(await reader.readexactly(int(headers["content-length"])))
                 reply = await self.answer(headers, body)
                 head = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
-                writer.write(
-                    f"HTTP/1.1 {reply.status} X\r\nContent-Length: {len(reply.body)}\r\n{head}\r\n".encode()
-                    + reply.body
-                )
-                await writer.drain()
+                writer.write(f"HTTP/1.1 {reply.status} X\r\nContent-Length: {len(reply.body)}\r\n{head}\r\n".encode())
+                for part in [bytes([byte]) for byte in reply.body] if reply.pause_s else [reply.body]:
+                    await asyncio.sleep(reply.pause_s)
+                    writer.write(part)
+                    await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass  # a client that stopped waiting, or the end of the test
         finally:

@@ -5,6 +5,7 @@ Of answers that are no result, only the status and the header Retry-After are re
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -32,7 +33,7 @@ class ModelEndpoint:
     """The address `path` below `url`, for requests in JSON. To be closed at the end.
 
     `name` is what the settings call it, such as embedder. `key` is sent as a bearer token, and is in no log and no
-    error. Answers have at most `most` MiB.
+    error. Answers have at most `most` MiB, and are complete within the read timeout.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class ModelEndpoint:
         self._name = name
         self._most = most
         self._errors = errors
+        self._deadline_s = timeout.read
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http = httpx.AsyncClient(headers=headers, timeout=timeout, limits=limits)
 
@@ -60,9 +62,12 @@ class ModelEndpoint:
     async def post(self, body: bytes) -> bytes:
         """Return the body of a successful answer. Raises one of the endpoint's errors."""
         try:
-            async with self._http.stream(
-                "POST", self._url, content=body, headers={"Content-Type": "application/json"}
-            ) as answer:
+            async with (
+                asyncio.timeout(self._deadline_s),  # a client's timeouts begin anew with each part that it receives
+                self._http.stream(
+                    "POST", self._url, content=body, headers={"Content-Type": "application/json"}
+                ) as answer,
+            ):
                 self._check(answer)
                 read = bytearray()
                 async for part in answer.aiter_bytes():
@@ -70,6 +75,8 @@ class ModelEndpoint:
                     if len(read) > self._most << 20:
                         raise self._errors.overloaded(f"an answer of over {self._most} MiB", None)
                 return bytes(read)
+        except TimeoutError:
+            raise self._errors.overloaded(f"no complete answer within {self._deadline_s:g} s", None) from None
         except httpx.InvalidURL:
             raise self._errors.unavailable(f"{self._setting('URL')} is no address: correct it") from None
         except httpx.HTTPError as error:  # its text may have the address, which may have a password

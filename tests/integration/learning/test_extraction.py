@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -480,3 +482,48 @@ async def test_what_waits_to_be_read_is_not_forgotten(memory: Memory, model: Mod
     await Prune(resources_of(memory)).run_once(memory.clock.now())
     assert await rows(memory, "SELECT FROM episode") == []
     assert await stated(memory) == [("Ann", "likes", "tea")]
+
+
+HOSTILE = {
+    "a redirect to another host": Reply(307, headers={"Location": "{other}/chat/completions"}),
+    "one byte at a time, without an end": Reply(200, body=b" " * 100_000, pause_s=0.05),
+    "no JSON, and another type": Reply(200, body=b"<html>", headers={"Content-Type": "text/html"}),
+    "very deep JSON": Reply(200, body=b"[" * 100_000 + b"]" * 100_000),
+    "very deep facts": completion('{"facts":' + "[" * 100_000 + "]" * 100_000 + "}"),
+    "a very long string": completion({"facts": [], "more": "x" * 3_000_000}),
+    "a very long answer": Reply(200, body=b" " * (5 << 20)),
+    "a compressed bomb": Reply(200, body=gzip.compress(bytes(64 << 20)), headers={"Content-Encoding": "gzip"}),
+    "choices that are none": Reply(200, body=b'{"choices": [{"message": {"content": {"facts": []}}}], "usage": 1}'),
+    "characters that cannot be stored": completion('{"facts": [{"subject": "\\ud800", "predicate": "a\\u0000"}]}'),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+async def test_a_hostile_answer_ends_in_time_and_stores_nothing(memory: Memory, model: ModelServer, kind: str) -> None:
+    """Whatever the endpoint answers, the run ends, the episode waits, and nobody else is sent the texts or the key."""
+    await episode(memory, "Ann likes tea")
+    async with model_server() as other:
+        headers = {name: value.format(other=other.url) for name, value in HOSTILE[kind].headers.items()}
+        model.fault = lambda _: replace(HOSTILE[kind], headers=headers)
+        async with asyncio.timeout(30):
+            report = await extract(memory, model)
+        assert (report.inputs, report.outputs) == (0, 0)
+        assert await stated(memory) == []
+        assert other.bodies == []
+    assert await rows(memory, "SELECT FROM extraction") != []
+    model.fault = None
+    memory.clock.forward(timedelta(days=1))
+    await extract(memory, model)
+    assert await stated(memory) == [("Ann", "likes", "tea")]
+
+
+@pytest.mark.parametrize("tokens", [2**63 - 1, 2**64, -1])
+async def test_an_endpoint_that_counts_tokens_wrongly_stops_nobody(
+    memory: Memory, model: ModelServer, tokens: int
+) -> None:
+    """What it says it has read is a number of its own; the report can be read, and other tenants go on."""
+    await episode(memory, "Ann likes tea")
+    model.fault = lambda body: completion(found_in(items_of(body)), tokens=tokens)
+    report = await extract(memory, model)
+    assert report.outputs == 1
+    assert report.cost["tokens"] >= 0
