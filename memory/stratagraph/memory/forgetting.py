@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from stratagraph.memory.cursors import MAX_PAGE
+from stratagraph.memory.number_bounds import check_between
 from stratagraph.store.erasure.pruning import KEEP_UNLEARNED, preview
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.clock import RESOLUTION, Clock, as_utc, rfc3339
@@ -71,13 +72,13 @@ class Forgetting:
         in the past or more than ten years ahead, and for an invalid `first` or `after`.
         """
         trust.require(Access.READ)
-        if not 1 <= first <= MAX_PAGE:
-            raise InvalidInput(f"first: {first} is not between 1 and {MAX_PAGE}", path=["first"])
+        check_between("first", first, 1, MAX_PAGE)
         now = self._clock.now()
         until = as_utc(until, path=["until"])
         if not now <= until <= now + HORIZON:
             raise InvalidInput(
-                f"until: {rfc3339(until)} is not between now and ten years ahead ({rfc3339(now + HORIZON)})",
+                f"until: {rfc3339(until)} is not between now and ten years ahead ({rfc3339(now + HORIZON)});"
+                " choose an instant between them",
                 path=["until"],
             )
         position = _decode_cursor(after) if after is not None else None

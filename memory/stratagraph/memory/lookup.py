@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.memory.cursors import MAX_PAGE, decode_id, decode_version, encode_id, encode_version
+from stratagraph.memory.number_bounds import check_between
 from stratagraph.memory.plans.differences import PlanDifference, difference_of
 from stratagraph.memory.plans.drawing import Drawing, draw_plan
 from stratagraph.store.audit.events import fetch_audit
@@ -110,7 +111,7 @@ class Lookup:
         visible to the caller. Raises InvalidInput for an invalid `first` or `after`.
         """
         trust.require(Access.READ)
-        _check_first(first)
+        check_between("first", first, 1, MAX_PAGE)
         before = decode_version(after) if after is not None else None
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
@@ -148,7 +149,7 @@ class Lookup:
         previous page. Raises InvalidInput for an invalid `first` or `after`, or for text that cannot be stored.
         """
         trust.require(Access.READ)
-        _check_first(first)
+        check_between("first", first, 1, MAX_PAGE)
         check_json(scope, path=["filter", "scope"])
         check_json(tag, path=["filter", "tag"])
         before = decode_id(after) if after is not None else None
@@ -171,7 +172,7 @@ class Lookup:
         scope that the credential does not cover.
         """
         trust.require(Access.READ)
-        _check_first(first)
+        check_between("first", first, 1, MAX_PAGE)
         if len(name) > MAX_NAME:
             raise InvalidInput(
                 f"name: {len(name)} characters; names have at most {MAX_NAME}, so give a shorter one", path=["name"]
@@ -306,7 +307,7 @@ class Lookup:
         InvalidInput for an invalid `first` or `after`.
         """
         trust.require(Access.READ)
-        _check_first(first)
+        check_between("first", first, 1, MAX_PAGE)
         number = decode_version(after) if after is not None else 0
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:
@@ -330,11 +331,6 @@ class Lookup:
             return False
         scope = (await self._directory.scope_names([tombstone.scope]))[tombstone.scope]
         return caller.trust.visibility(scope=scope, sensitivity=tombstone.sensitivity) is Visibility.FULL
-
-
-def _check_first(first: int) -> None:
-    if not 1 <= first <= MAX_PAGE:
-        raise InvalidInput(f"first: {first} is not between 1 and {MAX_PAGE}", path=["first"])
 
 
 def _is_uuid(text: str) -> bool:

@@ -11,6 +11,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
+from fix_memory import NOON, record_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,11 +21,9 @@ from stratagraph.memory.lessons.playbook import NOTICE, RECENT, failures_text, p
 from stratagraph.memory.lessons.utility import beyond, hit_rate, least_helpful, utility
 from stratagraph.memory.lessons.windows import Window, start_of, zone_of
 from stratagraph.memory.retrieve.tokens import tokens_in
-from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.records import MemoryRecord
-
-NOON = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 
 
 @st.composite
@@ -150,22 +149,8 @@ def test_learning_the_same_again_says_nothing_new() -> None:
 
 
 def lesson(number: int = 1, **block: Any) -> MemoryRecord:
-    return MemoryRecord(
-        id=UUID(int=number),
-        tenant="acme",
-        type=MemoryType.COMPETENCE,
-        scope="",
-        sensitivity=Sensitivity.LOW,
-        state=RecordState.ACTIVE,
-        confidence=0.7,
-        salience=1.0,
-        tags=(),
-        created_at=NOON,
-        occurred_at=NOON,
-        updated_at=NOON,
-        version=1,
-        payload={"lesson": {"task": "ship it", "solution": "test first", **block}},
-    )
+    payload = {"lesson": {"task": "ship it", "solution": "test first", **block}}
+    return record_of(MemoryType.COMPETENCE, id=UUID(int=number), confidence=0.7, payload=payload)
 
 
 def test_a_lesson_is_one_line_of_the_playbook() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from stratagraph.memory.number_bounds import check_between
 from stratagraph.store.model.analysis.lexemes import lexemes
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.error_values import shown
@@ -16,12 +17,6 @@ MAX_FIRST = 100
 MAX_OPS = 8
 MAX_OP = 200  # characters
 MAX_LOADED = 500  # records that a front end may name as loaded
-
-
-def check_between(name: str, value: int, least: int, most: int) -> None:
-    """Check that `value` is from `least` to `most`; `name` is the argument that the error names."""
-    if not least <= value <= most:
-        raise InvalidInput(f"{name}: {value} is not between {least} and {most}", path=[name])
 
 
 def check_first(first: int) -> None:

@@ -17,13 +17,13 @@ from stratagraph.memory.explore.plans import find_plans
 from stratagraph.memory.explore.request import (
     MAX_HOPS,
     MAX_PATHS,
-    check_between,
     check_ends,
     check_first,
     check_loaded,
     check_ops,
 )
 from stratagraph.memory.explore.session import QuerySession
+from stratagraph.memory.number_bounds import check_between
 from stratagraph.store.feed.sequence import Sequences
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.mirror.freshness import Freshness

@@ -15,6 +15,7 @@ from stratagraph.memory.cursors import MAX_PAGE, decode_id, encode_id
 from stratagraph.memory.learning.stage import StageReport
 from stratagraph.memory.learning.undo import UndoBatch
 from stratagraph.memory.masking import masked_text
+from stratagraph.memory.number_bounds import check_between
 from stratagraph.memory.retrying import retried
 from stratagraph.memory.revise.request import MAX_RATIONALE
 from stratagraph.store.keys.callers import Caller
@@ -152,8 +153,7 @@ class ConsolidationRuns:
         `first` is from 1 to 100; `after` is the `end_cursor` of the previous page. Raises InvalidInput.
         """
         trust.require(Access.READ)
-        if not 1 <= first <= MAX_PAGE:
-            raise InvalidInput(f"first: {first} is not between 1 and {MAX_PAGE}", path=["first"])
+        check_between("first", first, 1, MAX_PAGE)
         before = decode_id(after) if after is not None else None
         caller = await self._directory.resolve(trust)
         async with self._database.reading(caller.bounds) as connection:

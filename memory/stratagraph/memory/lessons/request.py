@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +10,7 @@ from uuid import UUID
 
 from stratagraph.memory.capture.request import CaptureRequest
 from stratagraph.memory.lessons.block import SCHEMA_VERSION
+from stratagraph.memory.number_bounds import check_between
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.enums import MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import InvalidInput
@@ -117,8 +117,7 @@ def check(request: LearnLesson) -> None:
     _check_text("codeExample", request.code_example, MAX_CODE)
     _check_text("sourceChallengeHash", request.source_challenge_hash, MAX_DOMAIN)
     _check_domains(request.domains)
-    if not (math.isfinite(request.confidence) and 0 <= request.confidence <= 1):
-        raise InvalidInput(f"confidence: {request.confidence} is not between 0 and 1", path=["confidence"])
+    check_between("confidence", request.confidence, 0, 1)
 
 
 def _check_text(field: str, text: str, most: int, *, is_required: bool = False) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from datetime import UTC, timedelta, tzinfo
 from uuid import UUID
@@ -30,6 +29,7 @@ from stratagraph.memory.lessons.retiring import drop_unhelpful
 from stratagraph.memory.lessons.similarity import UNEMBEDDED, LessonSimilarity, cosine, embedded_text, nearest
 from stratagraph.memory.lessons.utility import DROPPED, KEPT, STALE_RETRIEVALS
 from stratagraph.memory.lessons.windows import Window, start_of
+from stratagraph.memory.number_bounds import check_between
 from stratagraph.memory.retrieve.request import check_length
 from stratagraph.memory.retrying import retried
 from stratagraph.store.keys.callers import Caller
@@ -37,7 +37,6 @@ from stratagraph.store.keys.directory import Directory
 from stratagraph.store.model.canonical import check_json
 from stratagraph.store.model.clock import Clock
 from stratagraph.store.model.enums import Access
-from stratagraph.store.model.errors import InvalidInput
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import Trust
@@ -158,7 +157,7 @@ class Lessons:
         the unscoped ones. `window` bounds the time by the clock of `zone`, UTC by default; `source` and `trigger` name
         the lesson's own. Raises InvalidInput, and Forbidden for a scope that the credential does not cover.
         """
-        _check_number("first", first, 1, MAX_LISTED)
+        check_between("first", first, 1, MAX_LISTED)
         caller = await self._reader(trust, scope, query=query, source=source, trigger=trigger)
         since = start_of(window, self._clock.now(), zone)
         wanted = Wanted(since=since, source=source, trigger=trigger)
@@ -181,8 +180,8 @@ class Lessons:
         With a query those that are about it, and nothing if none is; without, the last learned. With `is_counted`, each
         lesson in the text counts as retrieved. Raises as `find` does.
         """
-        _check_number("limit", limit, 1, KEPT)
-        _check_number("tokenBudget", token_budget, MIN_TOKENS, MAX_TOKENS)
+        check_between("limit", limit, 1, KEPT)
+        check_between("tokenBudget", token_budget, MIN_TOKENS, MAX_TOKENS)
         caller = await self._reader(trust, scope, query=query)
         if query is None:
             found = await self._finder.recent(caller, Wanted(), limit=limit)
@@ -198,8 +197,8 @@ class Lessons:
         self, trust: Trust, *, scope: str | None = None, limit: int = 10, token_budget: int = DEFAULT_TOKENS
     ) -> str:
         """Return the mistakes of the last learned lessons as text for a prompt; counts nothing. Raises as `find`."""
-        _check_number("limit", limit, 1, KEPT)
-        _check_number("tokenBudget", token_budget, MIN_TOKENS, MAX_TOKENS)
+        check_between("limit", limit, 1, KEPT)
+        check_between("tokenBudget", token_budget, MIN_TOKENS, MAX_TOKENS)
         caller = await self._reader(trust, scope)
         return failures_text(await self._finder.recent(caller, Wanted(), limit=limit), token_budget=token_budget)[0]
 
@@ -210,7 +209,7 @@ class Lessons:
         that the caller may not change. Raises InvalidInput or Forbidden.
         """
         trust.require(Access.WRITE)
-        _check_number("windowSeconds", window_s, 1, MAX_CREDITED_S)
+        check_between("windowSeconds", window_s, 1, MAX_CREDITED_S)
         caller = await self._directory.resolve(trust)
         await self._log.flush()
 
@@ -236,9 +235,8 @@ class Lessons:
         InvalidInput or Forbidden.
         """
         trust.require(Access.WRITE)
-        _check_number("minRetrievals", retrievals, 1, 1_000_000)
-        if not (math.isfinite(fraction) and 0 <= fraction <= 1):
-            raise InvalidInput(f"fraction: {fraction} is not between 0 and 1", path=["fraction"])
+        check_between("minRetrievals", retrievals, 1, 1_000_000)
+        check_between("fraction", fraction, 0, 1)
         check_json(scope, path=["scope"])
         name = trust.scope_for_write(scope)
         caller = await self._directory.resolve(trust)
@@ -273,10 +271,3 @@ class Lessons:
 def _text_of(draft: Draft) -> str:
     """Return the text by which the vector of the draft's record will be made, as `embedded_text` does."""
     return draft.text if draft.text.startswith(draft.name) else f"{draft.name}\n{draft.text}"
-
-
-def _check_number(name: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise InvalidInput(
-            f"{name}: {value} is not between {least} and {most}; choose a value in that range", path=[name]
-        )

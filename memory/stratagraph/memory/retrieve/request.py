@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from stratagraph.memory.number_bounds import check_between
 from stratagraph.store.model.canonical import check_json, has_more_values
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.error_values import json_type
@@ -73,13 +74,11 @@ def check(request: RetrieveRequest) -> None:
     check_json(request.task_descriptor, path=["taskDescriptor"])
     check_json(list(request.scopes or ()), path=["scopes"])
     for attribute, (name, least, most) in _BOUNDS.items():
-        value = getattr(request, attribute)
-        if not least <= value <= most:
-            raise InvalidInput(f"{name}: {value} is not between {least} and {most}", path=[name])
-    if request.min_salience is not None and not 0 <= request.min_salience <= 1:
-        raise InvalidInput(f"minSalience: {request.min_salience} is not between 0 and 1", path=["minSalience"])
-    if request.token_budget is not None and not 1 <= request.token_budget <= 1_000_000:
-        raise InvalidInput(f"tokenBudget: {request.token_budget} is not between 1 and 1000000", path=["tokenBudget"])
+        check_between(name, getattr(request, attribute), least, most)
+    if request.min_salience is not None:
+        check_between("minSalience", request.min_salience, 0, 1)
+    if request.token_budget is not None:
+        check_between("tokenBudget", request.token_budget, 1, 1_000_000)
     if request.context is not None:
         if not isinstance(request.context, dict):
             raise InvalidInput(
