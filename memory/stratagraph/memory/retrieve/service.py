@@ -41,8 +41,8 @@ from stratagraph.store.traversal.neighbourhood import Limits
 class Retrieve:
     """The service that retrieves ranked records for a task. One per process; safe to call from many tasks.
 
-    With `questions`, records are found by vectors too. What it returned is written to `log` in the background; close
-    that before the database. At most `word_cache_bytes` of the word index are kept in memory.
+    With `questions`, records are found by vectors too. What it returned is written to `log` in the background, and at
+    the latest before the database is closed. At most `word_cache_bytes` of the word index are kept in memory.
     """
 
     def __init__(

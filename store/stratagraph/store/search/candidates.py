@@ -31,7 +31,7 @@ from stratagraph.store.search.word_index import Searching, WordIndex
 from stratagraph.store.search.word_search import WordSearch
 
 # Of the best records by words, those whose neighbours in threads become candidates; more if more are wanted.
-EXPANDED = 12
+EXPANDED = 10
 _PLACES = ("first", "second", "third", "fourth")  # of the entities in the statement `find_linked`
 # Named entities whose relations make candidates, and relations followed in each direction.
 LINKING, LINKED = len(_PLACES), 16
