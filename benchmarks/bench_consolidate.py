@@ -11,19 +11,17 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any
 
-import psycopg
 import typer
 from harness import (
     Bound,
     Case,
     Store,
+    filled_stores,
     interleaved,
     machine,
     percentile,
-    progress,
     report,
     server,
-    store,
     summary,
     trust,
 )
@@ -158,17 +156,8 @@ def _pss_mb() -> float:
 
 
 async def _measure(url: str, *, sizes: tuple[int, int], new: int, rounds: int) -> tuple[dict[str, Any], list[Bound]]:
-    stores: dict[int, Filled] = {}
     async with AsyncExitStack() as stack:
-        with progress() as bars:
-            for size in sizes:
-                where = await stack.enter_async_context(store(url, f"bench_{size}"))
-                tenant = await where.directory.tenant("bench", create=True)
-                assert tenant is not None  # create=True
-                stores[size] = Filled(where, tenant, size, new)
-                await stores[size].fill(bars)
-                async with await psycopg.AsyncConnection.connect(where.url, autocommit=True) as connection:
-                    await connection.execute("VACUUM (ANALYZE)")  # as autovacuum does after a while
+        stores = await filled_stores(stack, url, sizes, lambda where, tenant, size: Filled(where, tenant, size, new))
         cases = {size: Case(run=filled.learn, prepare=filled.prepare) for size, filled in stores.items()}
         await interleaved(cases, WARM_UP, title="warming up")
         took = await interleaved(cases, rounds, title=f"learning from {new:,}")

@@ -9,9 +9,19 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Annotated, Any
 
-import psycopg
 import typer
-from harness import Bound, Case, Store, interleaved, machine, percentile, progress, report, server, store, summary
+from harness import (
+    Bound,
+    Case,
+    Store,
+    filled_stores,
+    interleaved,
+    machine,
+    percentile,
+    report,
+    server,
+    summary,
+)
 from rich.progress import Progress
 from sqlalchemy import text
 
@@ -140,17 +150,8 @@ class Filled:
 
 
 async def _measure(url: str, *, sizes: tuple[int, int], due: int, rounds: int) -> tuple[dict[str, Any], list[Bound]]:
-    stores: dict[int, Filled] = {}
     async with AsyncExitStack() as stack:
-        with progress() as bars:
-            for size in sizes:
-                where = await stack.enter_async_context(store(url, f"bench_{size}"))
-                tenant = await where.directory.tenant("bench", create=True)
-                assert tenant is not None  # create=True
-                stores[size] = Filled(where, tenant, size, due)
-                await stores[size].fill(bars)
-                async with await psycopg.AsyncConnection.connect(where.url, autocommit=True) as connection:
-                    await connection.execute("VACUUM (ANALYZE)")  # as autovacuum does after a while
+        stores = await filled_stores(stack, url, sizes, lambda where, tenant, size: Filled(where, tenant, size, due))
         cases = {size: Case(run=filled.prune, prepare=filled.prepare) for size, filled in stores.items()}
         await interleaved(cases, WARM_UP, title="warming up")
         took = await interleaved(cases, rounds, title=f"pruning {due:,}")

@@ -15,12 +15,12 @@ import statistics
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 import orjson
@@ -32,6 +32,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
+from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
@@ -45,6 +46,7 @@ MASTER_KEY = bytes(32)  # of the benchmark's databases
 people = Console(stderr=True)
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is for the JSON document
 K = TypeVar("K")
+F = TypeVar("F", bound="Fillable")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +108,29 @@ async def opened(url: str) -> AsyncIterator[Store]:
     async with Database(url) as database:
         vault = Vault(database, LocalMasterKey(MASTER_KEY))  # some of the records are encrypted
         yield Store(url=url, database=database, directory=Directory(database, vault))
+
+
+class Fillable(Protocol):
+    """What fills a store, with its progress on `bars`."""
+
+    async def fill(self, bars: Progress) -> None: ...
+
+
+async def filled_stores(
+    stack: AsyncExitStack, url: str, sizes: Sequence[int], make: Callable[[Store, Tenant, int], F]
+) -> dict[int, F]:
+    """Open a database of the server at `url` for each size, and let what `make` returns for it fill it."""
+    found: dict[int, F] = {}
+    with progress() as bars:
+        for size in sizes:
+            where = await stack.enter_async_context(store(url, f"bench_{size}"))
+            tenant = await where.directory.tenant("bench", create=True)
+            assert tenant is not None  # create=True
+            found[size] = make(where, tenant, size)
+            await found[size].fill(bars)
+            async with await psycopg.AsyncConnection.connect(where.url, autocommit=True) as connection:
+                await connection.execute("VACUUM (ANALYZE)")  # as autovacuum does after a while
+    return found
 
 
 def trust(*, scopes: Sequence[str] | None = None, ceiling: Sensitivity = Sensitivity.HYPER) -> Trust:

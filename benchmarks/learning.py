@@ -115,9 +115,6 @@ class Learner:
             plans.append(frozenset(tools))
         return plans
 
-    async def close(self) -> None:
-        await self._retrieve.log.close()
-
 
 def nearest(task: str, known: Sequence[Trace]) -> list[Tools]:
     """Return the tools of the successful traces, those first whose users' words are nearest to the task, by BM25."""
@@ -251,7 +248,6 @@ async def measure(traces: Sequence[Trace]) -> dict[str, Any]:
             held_out = [
                 (one, await learner.ask(f"without:{learned}-{one.task}", one.instruction)) for learned, one in asked
             ]
-            await learner.close()
     effects = {learned: learner.effects[f"trial:{learned}"] for learned in trials}
     seen = [effects[learned] for learned, _ in asked]
     document: dict[str, Any] = {

@@ -151,8 +151,6 @@ async def _by_signal(all_: Sequence[Conversation], embedder: Path | None, lowest
                     **{name: figures(results)["all"] for name, results in by_conversation.items()},
                 }
             rank.WEIGHTS = usual
-            for retrieve in (by_words, usually):
-                await retrieve.log.close()
     return found
 
 

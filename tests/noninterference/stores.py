@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -18,20 +19,24 @@ from noninterference.answers import ids_in, plain
 from noninterference.captures import capture_of
 from noninterference.jobs import fail, import_conversation, prune, run_jobs, turn
 from noninterference.questions import document, questions
-from noninterference.steps import CAPTURES, FIELDS, HIDDEN, RAISED, REDACTED, REVISIONS, Sight, Step, everything
+from noninterference.steps import CAPTURES, FIELDS, HIDDEN, RAISED, REDACTED, REVISIONS, RUNS, Sight, Step, everything
 
-from stratagraph.graph_sync.worker import SyncWorker
+from stratagraph.graph_sync.mirror import Mirror
+from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirror_feed
 from stratagraph.graphql.context import Context
 from stratagraph.graphql.schema import build_schema
 from stratagraph.graphql.services import Services
 from stratagraph.memory.capture.policy import Policy, Rule
 from stratagraph.memory.capture.retries import FailedCaptures
 from stratagraph.memory.capture.service import Capture
+from stratagraph.memory.engines.mirror import Neo4jEngine
 from stratagraph.memory.engines.service import Engines
 from stratagraph.memory.lessons.service import Lessons
+from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.store.keys.directory import Directory
 from stratagraph.store.keys.sealing.master import LocalMasterKey
 from stratagraph.store.keys.sealing.vault import Vault
+from stratagraph.store.mirror.freshness import MirrorFreshness
 from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.model.trust import Trust
 from stratagraph.store.postgres.database import Database
@@ -39,6 +44,7 @@ from stratagraph.store.postgres.database import Database
 Json = dict[str, Any]
 STEP = timedelta(seconds=20)
 _OF_TWO = ("contest", "merge", "merge_entities", "reject")  # revisions that name two records
+PATIENT_S = 30.0  # a deadline of the mirror that a busy machine keeps
 AT_ONCE = 5  # each takes a connection of the pool
 UNKNOWN = UUID("01980d6e-6c1f-7c11-8d5e-2f9a3b4c5d6e")
 
@@ -191,7 +197,7 @@ class Store:
         Retries, predicates, reports, credits and runs concern what the caller sees, and so does the retirement of
         lessons of all levels; an import has no sensitivity, only a scope of its own.
         """
-        return kind not in ("retry", "drop", "predicate", "report", "undo_run", "credit", "retire_lessons") and (
+        return kind not in ("retry", "drop", "predicate", "report", *RUNS, "credit", "retire_lessons") and (
             kind != "import" or self.sight.scopes is not None
         )
 
@@ -208,8 +214,10 @@ class Store:
             given = {"input": {"items": [self._capture(item | {"who": who}) for item in step["items"]]}}
         elif kind in CAPTURES:
             given = {"input": self._capture(step)}
-        elif kind == "undo_run":
-            given = {"input": {"id": str(await self._run(step, trust)), "rationale": "not wanted"}}
+        elif kind in RUNS:
+            given = {"input": {"id": str(await self._run(step, trust))}}
+            if kind == "undo_run":
+                given["input"]["rationale"] = "not wanted"
         elif kind in ("learn", "credit", "retire_lessons"):
             given = {"input": await self._about_lessons(step, trust)}
         else:
@@ -418,6 +426,25 @@ def story_memory(database: Database) -> Memory:
     memory.failed_captures = FailedCaptures(database, memory.directory, memory.clock, memory.capture)
     memory.lessons = Lessons(database, memory.directory, memory.clock, memory.capture, memory.retrieve.log)
     return memory
+
+
+@asynccontextmanager
+async def mirrored_bench(database: Database, neo4j: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
+    """The services of stories that ask the mirror at the URL `neo4j`, and its worker."""
+    memory = story_memory(database)
+    monkeypatch.setattr("stratagraph.graph_sync.reader.READ_TIMEOUT_S", PATIENT_S)
+    async with Mirror(neo4j, user=None, password=None, database="neo4j") as mirror:
+        engines = Engines(
+            mirror=Neo4jEngine(mirror, plans_up_to=Sensitivity.LOW),
+            feed=mirror_feed(database),
+            freshness=MirrorFreshness(database, CONSUMER),
+            preference="neo4j",
+            deadline_s=PATIENT_S,
+        )
+        memory.retrieve = Retrieve(database, memory.directory, memory.clock, engines)
+        worker = SyncWorker(database, memory.directory, mirror, SyncConfig())
+        yield Bench(memory, engines, inject_ids(monkeypatch, memory), worker)
+        await worker.release()
 
 
 def inject_ids(monkeypatch: pytest.MonkeyPatch, memory: Memory) -> Ids:

@@ -224,6 +224,15 @@ class Maintenance:
         if self._applier.numbers.whole == 0:
             return Mismatch(reason="the mirror is new")
         positions = await self._feed.exact_positions()  # before the checkpoints, which are ahead of them
+        mismatch = await find_mismatch(
+            positions,
+            self._mirror.checkpoints,
+            self._source,
+            self._generations,
+            generation=self._applier.numbers.whole,
+        )
+        if mismatch is None:
+            return None
         leader = (await self._mirror.checkpoints()).get(LEADER_KEY)
         if (
             leader is not None
@@ -231,13 +240,7 @@ class Maintenance:
             and await self._finish_beginning(leader.generation)
         ):
             return None
-        return await find_mismatch(
-            positions,
-            self._mirror.checkpoints,
-            self._source,
-            self._generations,
-            generation=self._applier.numbers.whole,
-        )
+        return mismatch
 
     async def _finish_beginning(self, generation: int) -> bool:
         """Move the mirror to a refreshing generation that only Postgres knows, and return whether there was one.

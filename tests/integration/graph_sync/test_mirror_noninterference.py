@@ -9,39 +9,19 @@ import pytest
 from noninterference.comparing import check_steps, check_story
 from noninterference.questions import GRAPH
 from noninterference.steps import hub_story
-from noninterference.stores import Bench, inject_ids, story_memory
+from noninterference.stores import Bench, mirrored_bench
 
-from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirror_feed
-from stratagraph.memory.engines.mirror import Neo4jEngine
-from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.retrieve.service import Retrieve
-from stratagraph.store.mirror.freshness import MirrorFreshness
-from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.postgres.database import Database
 
 pytestmark = pytest.mark.neo4j
 
 LEAST_SHARE = 0.8  # of the graph questions, answered by Neo4j
-PATIENT_S = 30.0  # a deadline that a busy machine keeps
 
 
 @pytest.fixture
 async def bench(database: Database, clean_neo4j: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
-    memory = story_memory(database)
-    monkeypatch.setattr("stratagraph.graph_sync.reader.READ_TIMEOUT_S", PATIENT_S)
-    async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
-        engines = Engines(
-            mirror=Neo4jEngine(mirror, plans_up_to=Sensitivity.LOW),
-            feed=mirror_feed(database),
-            freshness=MirrorFreshness(database, CONSUMER),
-            preference="neo4j",
-            deadline_s=PATIENT_S,
-        )
-        memory.retrieve = Retrieve(database, memory.directory, memory.clock, engines)
-        worker = SyncWorker(database, memory.directory, mirror, SyncConfig())
-        yield Bench(memory, engines, inject_ids(monkeypatch, memory), worker)
-        await worker.release()
+    async with mirrored_bench(database, clean_neo4j, monkeypatch) as made:
+        yield made
 
 
 async def check_hubs(bench: Bench, seed: int, *, asked: int) -> None:

@@ -9,41 +9,20 @@ import pytest
 from fix_examples import examples
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from noninterference.stores import Bench, inject_ids, story_memory
+from noninterference.stores import Bench, mirrored_bench
 from secrecy.asking import check_all
 from secrecy.requests import REQUESTS, Asked
 from secrecy.stores import STEPS, Step, fill, settle
 
-from stratagraph.graph_sync.mirror import Mirror
-from stratagraph.graph_sync.worker import CONSUMER, SyncConfig, SyncWorker, mirror_feed
-from stratagraph.memory.engines.mirror import Neo4jEngine
-from stratagraph.memory.engines.service import Engines
-from stratagraph.memory.retrieve.service import Retrieve
-from stratagraph.store.mirror.freshness import MirrorFreshness
-from stratagraph.store.model.enums import Sensitivity
 from stratagraph.store.postgres.database import Database
 
 pytestmark = pytest.mark.neo4j
 
-PATIENT_S = 30.0  # a deadline that a busy machine keeps
-
 
 @pytest.fixture
 async def bench(database: Database, clean_neo4j: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
-    memory = story_memory(database)
-    monkeypatch.setattr("stratagraph.graph_sync.reader.READ_TIMEOUT_S", PATIENT_S)
-    async with Mirror(clean_neo4j, user=None, password=None, database="neo4j") as mirror:
-        engines = Engines(
-            mirror=Neo4jEngine(mirror, plans_up_to=Sensitivity.LOW),
-            feed=mirror_feed(database),
-            freshness=MirrorFreshness(database, CONSUMER),
-            preference="neo4j",
-            deadline_s=PATIENT_S,
-        )
-        memory.retrieve = Retrieve(database, memory.directory, memory.clock, engines)
-        worker = SyncWorker(database, memory.directory, mirror, SyncConfig())
-        yield Bench(memory, engines, inject_ids(monkeypatch, memory), worker)
-        await worker.release()
+    async with mirrored_bench(database, clean_neo4j, monkeypatch) as made:
+        yield made
 
 
 @pytest.fixture

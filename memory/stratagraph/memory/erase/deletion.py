@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from stratagraph.memory.episodes import close_episodes
@@ -216,15 +217,16 @@ async def _lock_closure(
 
     No writer can add a reference to a locked record, so the closure is complete once it no longer changes under locks.
     """
-    closure = await erasure_closure(
+    closure_of = partial(
+        erasure_closure,
         connection,
         tenant,
-        seeds,
-        access,
+        access=access,
         whole=whole,
         removed=removed,
         learned_from_removed_records=learned_from_removed_records,
     )
+    closure = await closure_of(seeds)
     while True:
         await lock_terms(connection, tenant, closure.ids)
         await lock_slots_of(connection, tenant, closure.ids)
@@ -237,15 +239,7 @@ async def _lock_closure(
         if request.entity_id is not None:  # a record may have been linked to it before it was locked
             entities = await merged_entities(connection, tenant, request.entity_id)
             seeds = seeds | entities | await linked_records(connection, tenant, entities)
-        again = await erasure_closure(
-            connection,
-            tenant,
-            seeds,
-            access,
-            whole=whole,
-            removed=removed,
-            learned_from_removed_records=learned_from_removed_records,
-        )
+        again = await closure_of(seeds)
         related = await related_records(connection, tenant, again.ids)
         if again.ids == closure.ids and {*again.survivors, *related} <= wanted:
             return again, rows

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from stratagraph.service.cli.asking import answer_to
 from stratagraph.service.cli.options import Json, Tenant
-from stratagraph.service.cli.output import errors, folding_table, instant, people, print_json, with_runtime
+from stratagraph.service.cli.output import folding_table, instant, people, print_json, with_runtime
+from stratagraph.service.cli.progress import progress_bar
 from stratagraph.store.model.clock import rfc3339
 from stratagraph.store.model.errors import InvalidInput, StoreUnavailable
 from stratagraph.store.model.ids import parse_id
@@ -54,7 +55,7 @@ def consolidate(
     if dry_run:
         found = with_runtime(lambda runtime: _previewed(runtime, stages))
     else:
-        with _progress(shown=not json) as progress:
+        with progress_bar(json) as progress:
             found = with_runtime(lambda runtime: _consolidated(runtime, stages, progress))
     if json:
         print_json(found)
@@ -267,15 +268,3 @@ def undone_json(undone: Undone) -> dict[str, Any]:
 
 def _stage_json(stage: StageDone) -> dict[str, Any]:
     return {"name": stage.name, **stage.report.as_json(), "seconds": stage.seconds}
-
-
-def _progress(*, shown: bool) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=errors,
-        transient=True,
-        disable=not shown,
-    )

@@ -146,7 +146,6 @@ def credit(
     _print_ids("credited", done["credited"], done, json)
 
 
-@app.command("drop", hidden=True)  # the name of earlier versions
 @app.command()
 def retire(
     scope: Scope = None,

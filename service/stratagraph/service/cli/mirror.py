@@ -1,12 +1,9 @@
-"""What the commands on the mirror share: the worker, a tenant's number, a progress bar."""
+"""What the commands on the mirror share: the worker, and a tenant's number."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-from stratagraph.service.cli.output import errors
 from stratagraph.store.model.errors import InvalidInput, MirrorUnavailable
 
 if TYPE_CHECKING:
@@ -31,19 +28,6 @@ async def tenant_number(runtime: Runtime, name: str | None) -> int | None:
             f"--tenant: there is no tenant {name!r}; check the spelling, or leave it out for all", path=["--tenant"]
         )
     return found.id
-
-
-def progress_bar(quiet: bool) -> Progress:
-    """Return a progress bar on standard error, which shows nothing if `quiet`."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=errors,
-        disable=quiet,
-        transient=True,
-    )
 
 
 def no_mirror() -> MirrorUnavailable:

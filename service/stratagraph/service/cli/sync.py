@@ -11,8 +11,9 @@ from rich.table import Table
 
 from stratagraph.service.cli import dead_letters, verify
 from stratagraph.service.cli.asking import answer_to
-from stratagraph.service.cli.mirror import new_worker, no_mirror, progress_bar, tenant_number
+from stratagraph.service.cli.mirror import new_worker, no_mirror, tenant_number
 from stratagraph.service.cli.output import instant, people, print_error, print_json, with_runtime
+from stratagraph.service.cli.progress import progress_bar
 from stratagraph.service.cli.verify import Json, Tenant
 
 if TYPE_CHECKING:

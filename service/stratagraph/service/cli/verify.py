@@ -9,8 +9,9 @@ import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
-from stratagraph.service.cli.mirror import new_worker, progress_bar, tenant_number
+from stratagraph.service.cli.mirror import new_worker, tenant_number
 from stratagraph.service.cli.output import ID_WIDTH, people, print_json, with_runtime
+from stratagraph.service.cli.progress import progress_bar
 from stratagraph.store.model.errors import MirrorUnavailable
 
 if TYPE_CHECKING:

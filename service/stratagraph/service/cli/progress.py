@@ -1,0 +1,20 @@
+"""The progress bar of commands that know how much there is to do."""
+
+from __future__ import annotations
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from stratagraph.service.cli.output import errors
+
+
+def progress_bar(quiet: bool) -> Progress:
+    """Return a progress bar on standard error, which shows nothing if `quiet`."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=errors,
+        disable=quiet,
+        transient=True,
+    )
