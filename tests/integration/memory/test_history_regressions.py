@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar
 from uuid import UUID
 
 import pytest
@@ -12,9 +14,15 @@ from fix_memory import Memory
 from sqlalchemy import text
 
 from stratagraph.memory import propagation
+from stratagraph.memory.capture import service as capture_service
+from stratagraph.memory.capture.answers import Captured
+from stratagraph.memory.capture.policy import Policy
+from stratagraph.memory.capture.request import CaptureRequest
+from stratagraph.memory.capture.service import Capture
 from stratagraph.memory.erase.request import Erase
 from stratagraph.memory.linking import link_due
 from stratagraph.memory.reevaluating import reevaluate_due
+from stratagraph.memory.revise import service as revision_service
 from stratagraph.memory.revise.request import (
     Contest,
     Delete,
@@ -30,6 +38,7 @@ from stratagraph.memory.revise.service import Revised
 from stratagraph.store.model.enums import MemoryType, RecordState, SourceKind
 from stratagraph.store.model.errors import ConditionsOverlap, StratagraphError
 
+T = TypeVar("T")
 EXTERNAL = {"kind": "human", "ref": "ticket-7"}
 
 
@@ -310,6 +319,61 @@ async def test_a_retry_concurrent_with_its_first_attempt_is_answered_as_a_replay
         request = kind(record_id=fact.id, rationale="wrong", idempotency_key=f"k{number}")
         done = await asyncio.gather(revise(memory, request), revise(memory, request))
         assert sorted(one.replayed for one in done) == [False, True]
+
+
+@pytest.mark.parametrize("kind", [Retract, Delete])
+async def test_a_request_answered_after_its_retry_looked_up_the_key_is_not_refused(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, kind: type[Retract | Delete]
+) -> None:
+    """The record that it revised is then as the first attempt left it, which would be refused without its key."""
+    fact = (await memory.observe("a", "p", 1)).primary
+    request = kind(record_id=fact.id, rationale="wrong", idempotency_key="k")
+    first = once_after_looking_up_keys(monkeypatch, revision_service, lambda: revise(memory, request))
+    again = await revise(memory, request)
+    assert (first.pop().replayed, again.replayed) == (False, True)
+    with pytest.raises(StratagraphError):
+        await revise(memory, kind(record_id=fact.id, rationale="wrong", idempotency_key="another"))
+
+
+async def test_an_outcome_stored_after_its_retry_looked_up_the_key_is_not_refused(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The retry reaches another process, in which nothing makes it wait for the first attempt."""
+    await memory.turn("hello", thread="t")
+    another = Capture(memory.database, memory.directory, memory.clock, Policy())
+    request = CaptureRequest(
+        source="test",
+        source_kind=SourceKind.OUTCOME,
+        content={"thread_id": "t", "outcome_status": "success"},
+        idempotency_key="k",
+    )
+
+    async def capture(service: Capture) -> Captured:
+        return (await service.capture(memory.trust, [request]))[0]
+
+    first = once_after_looking_up_keys(monkeypatch, capture_service, lambda: capture(another))
+    again = await capture(memory.capture)
+    assert again.replayed
+    assert again.primary.id == first.pop().primary.id
+
+
+def once_after_looking_up_keys(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, request: Callable[[], Awaitable[T]]
+) -> list[T]:
+    """Send `request` once, right after the next look-up of keys by `module`; return the list that gets its answer."""
+    answers: list[T] = []
+    sent: list[Any] = []
+    find = module.find_used_keys
+
+    async def found(*given: Any) -> Any:
+        used = await find(*given)
+        if not sent:
+            sent.append(request)
+            answers.append(await request())
+        return used
+
+    monkeypatch.setattr(module, "find_used_keys", found)
+    return answers
 
 
 async def test_two_concurrent_turns_open_one_episode_after_inactivity(memory: Memory) -> None:

@@ -26,6 +26,7 @@ from stratagraph.memory.capture.secrets import hide_secrets, keep_content, seali
 from stratagraph.memory.capture.sharing import SharedTransactions
 from stratagraph.memory.capture.slots import lock_slots_of_facts
 from stratagraph.memory.capture.writer import Written, read_final_state, write_group
+from stratagraph.memory.replays import or_replayed
 from stratagraph.memory.retrying import retried
 from stratagraph.store.feed.changes import append_changes
 from stratagraph.store.feed.sequence import Sequences
@@ -228,8 +229,11 @@ class Capture:
     async def _persist(
         self, caller: Caller, drafts: list[Draft], keys: list[RequestKey], *, batch: bool, restore_erased: bool
     ) -> list[Captured]:
-        async def attempt() -> list[Captured]:
+        async def commit() -> list[Captured]:
             return await self._commit(caller, _copies(drafts), keys, restore_erased=restore_erased)
+
+        async def attempt() -> list[Captured]:
+            return await or_replayed(self._database, caller, keys, commit)
 
         try:
             return await retried(attempt)

@@ -11,6 +11,7 @@ from uuid import UUID
 from stratagraph.memory.capture.error_paths import set_request_path
 from stratagraph.memory.changes import RecordChange
 from stratagraph.memory.propagation import BUDGET
+from stratagraph.memory.replays import or_replayed
 from stratagraph.memory.retrying import retried
 from stratagraph.memory.revise.attention import penalize, pin, reinforce
 from stratagraph.memory.revise.contest import contest
@@ -127,8 +128,13 @@ class Revision:
         check(request, self._clock.now())
         caller = await self._directory.resolve(trust)
         request = without_secrets(request, caller.tenant.index_key)
+        key = RequestKey.of(caller.tenant, request.idempotency_key, request.as_json())
+
+        async def attempt() -> Revised:
+            return await or_replayed(self._database, caller, [key], lambda: self._commit(caller, request, key))
+
         try:
-            return await retried(lambda: self._commit(caller, request))
+            return await retried(attempt)
         except StratagraphError as error:
             if isinstance(error, ConditionsOverlap) and error.path is None:  # from the database's exclusion constraint
                 raise ConditionsOverlap(
@@ -138,9 +144,8 @@ class Revision:
             set_request_path(error, batch=False)
             raise
 
-    async def _commit(self, caller: Caller, request: Revise) -> Revised:
+    async def _commit(self, caller: Caller, request: Revise, key: RequestKey) -> Revised:
         tenant, actor = caller.tenant, caller.trust.actor
-        key = RequestKey.of(tenant, request.idempotency_key, request.as_json())
         async with self._transaction(caller, request) as connection:
             used = await find_used_keys(connection, tenant, actor, [key.key_hash] if key.key_hash is not None else [])
             known = key.replay(used, path=["idempotencyKey"])
