@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import psutil
 import psycopg
 import pytest
+from fix_memory import SPARING_S, until
 
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
 from stratagraph.service.postgres_supervisor import PostgresSupervisor, SupervisorConfig
@@ -151,3 +152,15 @@ async def test_a_process_id_that_another_program_has_now_does_not_keep_the_serve
     assert running.restarted == 1
     assert running.pid != os.getpid()
     assert running.value() == "before"
+
+
+async def test_a_table_that_was_filled_is_analysed_soon(running: Running) -> None:
+    """Until then the planner knows nothing of it, and questions read whole tables."""
+    with psycopg.connect(running.url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE filled AS SELECT n FROM generate_series(1, 1000) n")
+
+        async def is_analysed() -> bool:
+            found = connection.execute("SELECT reltuples FROM pg_class WHERE relname = 'filled'").fetchone()
+            return found == (1000,)
+
+        await until(is_analysed, within_s=45, every_s=SPARING_S)
