@@ -109,6 +109,14 @@ class Question:
         total = sum(self._general)
         return _sum_of(self._general, words) / total if total > 0 else 0.0
 
+    def strength_by_meaning(self, nearness: float) -> float:
+        """Return how much of the question a text answers that is near to it in meaning, from 0 to 1.
+
+        Nearness, from 0 to 1, stands for all words but names and numbers: a text about the same kind of thing is no
+        answer about another one.
+        """
+        return nearness * sum(self._general) / self._total if self._total > 0 else nearness
+
     @cached_property
     def _general(self) -> list[float]:
         return [weight * (emphasis == 1.0) for weight, emphasis in zip(self.weights, self.emphasis, strict=True)]

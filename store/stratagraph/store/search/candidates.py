@@ -148,6 +148,7 @@ async def find_candidates(
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *(id_ for _, id_ in linked), *recent}
     ids |= {*(one.entity for one in similar), *(id_ for id_, _ in nearest)}
     near = [id_ for id_, _ in scores[: max(EXPANDED, most)]]
+    near += [id_ for id_, _ in nearest[: max(EXPANDED, most)] if id_ not in near]
     heads = await read_heads(
         connection,
         fetching_heads(
