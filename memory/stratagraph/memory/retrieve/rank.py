@@ -118,8 +118,8 @@ class Found:
     matched, `recent` are ids, newest first, of the times that the question names if it names any. `words` are the words
     of the question that each record has, as bits, of these records and of their `neighbours`. `fit` is how well the
     date of each fits the times that the question names, from 0 to 1. `similarity` is below 1 for entities whose name
-    the question misspells. `nearness` is that of the records found by the question's vector, from 0 to 1. With
-    `wants_recent`, the question asks for what is recent, or for a time, and for nothing else.
+    the question misspells. `nearness` is that of the records found by the question's vector, from 0 to 1;
+    `documents` is the number of records that the caller may read, as far as it is counted. With `wants_recent`, the question asks for what is recent, or for a time, and for nothing else.
     """
 
     question: Question
@@ -132,6 +132,7 @@ class Found:
     wants_recent: bool = False
     similarity: Mapping[UUID, float] = field(default_factory=dict)
     nearness: Mapping[UUID, float] = field(default_factory=dict)
+    documents: int = 0
 
 
 def fuse(found: Found) -> dict[UUID, Why]:
@@ -156,6 +157,7 @@ def fuse(found: Found) -> dict[UUID, Why]:
     total = [mine + (lent_ or 0.0) for mine, lent_ in zip(own, lent_weight, strict=True)]
     best = max(total, default=0.0)
     near = _placed(found.nearness, place, 0.0)
+    among = max(found.documents, len(words))
     by_meaning = _placed(_by_meaning(found), place, 0.0)
     candidates: dict[UUID, Why] = {}
     for number, sum_ in enumerate(total):
@@ -178,7 +180,7 @@ def fuse(found: Found) -> dict[UUID, Why]:
             signals=signals,
             strength=max(
                 question.strength(bits, also=from_thread or 0.0) * similarity[number],
-                question.strength_by_meaning(near[number]) if near[number] else 0.0,
+                question.strength_by_meaning(near[number], among=among) if near[number] else 0.0,
             ),
             share=question.share(bits, also=from_thread or 0.0) * similarity[number],
             covered=bits,

@@ -75,8 +75,8 @@ class FoundCandidates:
     word of the question misspells. `nearest` are the records near to the question's vector, with their cosine
     similarities, nearest first.
 
-    `heads` has what ranks them and their neighbours in threads, of those that the caller may read in full. `words` of
-    the question have `weights`.
+    `heads` has what ranks them and their neighbours in threads, of those that the caller may read in full, of which
+    there are about `documents`. `words` of the question have `weights`.
     """
 
     scores: list[tuple[UUID, float]]
@@ -86,6 +86,7 @@ class FoundCandidates:
     recent: list[UUID]
     nearest: list[tuple[UUID, float]]
     heads: dict[UUID, Head]
+    documents: int
     words: Sequence[QueryWord]
     weights: list[float]
 
@@ -171,6 +172,7 @@ async def find_candidates(
         recent=recent,
         nearest=nearest,
         heads=heads,
+        documents=statistics.documents,
         words=words.words,
         weights=words.weights(statistics),
     )
