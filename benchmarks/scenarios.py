@@ -33,7 +33,8 @@ PLACES = (1, 3, 10)
 def scenario_figures(embedder: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
     """Return how early the questions of all weeks find what they need, and how many unknown things are empty.
 
-    `embedder` are the settings of an embedder; without any, records are found by words and names. A problem is solved if the record of its solution is among the first 10 nodes.
+    `embedder` are the settings of an embedder; without any, records are found by words and names. A problem is solved
+    if the record of its solution is among the first 10 nodes.
     """
     with shipped_service({**SETTINGS, **embedder}) as service, httpx.Client(timeout=60) as client:
         weeks = []

@@ -118,8 +118,9 @@ class Found:
     matched, `recent` are ids, newest first, of the times that the question names if it names any. `words` are the words
     of the question that each record has, as bits, of these records and of their `neighbours`. `fit` is how well the
     date of each fits the times that the question names, from 0 to 1. `similarity` is below 1 for entities whose name
-    the question misspells. `nearness` is that of the records found by the question's vector, from 0 to 1;
-    `documents` is the number of records that the caller may read, as far as it is counted. With `wants_recent`, the question asks for what is recent, or for a time, and for nothing else.
+    the question misspells. `nearness` is that of the records found by the question's vector, from 0 to 1; `documents`
+    is the number of records that the caller may read, as far as it is counted. With `wants_recent`, the question asks
+    for what is recent, or for a time, and for nothing else.
     """
 
     question: Question
@@ -139,9 +140,9 @@ def fuse(found: Found) -> dict[UUID, Why]:
     """Combine the signals; return what made each record a candidate, by id.
 
     A candidate has a word of the question, or a neighbour in its thread that has one, or it or such a neighbour is near
-    to the question in meaning, or it is of a time that the question names. A recent record is one by itself only where the question asks for nothing
-    else. That a record is of the time makes it no answer yet: its strength is that of its words, so that a question
-    about something unknown of last week is not answered by whatever happened then.
+    to the question in meaning, or it is of a time that the question names. A recent record is one by itself only where
+    the question asks for nothing else. That a record is of the time makes it no answer yet: its strength is that of its
+    words, so that a question about something unknown of last week is not answered by whatever happened then.
     """
     question = found.question.with_unknown(reduce(or_, found.words.values(), 0))
     ids, words = list(found.words), list(found.words.values())

@@ -32,8 +32,8 @@ class LocalModel:
     """The model in `directory`. Close with `async with`.
 
     It has two threads, one for questions and one for records, so that no question waits for a batch of records. The
-    model itself is loaded by `prepare`, or for the first of them. Raises Misconfigured if the directory holds no such model, or if the
-    extra is not installed.
+    model itself is loaded by `prepare`, or for the first of them. Raises Misconfigured if the directory holds no such
+    model, or if the extra is not installed.
     """
 
     def __init__(self, directory: Path) -> None:
