@@ -290,6 +290,13 @@ async def test_hidden_turns_of_a_thread_lend_no_nearness(memory: Memory) -> None
     assert len(old) > 1  # the car, and its neighbours
 
 
+async def test_a_long_event_is_embedded_once_without_the_name_that_its_text_begins_with(embedded: Embedded) -> None:
+    text = "the automobile needs repairing " * 10
+    await embedded.memory.turn(text)
+    await embedded.fill()
+    assert [one.count("user:") for one in embedded.server.texts if "automobile" in one] == [1]
+
+
 async def test_a_question_is_sent_with_its_names_and_without(embedded: Embedded) -> None:
     await embedded.memory.turn("automobile needs repairing")
     await embedded.fill()

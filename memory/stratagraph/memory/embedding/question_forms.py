@@ -1,7 +1,8 @@
 """The forms in which a question is embedded: as it is, and without the names in it. Pure.
 
 A name pulls the vector of a question towards every text with that name, whatever the text says: of a question about
-Ann, the nearest texts greet Ann. Records with a name are found by the name, so the mean of both forms is searched.
+Ann, the nearest texts greet Ann. Records with a name are found by the name, so the mean of both forms is searched,
+in which the form without names counts more.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 
 from stratagraph.store.model.analysis.languages import is_function_word, language_of
 
+PLAIN = 1.5  # weight of the form without names in the mean, beside 1 of the question as it is
 CAPITALS = "german"  # in which every noun is written as names are
 _WORD = re.compile(r"[^\W_](?:[\w.-]*\w)?(?:['’]\w+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -44,13 +46,14 @@ def forms_of(question: str) -> list[str]:
 
 
 def mean(vectors: Sequence[Sequence[float]]) -> Sequence[float]:
-    """Return the mean of vectors of length 1, of length 1 too; the first one if they cancel out.
+    """Return the mean of the vectors of a question's forms, of length 1 as they are.
 
-    >>> mean([[1.0, 0.0], [0.0, 1.0]]), mean([[1.0], [-1.0]])
-    ([0.7071067811865475, 0.7071067811865475], [1.0])
+    >>> mean([[1.0, 0.0], [0.0, 1.0]]), mean([[0.6, 0.8]])
+    ([0.5547001962252291, 0.8320502943378437], [0.6, 0.8])
     """
     if len(vectors) == 1:
         return vectors[0]
-    total = [sum(values) for values in zip(*vectors, strict=True)]
-    length = math.hypot(*total)
-    return [value / length for value in total] if length > 1e-6 else vectors[0]
+    whole, plain = vectors
+    total = [one + PLAIN * other for one, other in zip(whole, plain, strict=True)]
+    length = math.hypot(*total)  # not 0, since the second one is longer
+    return [value / length for value in total]

@@ -38,7 +38,7 @@ LINKING, LINKED = len(_PLACES), 16
 STEPS, MOST_STEPS = 2, 100  # events before and after a record in its thread that are its neighbours
 
 MOST_TIMED = 64  # records found by the times that a question names
-MOST_NEAR = 50  # records found by the question's vector
+MOST_NEAR = 50  # records found by the question's vector; more if more are wanted
 NO_WORDS = Searching((), lambda _: [])  # the search of a question without words
 
 
@@ -110,7 +110,7 @@ async def find_candidates(
     """Return at most `most_by_words` records of `types` that match the text, and the entities with one of the names.
 
     At most `most` entities and `most` of the newest records, and, where the question has a `vector`, at most MOST_NEAR
-    records near to it. Takes three round trips: words are counted while names and recent records are looked up, then
+    records near to it, or `most`. Takes three round trips: words are counted while names and recent records are looked up, then
     what the search of the words needs is read while the relations of named entities are followed, and then the heads of
     all are read, with their neighbours in threads. With `required`, words find only records with all of these terms.
     With `intervals`, their records with most of the words, at least MOST_TIMED, take the place of the newest ones.
@@ -134,7 +134,7 @@ async def find_candidates(
         finding_similar_names(unknown_words(words.words if names else (), statistics.frequencies)),
     ]
     if vector is not None:
-        by_vector = VectorSearch(vector, types=types, limit=MOST_NEAR)
+        by_vector = VectorSearch(vector, types=types, limit=max(MOST_NEAR, most))
         searches.append(by_vector.searching(documents=statistics.documents, now=now))
     by_words = NO_WORDS
     if words.has_words:
