@@ -110,10 +110,10 @@ async def find_candidates(
     """Return at most `most_by_words` records of `types` that match the text, and the entities with one of the names.
 
     At most `most` entities and `most` of the newest records, and, where the question has a `vector`, at most MOST_NEAR
-    records near to it, or `most`. Takes three round trips: words are counted while names and recent records are looked up, then
-    what the search of the words needs is read while the relations of named entities are followed, and then the heads of
-    all are read, with their neighbours in threads. With `required`, words find only records with all of these terms.
-    With `intervals`, their records with most of the words, at least MOST_TIMED, take the place of the newest ones.
+    records near to it, or `most`. Takes three round trips: words are counted while names and recent records are looked
+    up, then what the search of the words needs is read while the relations of named entities are followed, and then the
+    heads of all are read, with their neighbours in threads. With `required`, words find only records with all of these
+    terms. With `intervals`, their records with most of the words, at least MOST_TIMED, take the place of the newest.
     `frame` are terms as in `fetching_heads`.
     """
     words = WordSearch(caller, text, types=types, limit=most_by_words, required=required)
