@@ -70,7 +70,8 @@ def test_the_fewer_records_there_are_the_less_nearness_is_an_answer() -> None:
     assert strengths == sorted(strengths, reverse=True)
     assert strengths[1] > STRONG_ENOUGH > strengths[-1]
     assert strengths[-1] == pytest.approx(0.2)
-    assert found({FIRST: 0.9}, documents=1)[FIRST].strength == 1.0
+    assert found({FIRST: 0.9}, documents=1)[FIRST].strength == pytest.approx(0.9)
+    assert found({FIRST: 0.4}, documents=1)[FIRST].strength == 0.5
 
 
 def test_nearness_never_takes_from_the_strength_of_words() -> None:

@@ -13,6 +13,7 @@ from stratagraph.store.model.words import NAME_SHARE
 UNKNOWN = 1.5  # the same beside a name or number that a candidate has, where none has it
 NAME_ALONE = 0.5  # part of their weight that names have in a record with none of two or more other words
 SPECIFIC = 3.0  # weight of a name or number beside that of another word of the same rarity
+MOST_RAISED = 0.5  # to which a small number of records raises nearness, so that an unknown name stays unknown
 MANY = 150  # records from which on nearness in meaning counts for the strength as it is
 # Least strength of the best record of an answer: below it, nothing is known. Calibrated, see docs/retrieval-quality.md.
 STRONG_ENOUGH = 0.25
@@ -116,9 +117,10 @@ class Question:
 
         Nearness, from 0 to 1, stands for all words but names and numbers: a text about the same kind of thing is no
         answer about another one. `among` is the number of records: the nearest of many unrelated texts is nearer than
-        the nearest of few, about as the logarithm of their number, so in a small store less nearness is as strong.
+        the nearest of few, about as the logarithm of their number, so in a small store less nearness is as strong,
+        up to MOST_RAISED.
         """
-        raised = min(1.0, nearness * max(1.0, log(MANY) / log(max(2, among))))
+        raised = max(nearness, min(MOST_RAISED, nearness * log(MANY) / log(max(2, among))))
         return raised * sum(self._general) / self._total if self._total > 0 else raised
 
     @cached_property
