@@ -3,8 +3,8 @@
 Every turn is captured as one `agent_turn` of one thread, in order, with its date, over HTTP; each question is sent to
 `retrieveGraph` as it is. Recall at k is the share of a question's evidence among the first k turns of the answer. Then
 each signal of the ranking is switched off in turn, in this process, on a store of its own. The scenarios of the tests
-are played and asked, too. With `--embedder`, a local model finds turns by their meaning too, and the signals are
-measured with it and without. See docs/retrieval-quality.md.
+are played and asked, too. With `--embedder`, a local model finds turns and the scenarios' records by their meaning too,
+and the signals are measured with it and without. See docs/retrieval-quality.md.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from time import monotonic, perf_counter, sleep
+from time import perf_counter
 from typing import Annotated, Any
 from uuid import UUID
 
 import httpx
-import psycopg
 import typer
 from conversations import DEPTHS, Conversation, Result, Turn, conversations, figures, placed, plain_bm25
 from harness import Bound, Store, machine, progress, report, server, store, summary, trust
 from scenarios import scenario_figures
-from shipped_service import UNTHROTTLED, ShippedService, shipped_service
+from shipped_service import UNTHROTTLED, shipped_service
 
 from stratagraph.memory.capture.policy import Policy
 from stratagraph.memory.capture.request import CaptureRequest
@@ -41,15 +40,12 @@ from stratagraph.store.search.word_counts import WordCounter
 
 BATCH = 50  # turns in one request
 LIMIT = 100  # roots and nodes of an answer: over 50 of them must be turns
-EMBEDDED_WITHIN_S = 1_800.0
 QUESTION_WAIT_S = 10.0  # for the vector of a question: how well questions are answered is measured, not how soon
 CAPTURE = """mutation($input: CaptureMemoriesInput!) { captureMemories(input: $input) {
   ... on CaptureMemoriesSuccess { results { primaryRecord { id } } } ... on MemoryError { message } } }"""
 ASK = """query($input: RetrieveGraphInput!) { retrieveGraph(input: $input) {
   ... on RetrieveGraphSuccess { nothingKnown vectorFallback nodes { record { id } } }
   ... on MemoryError { message } } }"""
-WITHOUT_VECTOR = """SELECT count(*) FROM record WHERE id = ANY(%s::uuid[])
-  AND NOT EXISTS (SELECT FROM embedding e WHERE (e.tenant, e.id) = (record.tenant, record.id))"""
 
 
 def _content(conversation: Conversation, turn: Turn) -> dict[str, str]:
@@ -64,24 +60,23 @@ def _sent(client: httpx.Client, document: str, given: dict[str, Any]) -> dict[st
     return found
 
 
-def _await_vectors(service: ShippedService, turns: Sequence[str]) -> None:
-    """Wait until every turn has a vector. Raises TimeoutError after EMBEDDED_WITHIN_S."""
-    deadline = monotonic() + EMBEDDED_WITHIN_S
-    with psycopg.connect(service.database_url, autocommit=True) as connection:
-        while left := connection.execute(WITHOUT_VECTOR, (list(turns),)).fetchall()[0][0]:
-            if monotonic() > deadline:
-                raise TimeoutError(f"{left} of {len(turns)} turns have no vector after {EMBEDDED_WITHIN_S:.0f} s")
-            sleep(0.5)
+def _settings(embedder: Path | None, lowest: float) -> dict[str, str]:
+    """Return the settings of a service with the local model, or with none."""
+    if embedder is None:
+        return {}
+    return {
+        "embedder": "fastembed",
+        "embedder_dir": str(embedder.absolute()),
+        "embedder_lowest": str(lowest),
+        "embedder_wait_s": str(QUESTION_WAIT_S),
+    }
 
 
 def _over_http(all_: Sequence[Conversation], embedder: Path | None, lowest: float) -> list[Result]:
     """Capture the conversations, each in a scope of its own, and ask their questions."""
     results = []
-    settings = UNTHROTTLED | {"embedder_lowest": str(lowest), "embedder_wait_s": str(QUESTION_WAIT_S)}
-    if embedder is not None:
-        settings |= {"embedder": "fastembed", "embedder_dir": str(embedder.absolute())}
     with (
-        shipped_service(settings) as service,
+        shipped_service(UNTHROTTLED | _settings(embedder, lowest)) as service,
         httpx.Client(base_url=service.url, timeout=60) as client,
         progress() as bars,
     ):
@@ -105,7 +100,7 @@ def _over_http(all_: Sequence[Conversation], embedder: Path | None, lowest: floa
         # Else the rarity of words is that of a part of the turns.
         service.command("jobs", "run", "count-words", "--json")
         if embedder is not None:
-            _await_vectors(service, list(turns))
+            service.await_vectors()
         service.settle()
         bar = bars.add_task("ask", total=sum(len(one.questions) for one in all_))
         for one in all_:
@@ -221,7 +216,7 @@ def main(
         "latency_ms": summary([one.took_ms for one in results]),
         "made_empty": sum(one.nothing_known for one in results),
         "least_turns_of_an_answer": min(one.turns for one in results if not one.nothing_known),
-        "scenarios": scenario_figures(),
+        "scenarios": scenario_figures(_settings(embedder, lowest)),
         "embedder": embedder.name if embedder is not None else None,
         "signals": asyncio.run(_by_signal(all_, embedder, lowest)) if signals else None,
     }

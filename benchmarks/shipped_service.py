@@ -21,12 +21,17 @@ import psutil
 import psycopg
 
 from stratagraph.service.embedded_postgres import EmbeddedPostgres
+from stratagraph.store.search.embeddings import EMBEDDED_TYPES
 
 READY_S = 120.0
+EMBEDDED_WITHIN_S = 1_800.0
 # A single user's budget allows about 250 captures a second; a benchmark has to measure the service and not the limit.
 # See docs/limits.md, Measuring.
 UNTHROTTLED = {"single_user_rate": "1000000", "single_user_burst": "1000000"}
 _STATISTICS = "pg_stat_statements"
+_WITHOUT_VECTOR = """SELECT count(*) FROM record r
+  WHERE r.sealed IS NULL AND r.state <= 2 AND r.type = ANY (%s::smallint[])
+    AND NOT EXISTS (SELECT FROM embedding e WHERE (e.tenant, e.id) = (r.tenant, r.id))"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +151,16 @@ class ShippedService:
             text=True,
         )
         return done.stdout
+
+    def await_vectors(self) -> None:
+        """Wait until every record that may have a vector has one. Raises TimeoutError after EMBEDDED_WITHIN_S."""
+        deadline = monotonic() + EMBEDDED_WITHIN_S
+        with psycopg.connect(self.database_url, autocommit=True) as connection:
+            types = [int(one) for one in EMBEDDED_TYPES]
+            while left := connection.execute(_WITHOUT_VECTOR, (types,)).fetchall()[0][0]:
+                if monotonic() > deadline:
+                    raise TimeoutError(f"{left} records have no vector after {EMBEDDED_WITHIN_S:.0f} s")
+                sleep(0.5)
 
     def settle(self) -> None:
         """Vacuum and analyse, as autovacuum does after a while."""

@@ -122,6 +122,31 @@ async def test_a_service_embeds_by_a_local_model(database_url: str, tmp_path: Pa
             await until(found, every_s=SPARING_S)
 
 
+async def test_a_service_with_a_damaged_model_starts_and_answers_by_words(database_url: str, tmp_path: Path) -> None:
+    directory = write_model(tmp_path / "tiny")
+    (directory / "model.onnx").write_bytes(b"no model")
+    log = tmp_path / "log"
+    settings = {
+        "database_url": database_url,
+        "single_user": "on",
+        "data_dir": str(tmp_path / "data"),
+        "embedder": "fastembed",
+        "embedder_dir": str(directory),
+        "log": str(log),
+    }
+    capture = """mutation { captureMemory(input: {source: "test", sourceKind: AGENT_TURN,
+      content: {role: "user", text: "the puppy sleeps"}}) { __typename } }"""
+    async with httpx.AsyncClient(timeout=30) as http:
+        with running(**settings) as service:
+            assert service.url is not None
+            client = Client(http, service.url)
+            await client.data(capture)
+            answer = (await client.data(ASK, task="puppy"))["retrieveGraph"]
+    assert [node["record"]["text"] for node in answer["nodes"]] == ["user: the puppy sleeps"]
+    assert answer["vectorFallback"] is not None
+    assert "words answer alone" in log.read_text()
+
+
 async def test_settings_of_an_embedder_that_lack_something_say_what(tmp_path: Path) -> None:
     for given, said in (
         ({"embedder": "openai"}, "STRATAGRAPH_EMBEDDER_URL"),

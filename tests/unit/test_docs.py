@@ -23,6 +23,7 @@ from stratagraph.graphql.types.enums import ErrorCode
 from stratagraph.memory import event_times, linking, propagation, retrying
 from stratagraph.memory.capture import found_names, interpret, literals, policy
 from stratagraph.memory.capture import request as capture_request
+from stratagraph.memory.embedding import question_forms
 from stratagraph.memory.engines.service import DEADLINE_S, SEQUENCE_WITHIN_S
 from stratagraph.memory.erase import batches as erase_batches
 from stratagraph.memory.feedback import salience as outcome_salience
@@ -348,7 +349,10 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"transaction, and up to ([\d,]+) by the job", propagation.QUEUED_SOURCES),
         (r"at most (\d+) minutes ahead of the service", event_times.MAX_AHEAD / timedelta(minutes=1)),
         (r"a credential (\d+) that are not registered", MAX_FREE_PREDICATES),
-        (r"\(w \+ t \+ ([\d.]+) · n", rank.WEIGHTS[rank.Signal.NAMES]),
+        (r"\(w \+ t \+ ([\d.]+) · v", rank.WEIGHTS[rank.Signal.VECTORS]),
+        (r"· v \+ ([\d.]+) · n \+", rank.WEIGHTS[rank.Signal.NAMES]),
+        (r"with ([\d.]+) times the weight, that of the descriptor", question_forms.PLAIN),
+        (r"may read fewer than (\d+) records", coverage.MANY),
         (r"· n \+ ([\d.]+) · d", rank.WEIGHTS[rank.Signal.TIME]),
         (r"· d \+ ([\d.]+) · r\)", rank.WEIGHTS[rank.Signal.RECENCY]),
         (r"times ([\d.]+) for the next event", threads.NEXT),

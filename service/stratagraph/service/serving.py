@@ -24,6 +24,7 @@ from stratagraph.graphql.oidc.issuer_keys import IssuerKeys
 from stratagraph.graphql.oidc.tokens import OidcTokens
 from stratagraph.graphql.oidc.urls import is_loopback
 from stratagraph.graphql.probes import probes
+from stratagraph.memory.embedding.embedder import Embedder, EmbedderUnavailable
 from stratagraph.service.connections import OpenConnections
 from stratagraph.service.holder import hold, publish_address
 from stratagraph.service.http_server import serve_http
@@ -125,6 +126,8 @@ async def run_parts(
         open_telemetry(runtime, member) as telemetry,
     ):
         stop = _stop_signal(member)
+        if runtime.embedder is not None and "api" in parts:
+            await _prepare(runtime.embedder)
         async with asyncio.TaskGroup() as group:
             tasks = []
             if runtime.supervisor is not None:
@@ -157,6 +160,14 @@ async def run_parts(
             _log.info("stopping")
             for task in tasks:
                 task.cancel()
+
+
+async def _prepare(embedder: Embedder) -> None:
+    """Load the model before requests are answered: else the first questions of a process would go without vectors."""
+    try:
+        await embedder.prepare()
+    except EmbedderUnavailable as error:
+        _log.warning("embedder is not available; words answer alone", reason=error.message)
 
 
 def _stop_signal(member: Member | None) -> asyncio.Event:

@@ -270,6 +270,43 @@ async def test_hidden_records_change_nothing_in_what_vectors_find(memory: Memory
     ]
 
 
+async def test_hidden_turns_of_a_thread_lend_no_nearness(memory: Memory) -> None:
+    """Hidden turns that are nearer to the question, beside and between those that a caller sees, move no score."""
+    async with embedding_server() as server, embedding(memory, server) as embedded:
+        caller = trust_of(scopes={"project:a"}, ceiling=Sensitivity.LOW)
+        answers = []
+        for text, level in (("", Sensitivity.LOW), ("vehicle", Sensitivity.MEDIUM)):
+            thread = f"thread {level}"
+            for number in range(6):
+                await memory.turn("car parked" if number == 3 else "remark", scope="project:a", thread=thread)
+                if level is Sensitivity.MEDIUM:
+                    await memory.turn(text, scope="project:a", thread=thread, sensitivity=level)
+            await embedded.fill()
+            answer = await embedded.ask("vehicle", trust=caller)
+            answers.append({node.record.id: node for node in answer.nodes if node.why.part(Signal.VECTORS) > 0})
+        new = [node for id_, node in answers[1].items() if id_ not in answers[0]]
+        old = list(answers[0].values())
+    assert [node.why.signals[Signal.VECTORS] for node in new] == [node.why.signals[Signal.VECTORS] for node in old]
+    assert len(old) > 1  # the car, and its neighbours
+
+
+async def test_a_long_event_is_embedded_once_without_the_name_that_its_text_begins_with(embedded: Embedded) -> None:
+    text = "the automobile needs repairing " * 10
+    await embedded.memory.turn(text)
+    await embedded.fill()
+    assert [one.count("user:") for one in embedded.server.texts if "automobile" in one] == [1]
+
+
+async def test_a_question_is_sent_with_its_names_and_without(embedded: Embedded) -> None:
+    await embedded.memory.turn("automobile needs repairing")
+    await embedded.fill()
+    embedded.server.texts.clear()
+    answer = await embedded.ask("which vehicle did Zoltan crash?")
+    assert embedded.server.texts == ["which vehicle did Zoltan crash?", "which vehicle did crash?"]
+    assert embedded.server.requests >= 1
+    assert answer.nothing_known  # no record has the name
+
+
 async def test_a_refused_text_is_set_aside_and_tried_again_later(embedded: Embedded) -> None:
     embedded.server.fault = lambda texts: Reply(400) if any("bad" in text for text in texts) else None
     await embedded.memory.turn("a good remark")

@@ -119,7 +119,7 @@ async def test_vectors_of_other_dimensions_than_asked_for_are_refused_as_a_whole
 async def test_a_question_is_asked_once() -> None:
     async with embedding_server(fault=lambda _: Reply(503)) as server, endpoint(server) as asked:
         with pytest.raises(EmbedderUnavailable):
-            await asked.embed_question("where is the car?", name="small", dimensions=256)
+            await asked.embed_question(["where is the car?", "where?"], name="small", dimensions=256)
     assert server.requests == 1
 
 

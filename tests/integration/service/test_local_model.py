@@ -30,7 +30,7 @@ async def test_a_model_in_a_directory_embeds_texts_by_their_meaning(
     async with LocalModel(write_model(tmp_path / "tiny")) as model:
         monkeypatch.setattr(socket, "getaddrinfo", refused)
         car, vehicle, dog = await model.embed(["the car drives", "the vehicle drives", "dog sleeps"])
-        question = await model.embed_question("vehicle", name=model.name, dimensions=DIMENSIONS)
+        (question,) = await model.embed_question(["vehicle"], name=model.name, dimensions=DIMENSIONS)
     assert len(question) == DIMENSIONS
     assert dot(car, vehicle) == pytest.approx(1, abs=1e-5)
     assert dot(car, car) == pytest.approx(1, abs=1e-5)
@@ -45,6 +45,24 @@ async def test_the_name_of_a_model_is_that_of_its_content(tmp_path: Path) -> Non
     names = [LocalModel(path).name for path in (one, same, other)]
     assert names[0] == names[1] != names[2]
     assert not LocalModel(one).answers_as(names[2], DIMENSIONS)
+
+
+async def test_the_name_of_a_model_tells_weights_that_are_in_a_file_of_their_own(tmp_path: Path) -> None:
+    directory = write_model(tmp_path / "tiny")
+    names = {LocalModel(directory).name}
+    for weights in (b"one", b"other"):
+        (directory / "model.onnx_data").write_bytes(weights)
+        names.add(LocalModel(directory).name)
+    assert len(names) == 3
+
+
+async def test_a_prepared_model_answers_its_first_question_without_loading(tmp_path: Path) -> None:
+    directory = write_model(tmp_path / "tiny")
+    async with LocalModel(directory) as model:
+        await model.prepare()
+        (directory / "model.onnx").unlink()
+        assert len(await model.embed_question(["car", "dog"], name=model.name, dimensions=DIMENSIONS)) == 2
+        assert model.usage.texts == {"question": 2, "record": 0}
 
 
 async def test_the_event_loop_goes_on_while_texts_are_embedded(tmp_path: Path) -> None:
@@ -104,7 +122,7 @@ async def test_a_text_on_which_the_model_fails_holds_up_no_other(tmp_path: Path)
         found = await model.embed(texts)
         batches = replaced.batches
         with pytest.raises(EmbedderUnavailable):
-            await model.embed_question(texts[5], name=model.name, dimensions=DIMENSIONS)
+            await model.embed_question([texts[4], texts[5]], name=model.name, dimensions=DIMENSIONS)
     assert [place for place, one in enumerate(found) if isinstance(one, Refused)] == [5, 40]
     assert all(
         one == pytest.approx(expected[place], abs=1e-6) for place, one in enumerate(found) if place not in (5, 40)

@@ -101,8 +101,8 @@ class Why:
         description="Match of the words, relative to the best match in the answer, from 0 to 1."
     )
     vectors: float = strawberry.field(
-        description="Nearness to the task in meaning, from 0 to 1; 0 without an embedder, and for records that are not"
-        " near."
+        description="Nearness to the task in meaning, of the record and its neighbours in the thread, relative to the"
+        " nearest record, from 0 to 1; 0 without an embedder, and for records that are not near."
     )
     names: list[str] = strawberry.field(description="Names in the task that refer to this entity.")
     recency: float = strawberry.field(

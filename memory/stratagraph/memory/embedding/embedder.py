@@ -52,6 +52,10 @@ class Embedder(Protocol):
     @property
     def usage(self) -> Usage: ...
 
+    async def prepare(self) -> None:
+        """Make what questions need ready, so that the first one need not wait for it. Raises EmbedderUnavailable."""
+        ...
+
     def answers_as(self, name: str, dimensions: int) -> bool:
         """Return whether questions can be embedded by this model, which may be one that was configured before."""
         ...
@@ -63,10 +67,10 @@ class Embedder(Protocol):
         """
         ...
 
-    async def embed_question(self, text: str, *, name: str, dimensions: int) -> Vector:
-        """Return the vector of a question by a model for which `answers_as` is true, at the first attempt.
+    async def embed_question(self, forms: Sequence[str], *, name: str, dimensions: int) -> list[Vector]:
+        """Return a vector for each form of a question by a model for which `answers_as` is true, at the first attempt.
 
-        Raises EmbedderUnavailable, also if the question is refused.
+        Raises EmbedderUnavailable, also if a form is refused.
         """
         ...
 

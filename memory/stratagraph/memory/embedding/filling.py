@@ -198,6 +198,9 @@ class Filling:
 
 
 def text_of(record: Unembedded) -> str:
-    """Return the text that is embedded for a record: its name, unless the text begins with it, and its text."""
-    whole = record.text if record.text.startswith(record.name) else f"{record.name}\n{record.text}"
+    """Return the text that is embedded for a record: its name, unless the text begins with it, and its text.
+
+    The name of an event is the beginning of its text, with an ellipsis where that is long.
+    """
+    whole = record.text if record.text.startswith(record.name.removesuffix("…")) else f"{record.name}\n{record.text}"
     return whole[:MAX_CHARACTERS]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
 
 from stratagraph.memory.embedding.embedder import MAX_CHARACTERS, Embedder, EmbedderUnavailable
+from stratagraph.memory.embedding.question_forms import forms_of, mean
 from stratagraph.memory.masking import masked_text
 from stratagraph.store.model.errors import StoreUnavailable, error_kind
 from stratagraph.store.postgres.database import Database
@@ -67,10 +69,11 @@ class QuestionEmbedder:
         """Whether the embedder is not asked at present, because it failed several times in a row."""
         return time.monotonic() < self._paused_until
 
-    async def embed(self, question: str) -> EmbeddedQuestion:
+    async def embed(self, question: str, *, names_apart: bool = False) -> EmbeddedQuestion:
         """Return the question's vector, or why there is none. Never raises, and never waits longer than the patience.
 
-        Secrets are masked before the question is sent.
+        Secrets are masked before the question is sent. With `names_apart`, the vector is the mean of those of the
+        question with its names and without (see `question_forms`).
         """
         if self.is_paused:
             return EmbeddedQuestion(fallback="the embedder failed several times and is not asked for a while")
@@ -78,7 +81,8 @@ class QuestionEmbedder:
             self._pause()  # for the other questions, while this one tries
         began = time.monotonic()
         try:
-            vector = await self._vector(masked_text(question, None)[0][:MAX_CHARACTERS])
+            asked = masked_text(question, None)[0][:MAX_CHARACTERS]
+            vector = await self._vector(forms_of(asked) if names_apart else [asked])
         except StoreUnavailable:
             return EmbeddedQuestion(fallback="the vectors are not available")
         except _NotAsked:
@@ -92,8 +96,8 @@ class QuestionEmbedder:
             return EmbeddedQuestion(fallback="no record has a vector of this embedder yet")
         return EmbeddedQuestion(vector=vector)
 
-    async def _vector(self, question: str) -> QuestionVector | None:
-        """Return the vector, or None if no vectors are stored.
+    async def _vector(self, forms: Sequence[str]) -> QuestionVector | None:
+        """Return the mean of the vectors of a question's forms, or None if no vectors are stored.
 
         Raises TimeoutError once the patience has ended, or _NotAsked where the embedder had not been asked by then.
         """
@@ -105,12 +109,12 @@ class QuestionEmbedder:
                     return None
                 async with self._at_once:
                     is_asked = True
-                    vector = await self._embedder.embed_question(question, name=model.name, dimensions=model.dimensions)
+                    made = await self._embedder.embed_question(forms, name=model.name, dimensions=model.dimensions)
         except TimeoutError:
             if is_asked:
                 raise
             raise _NotAsked from None
-        return QuestionVector(model=model.id, vector=vector, lowest=self._lowest)
+        return QuestionVector(model=model.id, vector=mean(made), lowest=self._lowest)
 
     def _failed(self, error: Exception, began: float) -> str:
         """Count a failure, pause after several in a row, and return what the caller is told.

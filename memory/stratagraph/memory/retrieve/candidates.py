@@ -150,6 +150,7 @@ async def _present(
             wants_recent=_wants_recent(found.words, times),
             similarity=_similarity(found.similar),
             nearness=_nearness(found, vector),
+            documents=found.documents,
         )
     )
     candidates = Candidates(why, found.heads, fits, _said(found.heads), question, times.newest)

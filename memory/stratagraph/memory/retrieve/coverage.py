@@ -6,12 +6,15 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import log
 
 from stratagraph.store.model.words import NAME_SHARE
 
 UNKNOWN = 1.5  # the same beside a name or number that a candidate has, where none has it
 NAME_ALONE = 0.5  # part of their weight that names have in a record with none of two or more other words
 SPECIFIC = 3.0  # weight of a name or number beside that of another word of the same rarity
+MOST_RAISED = 0.5  # to which a small number of records raises nearness, so that an unknown name stays unknown
+MANY = 150  # records from which on nearness in meaning counts for the strength as it is
 # Least strength of the best record of an answer: below it, nothing is known. Calibrated, see docs/retrieval-quality.md.
 STRONG_ENOUGH = 0.25
 _PART = re.compile(r"[\w-]+")
@@ -108,6 +111,17 @@ class Question:
         """
         total = sum(self._general)
         return _sum_of(self._general, words) / total if total > 0 else 0.0
+
+    def strength_by_meaning(self, nearness: float, *, among: int) -> float:
+        """Return how much of the question a text answers that is near to it in meaning, from 0 to 1.
+
+        Nearness, from 0 to 1, stands for all words but names and numbers: a text about the same kind of thing is no
+        answer about another one. `among` is the number of records: the nearest of many unrelated texts is nearer than
+        the nearest of few, about as the logarithm of their number, so in a small store less nearness is as strong,
+        up to MOST_RAISED.
+        """
+        raised = max(nearness, min(MOST_RAISED, nearness * log(MANY) / log(max(2, among))))
+        return raised * sum(self._general) / self._total if self._total > 0 else raised
 
     @cached_property
     def _general(self) -> list[float]:

@@ -18,8 +18,8 @@ from operator import eq, itemgetter, or_
 from typing import Protocol, TypeVar
 from uuid import UUID
 
-from stratagraph.memory.retrieve.coverage import STRONG_ENOUGH, Question
-from stratagraph.memory.retrieve.threads import Neighbours, lent
+from stratagraph.memory.retrieve.coverage import Question
+from stratagraph.memory.retrieve.threads import Neighbours, lent, lent_nearness
 from stratagraph.store.model.enums import MemoryType
 
 D = TypeVar("D", float, None)
@@ -29,16 +29,16 @@ class Signal(StrEnum):
     """What may make a record a candidate."""
 
     WORDS = "words"  # BM25
-    VECTORS = "vectors"  # nearness to the question in meaning, where there is an embedder
+    VECTORS = "vectors"  # nearness to the question in meaning, and of neighbours, where there is an embedder
     THREAD = "thread"  # words that neighbours in the thread and related records have, and the record lacks
-    NAMES = "names"  # words and thread again, where the record has a name of the question
-    TIME = "time"  # words and thread again, as far as the record's date fits the times that the question names
+    NAMES = "names"  # words, thread and vectors again, where the record has a name of the question
+    TIME = "time"  # the same again, as far as the record's date fits the times that the question names
     RECENCY = "recency"  # 1 for the newest record; that of the others falls with their rank
 
 
 WEIGHTS: Mapping[Signal, float] = {
     Signal.WORDS: 1.0,
-    Signal.VECTORS: 1.0,
+    Signal.VECTORS: 0.75,
     Signal.THREAD: 1.0,
     Signal.NAMES: 0.5,
     Signal.TIME: 0.5,
@@ -118,8 +118,9 @@ class Found:
     matched, `recent` are ids, newest first, of the times that the question names if it names any. `words` are the words
     of the question that each record has, as bits, of these records and of their `neighbours`. `fit` is how well the
     date of each fits the times that the question names, from 0 to 1. `similarity` is below 1 for entities whose name
-    the question misspells. `nearness` is that of the records found by the question's vector, from 0 to 1. With
-    `wants_recent`, the question asks for what is recent, or for a time, and for nothing else.
+    the question misspells. `nearness` is that of the records found by the question's vector, from 0 to 1; `documents`
+    is the number of records that the caller may read, as far as it is counted. With `wants_recent`, the question asks
+    for what is recent, or for a time, and for nothing else.
     """
 
     question: Question
@@ -132,15 +133,16 @@ class Found:
     wants_recent: bool = False
     similarity: Mapping[UUID, float] = field(default_factory=dict)
     nearness: Mapping[UUID, float] = field(default_factory=dict)
+    documents: int = 0
 
 
 def fuse(found: Found) -> dict[UUID, Why]:
     """Combine the signals; return what made each record a candidate, by id.
 
-    A candidate has a word of the question, or a neighbour in its thread that has one, or is near to it in meaning, or
-    is of a time that the question names. A recent record is one by itself only where the question asks for nothing
-    else. That a record is of the time makes it no answer yet: its strength is that of its words, so that a question
-    about something unknown of last week is not answered by whatever happened then.
+    A candidate has a word of the question, or a neighbour in its thread that has one, or it or such a neighbour is near
+    to the question in meaning, or it is of a time that the question names. A recent record is one by itself only where
+    the question asks for nothing else. That a record is of the time makes it no answer yet: its strength is that of its
+    words, so that a question about something unknown of last week is not answered by whatever happened then.
     """
     question = found.question.with_unknown(reduce(or_, found.words.values(), 0))
     ids, words = list(found.words), list(found.words.values())
@@ -155,25 +157,35 @@ def fuse(found: Found) -> dict[UUID, Why]:
     fit = _placed(found.fit, place, 0.0)
     total = [mine + (lent_ or 0.0) for mine, lent_ in zip(own, lent_weight, strict=True)]
     best = max(total, default=0.0)
+    near = _placed(found.nearness, place, 0.0)
+    among = max(found.documents, len(words))
+    by_meaning = _placed(_by_meaning(found), place, 0.0)
     candidates: dict[UUID, Why] = {}
     for number, sum_ in enumerate(total):
-        if sum_ <= 0:
+        meant = by_meaning[number]
+        if sum_ <= 0 and meant <= 0:
             continue
         bits, from_thread = words[number], lent_weight[number]
-        signals = {Signal.WORDS: own[number] / best}
-        if from_thread is not None:
+        signals = {Signal.WORDS: own[number] / best} if sum_ > 0 else {}
+        if from_thread is not None and sum_ > 0:
             signals[Signal.THREAD] = from_thread / best
+        again = sum_ / best if sum_ > 0 else 0.0
+        if meant > 0:
+            signals[Signal.VECTORS] = meant
+            again = min(1.0, again + WEIGHTS[Signal.VECTORS] * meant)
         if bits & question.names:
-            signals[Signal.NAMES] = sum_ / best
+            signals[Signal.NAMES] = again
         if fit[number]:
-            signals[Signal.TIME] = fit[number] * sum_ / best
+            signals[Signal.TIME] = fit[number] * again
         candidates[ids[number]] = Why(
             signals=signals,
-            strength=question.strength(bits, also=from_thread or 0.0) * similarity[number],
+            strength=max(
+                question.strength(bits, also=from_thread or 0.0) * similarity[number],
+                question.strength_by_meaning(near[number], among=among) if near[number] else 0.0,
+            ),
             share=question.share(bits, also=from_thread or 0.0) * similarity[number],
             covered=bits,
         )
-    _add_near(candidates, found.nearness)
     for id_, name in found.named:
         if id_ in candidates:
             candidates[id_].names.append(name)
@@ -205,12 +217,18 @@ def _add_recent(candidates: dict[UUID, Why], found: Found) -> None:
             candidates[id_].signals[Signal.RECENCY] = 1.0 / (1 + rank)
 
 
-def _add_near(candidates: dict[UUID, Why], nearness: Mapping[UUID, float]) -> None:
-    """Add what is near to the question in meaning, which is related to it without sharing a word with it."""
-    for id_, value in nearness.items():
-        why = candidates.setdefault(id_, Why())
-        why.signals[Signal.VECTORS] = value
-        why.strength = max(why.strength, STRONG_ENOUGH + (1 - STRONG_ENOUGH) * value)
+def _by_meaning(found: Found) -> dict[UUID, float]:
+    """Return the value of the signal VECTORS of each record: its nearness, and what its neighbours lend it.
+
+    The nearest record has 1, as the best match of the words has: similarities of a model are in a narrow range, whose
+    place depends on the question.
+    """
+    best = max(found.nearness.values(), default=0.0)
+    if best <= 0 or not WEIGHTS[Signal.VECTORS]:
+        return {}
+    near = {id_: value / best for id_, value in found.nearness.items()}
+    lent_ = lent_nearness(near, found.neighbours) if WEIGHTS[Signal.THREAD] else {}
+    return {id_: near.get(id_, 0.0) + lent_.get(id_, 0.0) for id_ in near.keys() | lent_.keys()}
 
 
 def score(record: Rankable, why: Why) -> float:

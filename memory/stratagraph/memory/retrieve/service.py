@@ -206,7 +206,7 @@ class Retrieve:
             return EmbeddedQuestion()
         if request.as_of is not None:
             return EmbeddedQuestion(fallback="vectors find records of the present only")
-        return await self._questions.embed(request.task_descriptor)
+        return await self._questions.embed(request.task_descriptor, names_apart=True)
 
 
 def _ranking(candidates: Candidates, why: Mapping[UUID, Why], *, least: float | None) -> list[tuple[UUID, float]]:

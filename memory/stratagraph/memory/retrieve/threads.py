@@ -42,6 +42,38 @@ def lent(question: Question, words: Mapping[UUID, int], neighbours: Neighbours) 
     return {id_: _weight(question, by_distance, words[id_] | question.names) for id_, by_distance in near.items()}
 
 
+def lent_nearness(nearness: Mapping[UUID, float], neighbours: Neighbours) -> dict[UUID, float]:
+    """Return what the nearness of each record's neighbours in meaning adds to its own, reduced by their distance.
+
+    As with words, a neighbour lends only what neither the record nor nearer neighbours have: the part of its nearness
+    that exceeds theirs.
+    """
+    near: dict[UUID, list[float]] = {}  # the greatest nearness of a record's neighbours, by distance
+    for id_, around in neighbours.items():
+        for side in around:
+            for distance, other in enumerate(side):
+                _raise(near, id_, distance, nearness.get(other, 0.0))
+                _raise(near, other, distance, nearness.get(id_, 0.0))
+    lent_ = {id_: _excess(by_distance, nearness.get(id_, 0.0)) for id_, by_distance in near.items()}
+    return {id_: value for id_, value in lent_.items() if value > 0}
+
+
+def _raise(near: dict[UUID, list[float]], id_: UUID, distance: int, value: float) -> None:
+    if value > 0:
+        by_distance = near.setdefault(id_, [])
+        by_distance += [0.0] * (distance + 1 - len(by_distance))
+        by_distance[distance] = max(by_distance[distance], value)
+
+
+def _excess(by_distance: Sequence[float], seen: float) -> float:
+    total, part = 0.0, NEXT
+    for value in by_distance:
+        total += part * max(0.0, value - seen)
+        seen = max(seen, value)
+        part *= FURTHER
+    return total
+
+
 def _add(near: dict[UUID, list[int]], id_: UUID, distance: int, words: int) -> None:
     by_distance = near.setdefault(id_, [])
     by_distance += [0] * (distance + 1 - len(by_distance))

@@ -92,6 +92,9 @@ class EmbeddingEndpoint:
     def usage(self) -> Usage:
         return self._usage
 
+    async def prepare(self) -> None:
+        """Do nothing: an endpoint is ready or not by itself."""
+
     def answers_as(self, name: str, dimensions: int) -> bool:
         """Return True: a former model is asked for by its name, and an endpoint that lacks it says so."""
         return True
@@ -109,16 +112,17 @@ class EmbeddingEndpoint:
                 )
         return found
 
-    async def embed_question(self, text: str, *, name: str, dimensions: int) -> Vector:
+    async def embed_question(self, forms: Sequence[str], *, name: str, dimensions: int) -> list[Vector]:
         # A former model's number of dimensions is asked for only where one is configured: not every endpoint takes it.
         asked = dimensions if self._dimensions is not None else None
         try:
-            (found,) = await self._call([text], use="question", model=name, dimensions=asked)
+            found = await self._call(forms, use="question", model=name, dimensions=asked)
         except (_TextsRefused, _Overloaded) as error:
             raise EmbedderUnavailable(f"The embedder gives no vector for a question: {error}") from None
-        if isinstance(found, Refused) or len(found) != dimensions:
+        made = [one for one in found if not isinstance(one, Refused) and len(one) == dimensions]
+        if len(made) < len(forms):
             raise EmbedderUnavailable(f"The embedder gives no vector of {dimensions} dimensions for a question")
-        return found
+        return made
 
     async def _embed_batch(self, texts: Sequence[str]) -> list[Vector | Refused]:
         """Embed the texts of one request; if it is refused, those of each half, down to the text that is at fault."""

@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 BATCH = 16  # texts that the model computes at a time
 NEEDED = ("config.json", "tokenizer.json", "tokenizer_config.json")
 _MODEL_FILES = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx")
+_WEIGHTS = ("_data", ".data")  # what exports add to the name of a model's file for its weights, where they are large
 
 
 class LocalModel:
     """The model in `directory`. Close with `async with`.
 
     It has two threads, one for questions and one for records, so that no question waits for a batch of records. The
-    model itself is loaded by the first of them. Raises Misconfigured if the directory holds no such model, or if the
-    extra is not installed.
+    model itself is loaded by `prepare`, or for the first of them. Raises Misconfigured if the directory holds no such
+    model, or if the extra is not installed.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -51,8 +52,7 @@ class LocalModel:
                 " directory of a model exported to ONNX with its tokenizer"
             )
         self._file = found
-        with (directory / self._file).open("rb") as file:
-            self._name = f"{directory.name}@{hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
+        self._name = f"{directory.name}@{_digest(directory, found)[:16]}"
         self._usage = Usage()
         self._threads = {use: ThreadPoolExecutor(1, thread_name_prefix=f"embed-{use}") for use in self._usage.texts}
         self._loading: asyncio.Task[TextEmbedding] | None = None
@@ -80,6 +80,9 @@ class LocalModel:
     def usage(self) -> Usage:
         return self._usage
 
+    async def prepare(self) -> None:
+        await self._loaded()
+
     def answers_as(self, name: str, dimensions: int) -> bool:
         """Return whether this is the model: a former one would have to be loaded beside it."""
         return name == self._name
@@ -87,11 +90,13 @@ class LocalModel:
     async def embed(self, texts: Sequence[str]) -> list[Vector | Refused]:
         return await self._run(texts, "record")
 
-    async def embed_question(self, text: str, *, name: str, dimensions: int) -> Vector:
-        (found,) = await self._run([text], "question")
-        if isinstance(found, Refused):
-            raise EmbedderUnavailable(f"The local model gives no vector for a question: {found.reason}")
-        return found
+    async def embed_question(self, forms: Sequence[str], *, name: str, dimensions: int) -> list[Vector]:
+        made: list[Vector] = []
+        for found in await self._run(forms, "question"):
+            if isinstance(found, Refused):
+                raise EmbedderUnavailable(f"The local model gives no vector for a question: {found.reason}")
+            made.append(found)
+        return made
 
     async def _run(self, texts: Sequence[str], use: Use) -> list[Vector | Refused]:
         began = time.monotonic()
@@ -122,6 +127,16 @@ class LocalModel:
                 f"The model in {self._directory} cannot be loaded ({type(error).__name__}): check"
                 " STRATAGRAPH_EMBEDDER_DIR"
             ) from error
+
+
+def _digest(directory: Path, file: str) -> str:
+    """Return the SHA-256 of the model's file, and of its weights where the export has put them into files beside it."""
+    digest = hashlib.sha256()
+    for name in (file, *(f"{file}{ending}" for ending in _WEIGHTS)):
+        if (directory / name).is_file():
+            with (directory / name).open("rb") as content:
+                hashlib.file_digest(content, lambda: digest)
+    return digest.hexdigest()
 
 
 def _succeeded(task: asyncio.Task[Any]) -> bool:

@@ -38,7 +38,7 @@ LINKING, LINKED = len(_PLACES), 16
 STEPS, MOST_STEPS = 2, 100  # events before and after a record in its thread that are its neighbours
 
 MOST_TIMED = 64  # records found by the times that a question names
-MOST_NEAR = 50  # records found by the question's vector
+MOST_NEAR = 50  # records found by the question's vector; more if more are wanted
 NO_WORDS = Searching((), lambda _: [])  # the search of a question without words
 
 
@@ -75,8 +75,8 @@ class FoundCandidates:
     word of the question misspells. `nearest` are the records near to the question's vector, with their cosine
     similarities, nearest first.
 
-    `heads` has what ranks them and their neighbours in threads, of those that the caller may read in full. `words` of
-    the question have `weights`.
+    `heads` has what ranks them and their neighbours in threads, of those that the caller may read in full, of which
+    there are about `documents`. `words` of the question have `weights`.
     """
 
     scores: list[tuple[UUID, float]]
@@ -86,6 +86,7 @@ class FoundCandidates:
     recent: list[UUID]
     nearest: list[tuple[UUID, float]]
     heads: dict[UUID, Head]
+    documents: int
     words: Sequence[QueryWord]
     weights: list[float]
 
@@ -109,10 +110,10 @@ async def find_candidates(
     """Return at most `most_by_words` records of `types` that match the text, and the entities with one of the names.
 
     At most `most` entities and `most` of the newest records, and, where the question has a `vector`, at most MOST_NEAR
-    records near to it. Takes three round trips: words are counted while names and recent records are looked up, then
-    what the search of the words needs is read while the relations of named entities are followed, and then the heads of
-    all are read, with their neighbours in threads. With `required`, words find only records with all of these terms.
-    With `intervals`, their records with most of the words, at least MOST_TIMED, take the place of the newest ones.
+    records near to it, or `most`. Takes three round trips: words are counted while names and recent records are looked
+    up, then what the search of the words needs is read while the relations of named entities are followed, and then the
+    heads of all are read, with their neighbours in threads. With `required`, words find only records with all of these
+    terms. With `intervals`, their records with most of the words, at least MOST_TIMED, take the place of the newest.
     `frame` are terms as in `fetching_heads`.
     """
     words = WordSearch(caller, text, types=types, limit=most_by_words, required=required)
@@ -133,7 +134,7 @@ async def find_candidates(
         finding_similar_names(unknown_words(words.words if names else (), statistics.frequencies)),
     ]
     if vector is not None:
-        by_vector = VectorSearch(vector, types=types, limit=MOST_NEAR)
+        by_vector = VectorSearch(vector, types=types, limit=max(MOST_NEAR, most))
         searches.append(by_vector.searching(documents=statistics.documents, now=now))
     by_words = NO_WORDS
     if words.has_words:
@@ -148,6 +149,7 @@ async def find_candidates(
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *(id_ for _, id_ in linked), *recent}
     ids |= {*(one.entity for one in similar), *(id_ for id_, _ in nearest)}
     near = [id_ for id_, _ in scores[: max(EXPANDED, most)]]
+    near += [id_ for id_, _ in nearest[: max(EXPANDED, most)] if id_ not in near]
     heads = await read_heads(
         connection,
         fetching_heads(
@@ -170,6 +172,7 @@ async def find_candidates(
         recent=recent,
         nearest=nearest,
         heads=heads,
+        documents=statistics.documents,
         words=words.words,
         weights=words.weights(statistics),
     )
