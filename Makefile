@@ -11,6 +11,9 @@ MANY_EXAMPLES += $(addprefix tests/integration/graph_sync/test_,total_repair.py 
 MANY_EXAMPLES += $(addprefix tests/integration/graph_sync/test_,conformance.py explore_conformance.py)
 MANY_EXAMPLES += tests/integration/memory/test_frozen_mirror.py
 
+# Some images set it; each process that a test starts would then compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help install run test soak check lint format lock schema bench clean
 
 help:  ## list the targets
