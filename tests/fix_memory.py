@@ -62,9 +62,10 @@ def postgres_url() -> Iterator[str]:
     try:
         with EmbeddedPostgres(directory).running() as url:
             with psycopg.connect(url, autocommit=True) as connection:
-                # Test data need not survive a crash of the machine, and waiting for the disk makes tests slower.
-                connection.execute("ALTER SYSTEM SET fsync = off")
-                connection.execute("ALTER SYSTEM SET synchronous_commit = off")
+                # Test data need not survive a crash of the machine. Waiting for the disk makes tests slower, and so
+                # does logging whole pages: creating a database is a checkpoint, after which each page is logged again.
+                for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+                    connection.execute(f"ALTER SYSTEM SET {setting} = off")
                 connection.execute("SELECT pg_reload_conf()")
             yield url
     finally:
