@@ -36,7 +36,7 @@ check: install  ## check formatting, lint, types, imports between packages, and 
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q tests/unit/test_layout.py
+	$(BIN)/pytest -q --noconftest tests/unit/test_layout.py
 
 test: check  ## check, then run the test suite on a real Postgres and a real Neo4j
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup
