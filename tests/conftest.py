@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import psutil
@@ -46,9 +47,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("neo4j"))
 
 
-def pytest_collection_finish() -> None:
-    """Exclude the collected tests and imported modules from garbage collection.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected, and exclude them and imported modules from it afterwards.
 
-    They live as long as the process, and a full collection walks all of them, which takes about a second.
+    They live as long as the process, and a full collection walks all of them.
     """
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
