@@ -11,6 +11,9 @@ MANY_EXAMPLES += $(addprefix tests/integration/graph_sync/test_,total_repair.py 
 MANY_EXAMPLES += $(addprefix tests/integration/graph_sync/test_,conformance.py explore_conformance.py)
 MANY_EXAMPLES += tests/integration/memory/test_frozen_mirror.py
 
+# Some images set it; each process that a test starts would then compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help install run test soak check lint format lock schema bench clean
 
 help:  ## list the targets
@@ -33,7 +36,7 @@ check: install  ## check formatting, lint, types, imports between packages, and 
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q tests/unit/test_layout.py
+	$(BIN)/pytest -q --noconftest tests/unit/test_layout.py
 
 test: check  ## check, then run the test suite on a real Postgres and a real Neo4j
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup

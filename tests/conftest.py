@@ -1,8 +1,10 @@
 """Test configuration. Fixtures live in plugin modules, from which tests can also import without loading them twice."""
 
+import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import psutil
@@ -43,3 +45,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("neo4j") is not None:
             item.add_marker(pytest.mark.xdist_group("neo4j"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected, and exclude them and imported modules from it afterwards.
+
+    They live as long as the process, and a full collection walks all of them.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()

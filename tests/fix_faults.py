@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import psutil
 import psycopg
 import pytest
-from fix_memory import until
+from fix_memory import SPARING_S, until
 from fix_neo4j import LONG_TERM
 from fix_service import MASTER_KEY, Service, environment, running
 
@@ -111,7 +111,7 @@ class OwnNeo4j:
         file = conf / "neo4j.conf"
         settings = file.read_text()
         # Otherwise each statement is planned again every 10 s in a small graph, which takes much processor time.
-        file.write_text(f"{settings}dbms.cypher.min_replan_interval=1m\n")
+        file.write_text(f"{settings}dbms.cypher.min_replan_interval=24h\n")
         command = [
             *(
                 str(java.executable),
@@ -129,6 +129,10 @@ class OwnNeo4j:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
         deadline = time.monotonic() + STARTS_WITHIN_S
         while not answers(self.uri, within_s=1.0):
+            with suppress(
+                subprocess.TimeoutExpired
+            ):  # a connection is refused at once, and trying takes processor time
+                self._process.wait(SPARING_S)
             assert self._process.poll() is None, log_file.read_text(errors="replace")[-2_000:]
             assert time.monotonic() < deadline
 
@@ -211,7 +215,7 @@ class Parts:
                 whole = newest is not None and newest["state"] == "active"
                 return whole and min(positions.values()) >= snapshot
 
-            await until(passed, within_s=CAUGHT_UP_WITHIN_S)
+            await until(passed, within_s=CAUGHT_UP_WITHIN_S, every_s=SPARING_S)
 
     async def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """Return the rows of a statement in Postgres, past the service."""

@@ -10,6 +10,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -62,9 +63,10 @@ def postgres_url() -> Iterator[str]:
     try:
         with EmbeddedPostgres(directory).running() as url:
             with psycopg.connect(url, autocommit=True) as connection:
-                # Test data need not survive a crash of the machine, and waiting for the disk makes tests slower.
-                connection.execute("ALTER SYSTEM SET fsync = off")
-                connection.execute("ALTER SYSTEM SET synchronous_commit = off")
+                # Test data need not survive a crash of the machine. Waiting for the disk makes tests slower, and so
+                # does logging whole pages: creating a database is a checkpoint, after which each page is logged again.
+                for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+                    connection.execute(f"ALTER SYSTEM SET {setting} = off")
                 connection.execute("SELECT pg_reload_conf()")
             yield url
     finally:
@@ -248,8 +250,14 @@ def memory(database: Database, directory: Directory) -> Memory:
 SPARING_S = 0.25  # for `until`, where the condition takes so much processor time that asking delays what is awaited
 
 
-async def until(condition: Any, *, within_s: float = 30.0, every_s: float = 0.02) -> None:
-    """Poll `condition` every `every_s` seconds until it is true. Raises TimeoutError after `within_s` seconds."""
+async def until(condition: Any, *, within_s: float = 30.0, every_s: float | None = None) -> None:
+    """Poll `condition` until it is true. Raises TimeoutError after `within_s` seconds.
+
+    Without `every_s`, each pause is a tenth of the time waited so far, from 0.02 s to SPARING_S, so that asking does
+    not delay what takes long.
+    """
+    began = time.monotonic()
     async with asyncio.timeout(within_s):
-        while not await condition():  # noqa: ASYNC110 - the event is in another process
-            await asyncio.sleep(every_s)
+        while not await condition():
+            waited_s = time.monotonic() - began
+            await asyncio.sleep(every_s or min(max(0.02, waited_s / 10), SPARING_S))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import threading
 from collections.abc import Iterator
@@ -20,11 +21,13 @@ import neo4j
 import platformdirs
 import pytest
 
+from stratagraph.graph_sync.statements import SCHEMA, relation_constraint
 from stratagraph.service.local_neo4j import LINES, LocalNeo4j, LocalServer, choose_version, find_javas, server
 from stratagraph.service.local_neo4j.conf import conf_file, write_conf
 from stratagraph.service.local_neo4j.files import browser_jars, server_jars
 from stratagraph.service.local_neo4j.ports import Ports
 from stratagraph.store.model.errors import Misconfigured, StratagraphError
+from stratagraph.store.model.predicates import INVERSES, LINEAGE
 
 NEWER, LONG_TERM = LINES
 GIVEN = "STRATAGRAPH_TEST_NEO4J_URI"
@@ -80,8 +83,9 @@ def quick_java() -> Iterator[None]:
     """Let the short-lived servers of tests spend less processor time on compiling: Java, and Cypher's plans.
 
     Without the second JIT compiler a server starts in half the time; the larger code cache spares it a thread that
-    looks for code to discard. The servers that this process starts, which each test empties and fills, do not plan a
-    statement again because the graph has changed: half the time of a server of the tests went into that.
+    looks for code to discard. Classes come from an archive beside the jars, written by the first session: without it,
+    each server parses and verifies them again. The servers that this process starts, which each test empties and fills,
+    do not plan a statement again because the graph has changed: half the time of a server of the tests went into that.
     """
 
     def write_keeping_plans(
@@ -92,8 +96,11 @@ def quick_java() -> Iterator[None]:
             conf.write("dbms.cypher.min_replan_interval=24h\n")
         return folder
 
+    options = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+    if (archive := _class_archive()) is not None and archive.exists():
+        options += f" -XX:SharedArchiveFile={archive}"  # the JVM ignores an archive of other jars
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m", prepend=" ")
+        patch.setenv("JAVA_TOOL_OPTIONS", options, prepend=" ")
         patch.setattr(server, "write_conf", write_keeping_plans)
         yield
 
@@ -106,7 +113,9 @@ def neo4j_server(
     if uri := os.environ.get(GIVEN):
         yield GivenServer(bolt=uri)
         return
-    with _started(LONG_TERM.version, tmp_path_factory.mktemp("neo4j"), neo4j_cache) as started:
+    home = tmp_path_factory.mktemp("neo4j")
+    with _archiving_classes() as options, _started(LONG_TERM.version, home, neo4j_cache, options) as started:
+        _create_schema(started.bolt)
         yield started
 
 
@@ -136,6 +145,17 @@ def wipe(bolt: str) -> None:
         for name in session.run("SHOW CONSTRAINTS YIELD name WHERE NOT name ENDS WITH '_key' RETURN name").value():
             session.run(f"DROP CONSTRAINT {_quoted(name)}").consume()
         session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS").consume()
+
+
+def _create_schema(bolt: str) -> None:
+    """Create the mirror's indexes and constraints, of all built-in relations.
+
+    Neo4j plans every statement again after a constraint was created, as a worker does for each new type of relation.
+    """
+    with neo4j.GraphDatabase.driver(bolt, notifications_min_severity="OFF") as driver, driver.session() as session:
+        relations = sorted(INVERSES.keys() | LINEAGE)
+        for statement in (*SCHEMA, *(relation_constraint(name.upper()) for name in relations)):
+            session.run(statement).consume()
 
 
 def _quoted(name: str) -> str:
@@ -209,10 +229,40 @@ class BoltProxy:
         raise ConnectionResetError
 
 
+def _class_archive() -> Path | None:
+    """Return the path of the archive of the classes of a server of the long-term line; None without a Java for it."""
+    try:
+        version, java = choose_version(LONG_TERM.version, find_javas())
+    except Misconfigured:
+        return None
+    executable = java.executable.resolve()
+    build = hashlib.sha256(f"{executable} {executable.stat().st_mtime_ns}".encode()).hexdigest()[:12]
+    return CACHE / f"classes-{version}-{build}.jsa"
+
+
 @contextmanager
-def _started(version: str, home: Path, cache: Path) -> Iterator[LocalServer]:
+def _archiving_classes() -> Iterator[str]:
+    """Yield the JVM options with which the server of the block writes the archive of its classes, if there is none yet.
+
+    Only one xdist process writes it, which takes about 15 s of processor time.
+    """
+    archive = _class_archive()
+    if archive is None or archive.exists() or os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
+        yield ""
+        return
+    written = archive.with_name(f"{archive.name}.{os.getpid()}")
+    yield f"-XX:ArchiveClassesAtExit={written}"
+    if written.exists():
+        for outdated in archive.parent.glob("classes-*.jsa"):
+            outdated.unlink(missing_ok=True)
+        written.replace(archive)
+
+
+@contextmanager
+def _started(version: str, home: Path, cache: Path, options: str = "") -> Iterator[LocalServer]:
     local = LocalNeo4j(home, cache)
-    with _skipped_without_neo4j():
+    with _skipped_without_neo4j(), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", options, prepend=" ")
         started = local.start(version=version)
     try:
         yield started

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -55,6 +56,7 @@ def modules() -> list[Path]:
     return [path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "versions" not in path.parts]
 
 
+@cache
 def statements(wing: Path) -> dict[str, list[str]]:
     """The statements of a wing by name, each with its lines."""
     found: dict[str, list[str]] = {}
