@@ -129,9 +129,8 @@ class OwnNeo4j:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
         deadline = time.monotonic() + STARTS_WITHIN_S
         while not answers(self.uri, within_s=1.0):
-            with suppress(
-                subprocess.TimeoutExpired
-            ):  # a connection is refused at once, and trying takes processor time
+            # A connection is refused at once, and trying takes processor time.
+            with suppress(subprocess.TimeoutExpired):
                 self._process.wait(SPARING_S)
             assert self._process.poll() is None, log_file.read_text(errors="replace")[-2_000:]
             assert time.monotonic() < deadline
