@@ -155,7 +155,7 @@ async def kill_worker_in_progress(
         async def has_progressed() -> bool:
             return await progress() > reached
 
-        await until(has_progressed, within_s=60, every_s=0.02)  # the copy itself takes less than a second
+        await until(has_progressed, within_s=60, every_s=0.02)  # a slower poll could miss the copy
         service.kill()
     finally:
         await asyncio.to_thread(worker.__exit__, None, None, None)
