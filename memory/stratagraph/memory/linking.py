@@ -16,7 +16,7 @@ from uuid import UUID
 import orjson
 import structlog
 
-from stratagraph.memory.capture.found_names import guessed_names
+from stratagraph.memory.capture.found_names import guessed_names, is_part
 from stratagraph.memory.capture.interpret import SCANNED_CHARACTERS
 from stratagraph.memory.capture.literals import is_sentence, is_value
 from stratagraph.memory.reevaluating import everything_of
@@ -71,13 +71,17 @@ class LinkBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Unlinked:
-    """A name in a record that is linked to no entity, and the relation that would link it."""
+    """A name in a record that is linked to no entity, and the relation that would link it.
+
+    `is_guess` is whether it is a word of the text that may be a name.
+    """
 
     record: MemoryRecord
     name: str
     predicate: str
     weight: float
     type: str | None = None
+    is_guess: bool = False
 
 
 async def link_due(database: Database, directory: Directory, *, now: datetime, batch: int) -> LinkBatch:
@@ -169,10 +173,10 @@ async def _link_part(work: UnitOfWork, ids: Sequence[UUID], folded: Collection[s
         one
         for record in records.values()
         for one in _unlinked_names(record, facts.get(record.id))
-        if normalised_name(one.name) in folded
+        if any(name in normalised_name(one.name) for name in folded)  # also longer names, of which these are parts
     ]
     found = await _without_literals(work, found)
-    linked = await _resolve(work, found, facts)
+    linked = await _resolve(work, found, facts, folded)
     if linked:
         await _write(work, linked, facts)
 
@@ -246,13 +250,29 @@ def _unlinked_names(record: MemoryRecord, fact: KeyedFact | None) -> list[_Unlin
                 )
             )
     known = linked | {normalised_name(one.name) for one in found}
-    text = (record.text or "")[:SCANNED_CHARACTERS]
+    text = _scanned(record)
+    named = _named(record, fact)
     found += [
-        _Unlinked(record=record, name=name, predicate="mentions_entity", weight=0.7)
+        _Unlinked(record=record, name=name, predicate="mentions_entity", weight=0.7, is_guess=True)
         for name in guessed_names(text)
-        if normalised_name(name) not in known
+        if normalised_name(name) not in known and not is_part(name, text, named)
     ]
     return found
+
+
+def _named(record: MemoryRecord, fact: KeyedFact | None) -> list[str]:
+    """Return the names in a record that mean an entity, or several."""
+    listed = (record.interpretation or {}).get("mentions") or ()
+    named = [one["surface"] for one in listed if "entity_id" in one or one.get("status") == "ambiguous"]
+    if fact is not None:
+        payload = record.payload or {}
+        named += [payload["subject"]] if fact.identity.subject_entity is not None else []
+        named += [payload["object"]] if fact.identity.object_entity is not None else []
+    return named
+
+
+def _scanned(record: MemoryRecord) -> str:
+    return (record.text or "")[:SCANNED_CHARACTERS]
 
 
 async def _without_literals(work: UnitOfWork, found: Sequence[_Unlinked]) -> list[_Unlinked]:
@@ -269,9 +289,12 @@ async def _without_literals(work: UnitOfWork, found: Sequence[_Unlinked]) -> lis
 
 
 async def _resolve(
-    work: UnitOfWork, found: Sequence[_Unlinked], facts: Mapping[UUID, KeyedFact]
+    work: UnitOfWork, found: Sequence[_Unlinked], facts: Mapping[UUID, KeyedFact], folded: Collection[str]
 ) -> dict[UUID, dict[UUID, _Unlinked]]:
-    """Return the entity that each name means now, by record; names that mean none, or several, are left out."""
+    """Return the entity that each of the `folded` names means now, by record.
+
+    Names that mean none, or several, are left out, and words that are only parts of longer names of entities.
+    """
     tenant = work.caller.tenant
     scopes = await work.directory.scopes(tenant, {UNSCOPED, *(one.record.scope for one in found)}, create=True)
     keys = [
@@ -281,11 +304,18 @@ async def _resolve(
         for one in found
     ]
     index = await read_names(work.connection, tenant, keys)
+    matches = [(one, index.match(mention)) for one, mention in zip(found, keys, strict=True)]
+    named = {one.record.id: _named(one.record, facts.get(one.record.id)) for one in found}
+    for one, match in matches:
+        if match.entity is not None or match.candidates:
+            named[one.record.id].append(one.name)
     linked: dict[UUID, dict[UUID, _Unlinked]] = {}
-    for one, mention in zip(found, keys, strict=True):
-        entity = index.match(mention).entity
-        if entity is not None and not _is_repeated(one, entity, facts.get(one.record.id)):
-            linked.setdefault(one.record.id, {}).setdefault(entity, one)
+    for one, match in matches:
+        id_, entity = one.record.id, match.entity
+        if entity is None or normalised_name(one.name) not in folded or _is_repeated(one, entity, facts.get(id_)):
+            continue
+        if not (one.is_guess and is_part(one.name, _scanned(one.record), named[id_])):
+            linked.setdefault(id_, {}).setdefault(entity, one)
     entities = {entity for of_record in linked.values() for entity in of_record}
     if not await hold_entities(work.connection, tenant, entities, taught=()):
         raise StaleRead

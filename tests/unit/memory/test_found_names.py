@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.memory.capture.found_names import GUESSES, guessed_names, names_in_text
+from stratagraph.memory.capture.found_names import GUESSES, NAME_WORDS, guessed_names, is_part, names_in_text
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,10 @@ def test_addresses_and_paths_make_entities_and_packages_do_not(text: str, expect
         ("ask the Bank of England now", "Bank of England"),
         ("deployed to Redis在线服务", "Redis"),
         ("met Ludwig van Beethoven there", "Ludwig van Beethoven"),
+        ("We meet Jon Smith and Priya Nair in Rome.", "Jon Smith"),
+        ("We meet Jon Smith and Priya Nair in Rome.", "Priya Nair"),
+        ("Tomorrow Anna Bergmann flies to Rome.", "Anna Bergmann"),
+        ("Budget Talk With Jürgen Weiß And Anna Bergmann", "Anna Bergmann"),
     ],
 )
 def test_capitalised_words_of_any_script_are_looked_up(text: str, name: str) -> None:
@@ -51,3 +55,33 @@ def test_guesses_are_bounded_and_in_the_text(text: str) -> None:
     for guess in guesses:
         for word in guess.split():
             assert word in text
+
+
+@given(
+    before=st.lists(st.sampled_from(["Today", "We", "the", "and", "Rome"]), max_size=5),
+    name=st.lists(st.sampled_from(["Ann", "Jon", "Lee", "Weiß"]), min_size=1, max_size=NAME_WORDS),
+    after=st.lists(st.sampled_from(["And", "flies", "of", "Oslo"]), max_size=5),
+)
+def test_a_name_is_looked_up_whatever_capitalised_words_stand_beside_it(
+    before: list[str], name: list[str], after: list[str]
+) -> None:
+    assert " ".join(name) in guessed_names(" ".join([*before, *name, *after]))
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("Ann Lee is on call", True),
+        ("Yesterday ANN  LEE's laptop broke", True),
+        ("Ann Lee and Ann are on call", False),
+        ("Annabel Lee is on call, not Ann", False),
+        ("Ann-Marie and Ann Lee", False),
+    ],
+)
+def test_a_word_of_a_longer_name_is_no_name_by_itself(text: str, part: bool) -> None:
+    assert is_part("Ann", text, ["Ann Lee", "Lee"]) is part
+
+
+def test_a_short_name_within_a_longer_one_of_a_script_without_spaces() -> None:
+    assert is_part("田中", "昨日田中太郎が来た", ["田中太郎"])
+    assert not is_part("田中", "田中太郎と田中が来た", ["田中太郎"])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from stratagraph.memory.capture.draft import Named
 from stratagraph.memory.masking import holds_mask
 from stratagraph.store.model.canonical import normalised_name
 
 MAX_FOUND = 12  # names of each kind found in a text
-GUESSES = 3 * MAX_FOUND
+GUESSES = 4 * MAX_FOUND
 NAME_WORDS = 4  # in the longest run of capitalised words that is looked up
 UNSPACED = 4  # characters of the longest name looked up in a script that does not separate words
 
@@ -78,9 +78,16 @@ def address_of(name: str) -> tuple[tuple[str, str], ...]:
 
 
 def guessed_names(text: str) -> list[str]:
-    """Return runs of capitalised words, and parts of them, that may be names; at most GUESSES, in order.
+    """Return runs of up to NAME_WORDS capitalised words that may be names; at most GUESSES, in order.
 
-    Of scripts that do not separate words, all short runs of characters are returned.
+    Of a longer run all parts are returned: a sentence begins with a capital, and "and" may join two names or two words
+    of one. A name comes before its parts. Of scripts that do not separate words, all short runs of characters are
+    returned.
+
+    >>> guessed_names("Today Jon Smith and Ann Lee fly")[:3]
+    ['Today Jon Smith', 'Today Jon', 'Today']
+    >>> {"Jon Smith", "Ann Lee"} <= {*guessed_names("Today Jon Smith and Ann Lee fly")}
+    True
     """
     found: dict[str, None] = {}
     for guess in _runs(text):
@@ -89,6 +96,28 @@ def guessed_names(text: str) -> list[str]:
         if len(found) >= GUESSES:
             break
     return list(found)
+
+
+def is_part(name: str, text: str, others: Iterable[str]) -> bool:
+    """Return whether a name occurs in a text only within longer ones among `others`, so that it is none by itself.
+
+    >>> is_part("Ann", "Ann Lee met Jo", ["Ann Lee"]), is_part("Ann", "Ann Lee met Ann", ["Ann Lee"])
+    (True, False)
+    """
+    part = normalised_name(name)
+    longer = {other for one in others if part in (other := normalised_name(one)) and other != part}
+    if not longer:
+        return False
+    said = normalised_name(text)
+    for other in sorted(longer, key=len, reverse=True):
+        said = _occurrences(other).sub(";", said)
+    return _occurrences(part).search(said) is None
+
+
+def _occurrences(name: str) -> re.Pattern[str]:
+    """Return the pattern of a normalised name in a normalised text: whole words, in scripts that separate words."""
+    first, last = (_UNSPACED.match(name[0]), _UNSPACED.match(name[-1]))
+    return re.compile(("" if first else r"(?<!\w)") + re.escape(name) + ("" if last else r"(?!\w)"))
 
 
 def _is_excluded(value: str, namespace: str) -> bool:
@@ -107,20 +136,15 @@ def _runs(text: str) -> Iterator[str]:
             continue  # most words: they neither begin a run nor end one
         word = word.removesuffix("'s").removesuffix("’s")
         is_joined = bool(run) and text[end : match.start()].isspace()
-        if word[0].isupper():
-            if not is_joined:
-                yield from _parts(run)
-                run = []
-            run.append(word)
-        elif not (is_joined and word in _LINKING):
+        if not word[0].isupper() and not (is_joined and word in _LINKING):
             yield from _parts(run)
             run = []
-        else:
-            run.append(word)
+            continue
+        if not is_joined:
+            yield from _parts(run)
+            run = []
+        run.append(word)
         end = match.end()
-        if len(run) >= NAME_WORDS:
-            yield from _parts(run)
-            run = []
     yield from _parts(run)
     for match in _UNSPACED.finditer(text):
         piece = match.group()
@@ -130,11 +154,9 @@ def _runs(text: str) -> Iterator[str]:
 
 
 def _parts(run: list[str]) -> Iterator[str]:
-    """Return a run of words, and each of its capitalised words, without linking words at its end."""
-    while run and run[-1] in _LINKING:
-        run = run[:-1]
-    if not run:
-        return
-    yield " ".join(run)
-    if len(run) > 1:
-        yield from (word for word in run if word[0].isupper())
+    """Return the parts of a run that begin and end with a capitalised word, by where they begin, the longest first."""
+    for start, word in enumerate(run):
+        if word[0].isupper():
+            for end in range(min(len(run), start + NAME_WORDS), start, -1):
+                if run[end - 1][0].isupper():
+                    yield " ".join(run[start:end])

@@ -14,6 +14,8 @@ from uuid import UUID
 from stratagraph.memory.capture.caption import entity_caption
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft, MentionResult, Named, Teaching
+from stratagraph.memory.capture.found_names import is_part
+from stratagraph.memory.capture.interpret import SCANNED_CHARACTERS
 from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.policy import entity_decay
 from stratagraph.memory.capture.references import link_references
@@ -223,16 +225,28 @@ async def resolve_names(
     names = Names()
     for one in wanted:
         resolved = names.resolved.setdefault(one.draft.position, [])
-        if not _is_repeated(one, resolved):
+        if not (_is_guess(one) and (_is_repeated(one, resolved) or _is_part(one, resolved))):
             resolved.append(one)
             _set_entities(one)
     return names
 
 
+def _is_guess(one: Resolved) -> bool:
+    """Return whether the mention is a word of the text that was only looked up."""
+    return one.named is not None and one.named.known_only and one.named.predicate == "mentions_entity"
+
+
 def _is_repeated(one: Resolved, before: Sequence[Resolved]) -> bool:
     """Return whether a word of the text means an entity that the draft names already, as "Acme" in "Acme GmbH"."""
-    is_guess = one.named is not None and one.named.known_only and one.named.predicate == "mentions_entity"
-    return is_guess and one.entity is not None and any(one.entity == other.entity for other in before)
+    return one.entity is not None and any(one.entity == other.entity for other in before)
+
+
+def _is_part(one: Resolved, before: Sequence[Resolved]) -> bool:
+    """Return whether a word of the text is only a part of a longer name that means another entity, or several."""
+    if one.outcome is MentionOutcome.UNKNOWN:
+        return False
+    names = [other.mention.name for other in before if other.outcome is not MentionOutcome.UNKNOWN]
+    return is_part(one.mention.name, one.draft.text[:SCANNED_CHARACTERS], names)
 
 
 def _mentions_of(
