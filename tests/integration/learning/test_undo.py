@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -12,13 +12,17 @@ from fix_learning import capture_episode, run_learning, runs_of, stored_records
 from fix_memory import Memory, trust_of
 from sqlalchemy import text
 
+from stratagraph.consolidation.jobs.prune import Prune
 from stratagraph.consolidation.jobs.trim_logs import TrimLogs, TrimLogsConfig
+from stratagraph.memory.forgetting import Forgetting
 from stratagraph.memory.learning.runs import ConsolidationRun, RunState
 from stratagraph.memory.revise.request import Reinforce, Supersede
+from stratagraph.store.erasure.pruning import KEEP_UNLEARNED
 from stratagraph.store.learning.changes import Kept
 from stratagraph.store.learning.runs import UNDO_WINDOW
 from stratagraph.store.model.enums import Access, MemoryType, Sensitivity, SourceKind
 from stratagraph.store.model.errors import Forbidden, InvalidInput, RecordNotFound
+from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.postgres.queries import query
 
 
@@ -70,6 +74,32 @@ async def test_the_episodes_of_an_undone_run_are_learned_from_again_when_asked(m
     again = await last_run(memory)
     await runs_of(memory).undo(memory.trust, again.id, rationale="too eager once more")
     assert len(await learned(memory)) == len(first) / 2
+
+
+async def test_the_episodes_of_an_undone_run_are_kept_for_the_next(memory: Memory) -> None:
+    """What was learned from them is retracted, so nothing else has what they say."""
+    job = Prune(resources_of(memory))
+    for thread in ("one", "two"):  # so that a skill is made, and neither waits for another success
+        await capture_episode(memory, thread, events=["found the key", "opened the door"])
+    closed_at = memory.clock.now()
+    await run_learning(memory)
+    run = await last_run(memory)
+    until = closed_at + KEEP_UNLEARNED - timedelta(days=1)
+    events = {record.id for record in await previewed(memory, until) if record.type is MemoryType.EPISODIC}
+    assert len(events) >= 2
+    await runs_of(memory).undo(memory.trust, run.id, rationale="too eager")
+    memory.clock.forward(timedelta(days=2))
+    assert not events & {record.id for record in await previewed(memory, until)}
+    await job.run_once(memory.clock.now())
+    await runs_of(memory).learn_again(memory.trust, run.id)
+    assert sum(done.episodes for done in await run_learning(memory)) == 2
+    await job.run_once(memory.clock.now())
+    assert not events & set(await stored_records(memory))
+
+
+async def previewed(memory: Memory, until: datetime) -> list[MemoryRecord]:
+    forgetting = Forgetting(memory.database, memory.directory, memory.clock)
+    return [one.record for one in (await forgetting.preview(memory.trust, until)).items]
 
 
 async def learned(memory: Memory) -> list[tuple[object, ...]]:

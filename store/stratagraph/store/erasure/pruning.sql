@@ -56,8 +56,11 @@ WHERE EXISTS (
   OR EXISTS (SELECT FROM extraction x WHERE x.tenant = e.tenant AND x.episode = e.id AND x.state = 1))
 
 -- is_awaited --
--- The condition that the episode `e` is kept for learning.
-({is_unlearned} OR e.awaits_skill)
+-- The condition that the episode `e` is kept for learning, or because what was learned from it was undone: nothing else
+-- has what it says then, and it may be learned from again.
+({is_unlearned} OR e.awaits_skill OR EXISTS (
+  SELECT FROM learning_report l WHERE l.tenant = e.tenant AND l.run = e.learned_by AND l.scope = e.scope
+    AND l.sensitivity = e.sensitivity AND l.undone_at IS NOT NULL))
 
 -- find_pruned_episodes --
 -- Find which of the given records are episodes of threads, or were captured as whole episodes.
