@@ -101,6 +101,12 @@ def test_words_that_may_mean_something_else_name_no_time(text: str) -> None:
     ("text", "newest"),
     [
         ("the latest deploy", True),
+        ("When was the last release of Parcelo?", True),
+        ("when did we last deploy?", True),
+        ("what broke in the last few days", False),
+        ("what broke in the last three weeks", False),
+        ("what is the last name of Ann", False),
+        ("the last week of the sprint", False),
         ("most recent decision", True),
         ("what is new?", True),
         ("newest", True),

@@ -277,4 +277,9 @@ _RULES = (
     ),
 )
 _HINT = re.compile(r"\d|day|night|week|month|quarter|year|hour|minute|morning|afternoon|evening|" + "|".join(_MONTHS))
-_NEWEST = re.compile(r"\b(?:latest|newest|most recent|recent|recently|just now|what(?:'s|’s| is) new)\b")
+# "the last release" asks for the newest one, "the last few days" for a time, and "the last name" for neither.
+_NO_LAST = rf"(?:few|couple|several|{_NUMBER}|{_UNIT}s?|names?|words?|lines?|pages?|mile|minute|resort|chance|straw)"
+_NEWEST = re.compile(
+    r"\b(?:latest|newest|most recent|recent|recently|just now|what(?:'s|’s| is) new"
+    rf"|the last (?!{_NO_LAST}\b)\w+|when did \w+ last)\b"
+)
