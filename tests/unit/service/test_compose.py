@@ -59,6 +59,7 @@ SCHEMA: dict[str, Any] = {
                     "required": ["context", "dockerfile"],
                     "properties": {"context": {"type": "string"}, "dockerfile": {"type": "string"}},
                 },
+                "command": {"type": "array", "items": {"type": "string"}, "minItems": 1},
                 "restart": {"enum": ["no", "always", "on-failure", "unless-stopped"]},
                 "environment": {
                     "type": "object",
