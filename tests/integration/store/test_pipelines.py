@@ -8,6 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 from fix_memory import Memory
+from psycopg import generators
+from psycopg.abc import PQGen
+from psycopg.pq.abc import PGconn, PGresult
 
 from stratagraph.store.model.errors import StatementFailed, StoreUnavailable
 from stratagraph.store.model.ids import new_id
@@ -45,6 +48,42 @@ async def test_a_lost_connection_is_an_outage_and_the_next_transaction_gets_anot
         await read_on_a_lost_connection()
     async with memory.database.reading(caller.bounds) as connection:
         assert await fetch_together(connection, SCOPES, SCOPES) == [[], []]
+
+
+@pytest.mark.parametrize("statements", [1, 2])
+async def test_a_transaction_that_the_server_ends_before_its_answer_is_read_is_an_outage(
+    memory: Memory, database_url: str, monkeypatch: pytest.MonkeyPatch, statements: int
+) -> None:
+    """As where the process stood still for longer than the timeout: the server says more than the answers."""
+    await memory.turn("hello")
+    caller = await memory.directory.resolve(memory.trust)
+    fetch_many = generators.fetch_many
+
+    async def read_too_late() -> None:
+        async with memory.database.reading(caller.bounds) as connection:
+            (row,) = await read(connection, "SELECT pg_backend_pid() AS pid")
+
+            def fetch_late(driver: PGconn) -> PQGen[list[PGresult]]:
+                with psycopg.connect(database_url, autocommit=True) as owner:
+                    while owner.execute("SELECT FROM pg_stat_activity WHERE pid = %s", (row["pid"],)).fetchone():
+                        pass
+                results: list[PGresult] = yield from fetch_many(driver)
+                return results
+
+            def execute_late(driver: PGconn) -> PQGen[list[PGresult]]:
+                yield from generators.send(driver)
+                return (yield from fetch_late(driver))
+
+            with monkeypatch.context() as patched:
+                patched.setattr(generators, "fetch_many", fetch_late)
+                patched.setattr(generators, "execute", execute_late)
+                timeout = Statement.of("SELECT set_config('idle_in_transaction_session_timeout', '1', true)")
+                await send_together(connection, [Sending(timeout, {})] * statements)
+
+    with pytest.raises(StoreUnavailable):
+        await read_too_late()
+    async with memory.database.reading(caller.bounds) as connection:
+        assert await fetch_together(connection, SCOPES) == [[]]
 
 
 async def test_an_error_ends_the_transaction_and_quotes_no_data(memory: Memory) -> None:

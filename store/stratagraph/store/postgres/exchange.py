@@ -129,6 +129,8 @@ class Exchange:
         if ends:
             commands.append(_plain(connection, b"COMMIT"))
         results = yield from _sent(connection, commands)
+        if len(results) > len(commands):  # after the answers, the server says why it has ended the connection
+            raise error_from_result(results[-1])
         self._note(commands, results)
         for place, result in enumerate(results):
             if result.status == pq.ExecStatus.FATAL_ERROR:

@@ -27,11 +27,14 @@ from stratagraph.store.model.errors import (
 POOL_WAIT_S = 5.0  # seconds to wait for a free connection of a pool
 
 # SQLSTATE classes and codes of errors that a later attempt may not repeat: connection (08), read-only standby (25006),
-# transaction rollback (40), insufficient resources (53), lock timeout (55P03), operator intervention (57).
-_TRANSIENT = ("08", "25006", "40", "53", "55P03", "57")
+# a transaction that took or waited too long (25P03, 25P04), transaction rollback (40), insufficient resources (53), lock
+# timeout (55P03), operator intervention (57).
+_TRANSIENT = ("08", "25006", "25P03", "25P04", "40", "53", "55P03", "57")
 # What is said instead of "cannot be reached" where the database answered.
 _TRANSIENT_REASONS = {
     "25006": "The database accepts no writes now: it is a standby or read-only. Try again shortly.",
+    "25P03": "The database ended a transaction that waited too long for this process; try again shortly.",
+    "25P04": "The database ended a transaction that took too long; try again shortly.",
     "53300": "The database has no free connection; try again shortly.",
     "55P03": "Another transaction held a lock on the same rows for too long; try again shortly.",
 }
