@@ -27,8 +27,8 @@ from stratagraph.store.model.errors import (
 POOL_WAIT_S = 5.0  # seconds to wait for a free connection of a pool
 
 # SQLSTATE classes and codes of errors that a later attempt may not repeat: connection (08), read-only standby (25006),
-# a transaction that took or waited too long (25P03, 25P04), transaction rollback (40), insufficient resources (53), lock
-# timeout (55P03), operator intervention (57).
+# a transaction that waited or took too long (25P03, 25P04), transaction rollback (40), insufficient resources (53),
+# lock timeout (55P03), operator intervention (57).
 _TRANSIENT = ("08", "25006", "25P03", "25P04", "40", "53", "55P03", "57")
 # What is said instead of "cannot be reached" where the database answered.
 _TRANSIENT_REASONS = {
