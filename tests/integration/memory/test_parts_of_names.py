@@ -1,4 +1,4 @@
-"""A name within a longer one means nobody by itself: first names link to no one else's records, nor erase them."""
+"""A name within a longer one is none by itself: a first name is not linked to other people's records, nor erases them."""
 
 from __future__ import annotations
 
