@@ -1,4 +1,4 @@
-"""A name within a longer one is none by itself: a first name is not linked to other people's records, nor erases them."""
+"""A name within a longer one is none by itself: first names are not linked to records of others, nor erase them."""
 
 from __future__ import annotations
 
