@@ -16,7 +16,7 @@ from uuid import UUID
 import orjson
 import structlog
 
-from stratagraph.memory.capture.found_names import guessed_names, is_part
+from stratagraph.memory.capture.found_names import SearchedText, guessed_names
 from stratagraph.memory.capture.interpret import SCANNED_CHARACTERS
 from stratagraph.memory.capture.literals import is_sentence, is_value
 from stratagraph.memory.reevaluating import everything_of
@@ -250,12 +250,10 @@ def _unlinked_names(record: MemoryRecord, fact: KeyedFact | None) -> list[_Unlin
                 )
             )
     known = linked | {normalised_name(one.name) for one in found}
-    text = _scanned(record)
-    named = _named(record, fact)
     found += [
         _Unlinked(record=record, name=name, predicate="mentions_entity", weight=0.7, is_guess=True)
-        for name in guessed_names(text)
-        if normalised_name(name) not in known and not is_part(name, text, named)
+        for name in guessed_names(_scanned(record))
+        if normalised_name(name) not in known
     ]
     return found
 
@@ -305,7 +303,9 @@ async def _resolve(
     ]
     index = await read_names(work.connection, tenant, keys)
     matches = [(one, index.match(mention)) for one, mention in zip(found, keys, strict=True)]
-    named = {one.record.id: _named(one.record, facts.get(one.record.id)) for one in found}
+    records = {one.record.id: one.record for one in found}
+    named = {id_: _named(record, facts.get(id_)) for id_, record in records.items()}
+    texts = {id_: SearchedText(_scanned(record)) for id_, record in records.items()}
     for one, match in matches:
         if match.entity is not None or match.candidates:
             named[one.record.id].append(one.name)
@@ -314,7 +314,7 @@ async def _resolve(
         id_, entity = one.record.id, match.entity
         if entity is None or normalised_name(one.name) not in folded or _is_repeated(one, entity, facts.get(id_)):
             continue
-        if not (one.is_guess and is_part(one.name, _scanned(one.record), named[id_])):
+        if not (one.is_guess and texts[id_].has_only_within(one.name, named[id_])):
             linked.setdefault(id_, {}).setdefault(entity, one)
     entities = {entity for of_record in linked.values() for entity in of_record}
     if not await hold_entities(work.connection, tenant, entities, taught=()):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratagraph.memory.capture.found_names import GUESSES, NAME_WORDS, guessed_names, is_part, names_in_text
+from stratagraph.memory.capture.found_names import GUESSES, NAME_WORDS, SearchedText, guessed_names, names_in_text
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_a_name_is_looked_up_whatever_capitalised_words_stand_beside_it(
     ],
 )
 def test_a_word_of_a_longer_name_is_no_name_by_itself(text: str, part: bool) -> None:
-    assert is_part("Ann", text, ["Ann Lee", "Lee"]) is part
+    assert SearchedText(text).has_only_within("Ann", ["Ann Lee", "Lee"]) is part
 
 
 def test_a_short_name_within_a_longer_one_of_a_script_without_spaces() -> None:
-    assert is_part("田中", "昨日田中太郎が来た", ["田中太郎"])
-    assert not is_part("田中", "田中太郎と田中が来た", ["田中太郎"])
+    assert SearchedText("昨日田中太郎が来た").has_only_within("田中", ["田中太郎"])
+    assert not SearchedText("田中太郎と田中が来た").has_only_within("田中", ["田中太郎"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from stratagraph.memory.capture.draft import Named
 from stratagraph.memory.masking import holds_mask
@@ -98,20 +99,32 @@ def guessed_names(text: str) -> list[str]:
     return list(found)
 
 
-def is_part(name: str, text: str, others: Iterable[str]) -> bool:
-    """Return whether a name occurs in a text only within longer ones among `others`, so that it is none by itself.
+class SearchedText:
+    """A text in which names were found. It is normalised at most once, which takes long for a long text."""
 
-    >>> is_part("Ann", "Ann Lee met Jo", ["Ann Lee"]), is_part("Ann", "Ann Lee met Ann", ["Ann Lee"])
-    (True, False)
-    """
-    part = normalised_name(name)
-    longer = {other for one in others if part in (other := normalised_name(one)) and other != part}
-    if not longer:
-        return False
-    said = normalised_name(text)
-    for other in sorted(longer, key=len, reverse=True):
-        said = _occurrences(other).sub(";", said)
-    return _occurrences(part).search(said) is None
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _normalised(self) -> str:
+        return normalised_name(self._text)
+
+    def has_only_within(self, name: str, others: Iterable[str]) -> bool:
+        """Return whether a name occurs in the text only within longer ones of `others`, so that it is none by itself.
+
+        >>> SearchedText("Ann Lee met Jo").has_only_within("Ann", ["Ann Lee"])
+        True
+        >>> SearchedText("Ann Lee met Ann").has_only_within("Ann", ["Ann Lee"])
+        False
+        """
+        part = normalised_name(name)
+        longer = {other for one in others if part in (other := normalised_name(one)) and other != part}
+        if not longer:
+            return False
+        said = self._normalised
+        for other in sorted(longer, key=len, reverse=True):
+            said = _occurrences(other).sub(";", said)
+        return _occurrences(part).search(said) is None
 
 
 def _occurrences(name: str) -> re.Pattern[str]:

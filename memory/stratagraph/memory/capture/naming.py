@@ -14,7 +14,7 @@ from uuid import UUID
 from stratagraph.memory.capture.caption import entity_caption
 from stratagraph.memory.capture.classify import is_outcome
 from stratagraph.memory.capture.draft import Draft, MentionResult, Named, Teaching
-from stratagraph.memory.capture.found_names import is_part
+from stratagraph.memory.capture.found_names import SearchedText
 from stratagraph.memory.capture.interpret import SCANNED_CHARACTERS
 from stratagraph.memory.capture.new_records import new_record
 from stratagraph.memory.capture.policy import entity_decay
@@ -223,9 +223,11 @@ async def resolve_names(
         ],
     )
     names = Names()
+    texts = {draft.position: SearchedText(draft.text[:SCANNED_CHARACTERS]) for draft in drafts}
     for one in wanted:
-        resolved = names.resolved.setdefault(one.draft.position, [])
-        if not (_is_guess(one) and (_is_repeated(one, resolved) or _is_part(one, resolved))):
+        position = one.draft.position
+        resolved = names.resolved.setdefault(position, [])
+        if not (_is_guess(one) and (_is_repeated(one, resolved) or _is_part(one, texts[position], resolved))):
             resolved.append(one)
             _set_entities(one)
     return names
@@ -241,12 +243,12 @@ def _is_repeated(one: Resolved, before: Sequence[Resolved]) -> bool:
     return one.entity is not None and any(one.entity == other.entity for other in before)
 
 
-def _is_part(one: Resolved, before: Sequence[Resolved]) -> bool:
+def _is_part(one: Resolved, text: SearchedText, before: Sequence[Resolved]) -> bool:
     """Return whether a word of the text is only a part of a longer name that means another entity, or several."""
     if one.outcome is MentionOutcome.UNKNOWN:
         return False
     names = [other.mention.name for other in before if other.outcome is not MentionOutcome.UNKNOWN]
-    return is_part(one.mention.name, one.draft.text[:SCANNED_CHARACTERS], names)
+    return text.has_only_within(one.mention.name, names)
 
 
 def _mentions_of(
