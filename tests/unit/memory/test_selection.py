@@ -202,3 +202,34 @@ def test_the_rate_is_neutral_without_data_and_recency_halves_in_thirty_days() ->
 
 def test_redacted_records_and_other_types_are_no_candidates() -> None:
     assert select([record_of(MemoryType.SEMANTIC), skill(1).as_redacted()], None, NOON) is None
+
+
+def plan(number: int, *tools: str, **fields: Any) -> MemoryRecord:
+    steps = [{"id": tool, "op": "call", "params": {"tool": tool}} for tool in tools]
+    payload = {"kind": "plan_graph", "nodes": steps, "edges": []}
+    return record_of(MemoryType.PLAN_GRAPH, **{"id": UUID(int=number), "payload": payload, "lifecycle": None, **fields})
+
+
+def skill_with(number: int, *tools: str, **fields: Any) -> MemoryRecord:
+    made = skill(number, **fields)
+    return replace(made, payload={**(made.payload or {}), "recipe": [{"step": tool, "tool": tool} for tool in tools]})
+
+
+tools = st.lists(st.sampled_from(["find", "book", "pay"]), max_size=3)
+
+
+@examples(150)
+@given(st.lists(st.tuples(st.booleans(), tools, st.floats(0, 1)), min_size=1, max_size=4))
+def test_the_choice_is_as_sure_as_without_its_twin_of_the_other_kind(made: list[tuple[bool, list[str], float]]) -> None:
+    """Property: a skill and a plan of the same tools do not compete; two skills, and procedures without tools, do."""
+    records = [
+        (skill_with if is_skill else plan)(number, *used, confidence=confidence)
+        for number, (is_skill, used, confidence) in enumerate(made, 1)
+    ]
+    used_by = {record.id: (record.type, {*used}) for record, (_, used, _) in zip(records, made, strict=True)}
+    found = chosen(records)
+    type_, used = used_by[found.ranked[0].id]
+    twins = {id_ for id_, (other, its) in used_by.items() if other is not type_ and its == used and its}
+    alone = chosen([record for record in records if record.id not in twins])
+    assert (found.chosen, found.confidence, found.ask_for) == (alone.chosen, alone.confidence, alone.ask_for)
+    assert {item.id for item in found.ranked} == {record.id for record in records}

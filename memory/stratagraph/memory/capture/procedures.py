@@ -8,7 +8,7 @@ from typing import Any
 
 from stratagraph.memory.capture.draft import Named
 from stratagraph.store.model.enums import MemoryType
-from stratagraph.store.model.payloads.plan_graph import tool_of_step
+from stratagraph.store.model.payloads.procedures import tools_used
 
 MAX_TOOLS = 256  # linked to one plan or skill
 MAX_TRIGGER_NAMES = 256  # looked up for one plan or skill
@@ -20,23 +20,20 @@ _WORD = re.compile(r"[\w./@:'&#+-]*[\w+#]")
 def names_of_procedure(payload: Mapping[str, Any], memory_type: MemoryType) -> list[Named]:
     """Return the tools that a plan or a skill uses, and the names in its triggers; none for a record of another type.
 
-    Tools are those of the steps (`tool` of a recipe step; `params.tool` of a plan's step, else its `op`, where that is
-    one word) and `required_tools`; they become entities. The names in signals, conditions and guards are linked only
-    where an entity of that name exists.
+    The tools become entities. The names in signals, conditions and guards are linked only where an entity of that name
+    exists.
     """
     match memory_type:
         case MemoryType.COMPETENCE:
             triggers = payload["triggers"]
-            tools = [step.get("tool") for step in payload["recipe"]] + list(payload.get("required_tools") or ())
             names = [name for trigger in triggers for name in _runs(trigger["signal"])]
             conditions = [trigger.get("conditions") for trigger in triggers]
         case MemoryType.PLAN_GRAPH:
-            tools = [tool_of_step(node) for node in payload["nodes"]]
             names = list(_runs(payload.get("intent") or ""))
             conditions = [node.get("guards") for node in payload["nodes"]] + [payload.get("constraints")]
         case _:
             return []
-    used = list(dict.fromkeys(tool.strip() for tool in tools if isinstance(tool, str) and tool.strip()))[:MAX_TOOLS]
+    used = tools_used(payload, memory_type)[:MAX_TOOLS]
     named = [*(text for one in conditions for text in _texts(one)), *names]
     mentioned = [name for name in dict.fromkeys(name.strip() for name in named) if 1 < len(name) <= 256]
     return [

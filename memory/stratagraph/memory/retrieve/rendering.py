@@ -20,7 +20,7 @@ from stratagraph.store.model.records import MemoryRecord
 
 LINE = 600  # characters of one record's text
 SHARE = 6  # a record gets at most this part of the budget at first, so that several have room
-LEAST_TEXT = 8  # tokens of a record's text; a line with less room for it is left out
+LEAST_TEXT = 32  # tokens of a record's text: a line in which a longer one has less room is left out
 _FENCE = re.compile("`{3,}")
 
 
@@ -60,9 +60,10 @@ def render(records: Iterable[MemoryRecord], *, token_budget: int, repeated: Mapp
         if record.redacted or record.text is None:
             continue
         line = _line(record, record.text, (repeated or {}).get(record.id, 0))
-        room = min(left, max(token_budget // SHARE, line.cost_around + LEAST_TEXT)) - line.cost_around
+        room = min(left - line.cost_around, max(token_budget // SHARE - line.cost_around, LEAST_TEXT))
         line = replace(line, shown=cut_to(line.text, room))
-        if line.cost > left or (not line.shown and line.text):
+        has_room = bool(line.shown) and (room >= LEAST_TEXT or not lines)
+        if line.cost > left or (line.shown != line.text and not has_room):
             break
         lines.append(line)
         left -= line.cost

@@ -12,6 +12,7 @@ from uuid import UUID
 from stratagraph.store.model.canonical import canonical_json
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.errors import InvalidInput
+from stratagraph.store.model.payloads.procedures import tools_used
 from stratagraph.store.model.records import MemoryRecord
 
 THRESHOLD = 0.7  # least confidence of a choice; below it the caller is asked for more context
@@ -41,7 +42,8 @@ class Ranked:
 class Selection:
     """The choice among competences and plans, with all candidates in `ranked`, best first.
 
-    `chosen` is the best one. With `needs_more`, `confidence` is below THRESHOLD, and `ask_for` lists the condition keys
+    `chosen` is the best one. `confidence` is its lead over the next that is another procedure: a skill and a plan of
+    the same tools say the same in two forms. With `needs_more`, `confidence` is below THRESHOLD, and `ask_for` lists the condition keys
     that the context lacks and that tell the best candidates apart, the most decisive first.
     """
 
@@ -75,10 +77,12 @@ def select(
     ranked = sorted(
         (_rank(record, given, now, fit or {}) for record in candidates), key=lambda item: (-item.score, item.id)
     )
-    first = ranked[0].score
-    confidence = first if len(ranked) == 1 else _gap(first, ranked[1].score)
+    by_id = {record.id: record for record in candidates}
+    first, best = ranked[0].score, by_id[ranked[0].id]
+    others = [item for item in ranked[1:] if not _are_one_procedure(best, by_id[item.id])]
+    confidence = _gap(first, others[0].score) if others else first
     needs_more = confidence < THRESHOLD
-    rivals = {item.id for item in ranked if _gap(first, item.score) < THRESHOLD}
+    rivals = {best.id, *(item.id for item in others if _gap(first, item.score) < THRESHOLD)}
     return Selection(
         chosen=ranked[0].id,
         confidence=confidence,
@@ -88,6 +92,12 @@ def select(
         else (),
         ranked=tuple(ranked),
     )
+
+
+def _are_one_procedure(one: MemoryRecord, other: MemoryRecord) -> bool:
+    """Return whether one of the two is a skill and the other a plan, and they use the same tools."""
+    tools = {*tools_used(one.payload or {}, one.type)}
+    return one.type is not other.type and bool(tools) and tools == {*tools_used(other.payload or {}, other.type)}
 
 
 def _gap(first: float, other: float) -> float:

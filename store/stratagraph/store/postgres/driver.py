@@ -134,15 +134,20 @@ async def send(connection: AsyncConnection, sending: Sending) -> Answer:
 
 
 async def send_together(
-    connection: AsyncConnection, sendings: Sequence[Sending], *, ends: bool = False
+    connection: AsyncConnection,
+    sendings: Sequence[Sending],
+    *,
+    ends: bool = False,
+    meanwhile: Callable[[], None] | None = None,
 ) -> list[list[dict[str, Any]]]:
     """Run statements in their order, in one round trip, and return the rows of each.
 
     The server runs each as if it had been sent alone: the first that fails ends the transaction, and its error is
     raised. With `ends`, the transaction is committed with them; a later statement begins another with the same bounds.
-    Raises KeyError if a parameter is missing.
+    `meanwhile` is called once they are sent, while the server works; if it raises, the connection is closed. Raises
+    KeyError if a parameter is missing.
     """
-    answers = await _exchange(connection, [one.query for one in sendings], ends=ends)
+    answers = await _exchange(connection, [one.query for one in sendings], ends=ends, meanwhile=meanwhile)
     return [answer.rows() for answer in answers]
 
 
@@ -215,8 +220,14 @@ def _known(connection: Connection | None) -> tuple[Exchange, _Session]:
     return exchange, info.get(_SESSION) or _Session(lambda _: None)
 
 
-async def _exchange(connection: AsyncConnection, queries: Sequence[Query], *, ends: bool = False) -> list[Answer]:
-    return await _run(*_known(connection.sync_connection), queries, ends=ends)
+async def _exchange(
+    connection: AsyncConnection,
+    queries: Sequence[Query],
+    *,
+    ends: bool = False,
+    meanwhile: Callable[[], None] | None = None,
+) -> list[Answer]:
+    return await _run(*_known(connection.sync_connection), queries, ends=ends, meanwhile=meanwhile)
 
 
 async def _flush(exchange: Exchange, session: _Session) -> None:
@@ -224,7 +235,14 @@ async def _flush(exchange: Exchange, session: _Session) -> None:
         await _run(exchange, session, ())
 
 
-async def _run(exchange: Exchange, session: _Session, queries: Sequence[Query], *, ends: bool = False) -> list[Answer]:
+async def _run(
+    exchange: Exchange,
+    session: _Session,
+    queries: Sequence[Query],
+    *,
+    ends: bool = False,
+    meanwhile: Callable[[], None] | None = None,
+) -> list[Answer]:
     """Send the queries after what the transaction has still to send, in one round trip; return their answers."""
     before: list[Query] = []
     entry = session.entry if session.entry is not None and not exchange.is_open else None
@@ -238,7 +256,7 @@ async def _run(exchange: Exchange, session: _Session, queries: Sequence[Query], 
     if before or queries:
         session.count(len(before) + len(queries))
     try:
-        answers = await exchange.run([*before, *queries], begin=session.begin, ends=ends)
+        answers = await exchange.run([*before, *queries], begin=session.begin, ends=ends, meanwhile=meanwhile)
     except Exception as error:
         if entry is not None and exchange.failed == 0:
             entry.refused(error)

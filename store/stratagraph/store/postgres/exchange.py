@@ -104,18 +104,28 @@ class Exchange:
         """Whether the connection is in a transaction."""
         return self._driver.pgconn.transaction_status != pq.TransactionStatus.IDLE
 
-    async def run(self, queries: Sequence[Query], *, begin: bytes = b"BEGIN", ends: bool = False) -> list[Answer]:
+    async def run(
+        self,
+        queries: Sequence[Query],
+        *,
+        begin: bytes = b"BEGIN",
+        ends: bool = False,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> list[Answer]:
         """Run the statements in their order, in one round trip, and return their answers.
 
         They are run in the open transaction; where there is none, `begin` opens one. With `ends`, it is committed in
-        the same round trip. The first statement that fails ends the transaction, and its error is raised.
+        the same round trip. The first statement that fails ends the transaction, and its error is raised. `meanwhile`
+        is called while the server works; an error of it closes the connection.
         """
         driver = self._driver
         async with driver.lock:
-            results = await driver.wait(self._exchanged(queries, begin, ends=ends))
+            results = await driver.wait(self._exchanged(queries, begin, ends=ends, meanwhile=meanwhile))
         return [Answer(result, self._transformer) for result in results]
 
-    def _exchanged(self, queries: Sequence[Query], begin: bytes, *, ends: bool) -> PQGen[list[PGresult]]:
+    def _exchanged(
+        self, queries: Sequence[Query], begin: bytes, *, ends: bool, meanwhile: Callable[[], None] | None
+    ) -> PQGen[list[PGresult]]:
         connection = self._driver.pgconn
         commands: list[_Command] = []
         if not self.is_open and not self._driver.autocommit:
@@ -128,7 +138,7 @@ class Exchange:
             places.append(len(commands) - 1)
         if ends:
             commands.append(_plain(connection, b"COMMIT"))
-        results = yield from _sent(connection, commands)
+        results = yield from _sent(connection, commands, meanwhile)
         if len(results) > len(commands):  # after the answers, the server says why it has ended the connection
             raise error_from_result(results[-1])
         self._note(commands, results)
@@ -190,9 +200,11 @@ def _sqlstate(result: PGresult) -> str:
     return (result.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
 
 
-def _sent(connection: PGconn, commands: Sequence[_Command]) -> PQGen[list[PGresult]]:
-    """Send the commands, write them to the socket at once, and return the result of each."""
-    if len(commands) == 1:
+def _sent(
+    connection: PGconn, commands: Sequence[_Command], meanwhile: Callable[[], None] | None
+) -> PQGen[list[PGresult]]:
+    """Send the commands, write them to the socket at once, call `meanwhile`, and return the result of each."""
+    if len(commands) == 1 and meanwhile is None:
         commands[0].send()
         result: list[PGresult] = yield from generators.execute(connection)
         return result
@@ -202,6 +214,8 @@ def _sent(connection: PGconn, commands: Sequence[_Command]) -> PQGen[list[PGresu
             command.send()
         connection.pipeline_sync()
         yield from generators.send(connection)
+        if meanwhile is not None:
+            meanwhile()
         results: list[PGresult] = []
         for _ in commands:
             results += yield from generators.fetch_many(connection)

@@ -17,7 +17,7 @@ statements read an array as `(SELECT CAST(:ids AS uuid[]))`, whose elements it n
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -61,13 +61,17 @@ async def run(connection: AsyncConnection, statement: str, /, **parameters: Any)
 
 
 async def fetch_together(
-    connection: AsyncConnection, *sendings: Sending, ends: bool = False
+    connection: AsyncConnection,
+    *sendings: Sending,
+    ends: bool = False,
+    meanwhile: Callable[[], None] | None = None,
 ) -> list[list[dict[str, Any]]]:
     """Run statements of `sending` in their order, in one round trip, and return the rows of each.
 
     None of them can depend on the rows of another. With `ends`, the transaction, a reader's, ends with them.
+    `meanwhile` is called while the server works: what it computes costs the caller no time of its own.
     """
-    return await send_together(connection, sendings, ends=ends)
+    return await send_together(connection, sendings, ends=ends, meanwhile=meanwhile)
 
 
 async def fetch_tuples(connection: AsyncConnection, sending: Sending) -> list[tuple[Any, ...]]:

@@ -110,26 +110,21 @@ async def find_candidates(
     """Return at most `most_by_words` records of `types` that match the text, and the entities with one of the names.
 
     At most `most` entities and `most` of the newest records, and, where the question has a `vector`, at most MOST_NEAR
-    records near to it, or `most`. Takes three round trips: words are counted while names and recent records are looked
-    up, then what the search of the words needs is read while the relations of named entities are followed, and then the
-    heads of all are read, with their neighbours in threads. With `required`, words find only records with all of these
-    terms. With `intervals`, their records with most of the words, at least MOST_TIMED, take the place of the newest.
-    `frame` are terms as in `fetching_heads`.
+    records near to it, or `most`. Takes three round trips: words are counted while names are looked up, then words are
+    searched, or what that needs is read, while recent records are looked up and the relations of named entities are
+    followed, and then the heads of all are read, with their neighbours in threads. With `required`, words find only
+    records with all of these terms. With `intervals`, their records with most of the words, at least MOST_TIMED, take
+    the place of the newest. `frame` are terms as in `fetching_heads`.
     """
     words = WordSearch(caller, text, types=types, limit=most_by_words, required=required)
     by_name = NameSearch(caller, names, limit=most)
-    counts, (state,), entities, newest = await fetch_together(
-        connection,
-        words.counting(),
-        index.reading(),
-        by_name.statement,
-        searching_named_times(intervals, words.terms, types=types, now=now, limit=max(MOST_TIMED, most))
-        if intervals
-        else searching_recent(types=types, now=now, limit=most),
-    )
+    counts, (state,), entities = await fetch_together(connection, words.counting(), index.reading(), by_name.statement)
     named = by_name.found(entities)
     statistics = await words.statistics(connection, counts)
     searches = [
+        searching_named_times(intervals, words.terms, types=types, now=now, limit=max(MOST_TIMED, most))
+        if intervals
+        else searching_recent(types=types, now=now, limit=most),
         _finding_linked(caller, [id_ for id_, _ in named[:LINKING]], now=now),
         finding_similar_names(unknown_words(words.words if names else (), statistics.frequencies)),
     ]
@@ -140,11 +135,20 @@ async def find_candidates(
     if words.has_words:
         by_words = words.searching(statistics, index, state, now=now, names=terms_of_names(caller, named))
         searches += by_words.statements
-    links, alike, *found = await fetch_together(connection, *searches)
+    scores: list[tuple[UUID, float]] = []
+
+    def search_in_memory() -> None:
+        nonlocal scores
+        scores = by_words.found(())
+
+    newest, links, alike, *found = await fetch_together(
+        connection, *searches, meanwhile=None if by_words.statements else search_in_memory
+    )
     linked = telling((row["entity"], row["far"]) for row in links)
     similar = similar_names(alike, limit=most)
     nearest = similarities_of(found.pop(0)) if vector is not None else []
-    scores = by_words.found(found)
+    if by_words.statements:
+        scores = by_words.found(found)
     recent = [row["id"] for row in newest]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *(id_ for _, id_ in linked), *recent}
     ids |= {*(one.entity for one in similar), *(id_ for id_, _ in nearest)}
