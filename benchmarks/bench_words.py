@@ -34,6 +34,7 @@ from word_stores import LEVELS, SCOPES, WordStore, plain_search
 from word_writes import WriteCost
 from wording import Wording
 
+from stratagraph.memory.retrieve.candidates import CANDIDATES
 from stratagraph.store.keys.callers import Caller, Tenant
 from stratagraph.store.model.enums import DeletionPolicy, MemoryType, Sensitivity
 from stratagraph.store.model.ids import new_id
@@ -75,8 +76,8 @@ class Asking:
     async def answer(self, question: str) -> tuple[list[UUID], float]:
         """Return the answer and the milliseconds of the search, in an open transaction."""
         async with self.filled.where.database.reading(self.caller.bounds) as connection:
-            now, types, began = datetime.now(UTC), tuple(MemoryType), perf_counter()
-            found = await search_words(connection, self.index, self.caller, question, types=types, now=now, limit=200)
+            now, types, most, began = datetime.now(UTC), tuple(MemoryType), CANDIDATES, perf_counter()
+            found = await search_words(connection, self.index, self.caller, question, types=types, now=now, limit=most)
             return [id_ for id_, _ in found], (perf_counter() - began) * 1_000
 
     async def answer_plainly(self, question: str) -> float:

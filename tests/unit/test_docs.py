@@ -373,6 +373,8 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"the log keeps the retrieval, (\d+) days", RETENTION.days),
         (r"at first at most 1/(\d+) of the budget", rendering.SHARE),
         (r"A record has at most (\d+) characters", rendering.LINE),
+        (r"or (\d+) tokens of its text where that is more", rendering.LEAST_TEXT),
+        (r"would have fewer than (\d+) tokens", rendering.LEAST_TEXT),
         (r"success rate \(([\d.]+) without data\)", selection.UNKNOWN_RATE),
         (r"Below ([\d.]+) `needsMore`", selection.THRESHOLD),
         (r"recency \(half-life (\d+) days", selection.RECENCY_HALF_LIFE_S / SECONDS["day"]),

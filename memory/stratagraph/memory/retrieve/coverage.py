@@ -11,7 +11,7 @@ from math import log
 from stratagraph.store.model.words import NAME_SHARE
 
 UNKNOWN = 1.5  # the same beside a name or number that a candidate has, where none has it
-NAME_ALONE = 0.5  # part of their weight that names have in a record with none of two or more other words
+NAME_ALONE = 0.5  # part of their weight that names have in a record with none of the question's other words
 SPECIFIC = 3.0  # weight of a name or number beside that of another word of the same rarity
 MOST_RAISED = 0.5  # to which a small number of records raises nearness, so that an unknown name stays unknown
 MANY = 150  # records from which on nearness in meaning counts for the strength as it is
@@ -138,7 +138,7 @@ class Question:
 
     @cached_property
     def _asks_more(self) -> bool:
-        return sum(weight > 0 and not self.names >> place & 1 for place, weight in enumerate(self._emphasised)) > 1
+        return any(weight > 0 and not self.names >> place & 1 for place, weight in enumerate(self._emphasised))
 
     @cached_property
     def _total(self) -> float:

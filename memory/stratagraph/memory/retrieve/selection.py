@@ -43,8 +43,8 @@ class Selection:
     """The choice among competences and plans, with all candidates in `ranked`, best first.
 
     `chosen` is the best one. `confidence` is its lead over the next that is another procedure: a skill and a plan of
-    the same tools say the same in two forms. With `needs_more`, `confidence` is below THRESHOLD, and `ask_for` lists the condition keys
-    that the context lacks and that tell the best candidates apart, the most decisive first.
+    the same tools say the same in two forms. With `needs_more`, it is below THRESHOLD, and `ask_for` lists the
+    condition keys that the context lacks and that tell the best candidates apart, the most decisive first.
     """
 
     chosen: UUID | None
