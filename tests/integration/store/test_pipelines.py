@@ -65,7 +65,7 @@ async def test_a_transaction_that_the_server_ends_before_its_answer_is_read_is_a
 
             def fetch_late(driver: PGconn) -> PQGen[list[PGresult]]:
                 with psycopg.connect(database_url, autocommit=True) as owner:
-                    while owner.execute("SELECT FROM pg_stat_activity WHERE pid = %s", (row["pid"],)).fetchone():
+                    while owner.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", (row["pid"],)).fetchone():
                         pass
                 results: list[PGresult] = yield from fetch_many(driver)
                 return results
@@ -220,3 +220,46 @@ async def test_statements_are_dropped_once_also_beside_one_that_fails_and_no_oth
         await fails(failing, number(6), sqlstate="22012")  # the server has not read it
         await sent.run([number(6)], ends=True)
         assert await kept() == [number(5).sql, number(6).sql]
+
+
+async def test_what_is_done_meanwhile_is_done_while_the_server_runs_the_statements(
+    memory: Memory, database_url: str
+) -> None:
+    """The statement waits for a lock that only the caller's own work releases."""
+    caller = await memory.directory.resolve(memory.trust)
+    waiting = Sending(Statement.of("SELECT pg_advisory_xact_lock_shared(7, 7) IS NULL AS got"), {})
+    with psycopg.connect(database_url, autocommit=True) as other:
+
+        def release_once_it_waits() -> None:
+            while not other.execute("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").fetchone():
+                pass
+            other.execute("SELECT pg_advisory_unlock(7, 7)")
+
+        for statements in (1, 2):
+            other.execute("SELECT pg_advisory_lock(7, 7)")
+            async with memory.database.reading(caller.bounds) as connection:
+                await fetch_together(connection, SCOPES)
+                sent = [SCOPES] * (statements - 1) + [waiting]
+                answers = await fetch_together(connection, *sent, meanwhile=release_once_it_waits)
+                assert answers[-1] == [{"got": False}]
+
+
+@pytest.mark.parametrize("statements", [1, 2])
+async def test_an_error_of_what_is_done_meanwhile_is_raised_and_the_next_transaction_gets_another_connection(
+    memory: Memory, statements: int
+) -> None:
+    caller = await memory.directory.resolve(memory.trust)
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    async def read_and_fail() -> None:
+        async with memory.database.reading(caller.bounds) as connection:
+            await fetch_together(connection, SCOPES)
+            await fetch_together(connection, *[SCOPES] * statements, meanwhile=fail)
+
+    for _ in range(20):  # more often than there are connections
+        with pytest.raises(ZeroDivisionError):
+            await read_and_fail()
+    async with memory.database.reading(caller.bounds) as connection:
+        assert await fetch_together(connection, SCOPES, SCOPES) == [[], []]

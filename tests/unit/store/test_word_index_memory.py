@@ -96,10 +96,10 @@ class Stored:
                 part = one.blocks[start : start + length]
                 blocks.append({"segment": id_, "bucket": bucket, "postings": part})
                 start += length
-        asked = {name: json.loads(f"[{value[1:-1]}]") for name, value in search.statements[2].parameters.items()}
+        asked = {name: json.loads(f"[{value[1:-1]}]") for name, value in search.statements[-1].parameters.items()}
         wanted = set(zip(asked["segments"], asked["buckets"], strict=True))
         found = [row for row in blocks if (row["segment"], row["bucket"]) in wanted]
-        return search.found(cast(Sequence[Any], ([], heads, found)))
+        return search.found(cast(Sequence[Any], (heads, found)))
 
     def ask(self, index: WordIndex, weights: Mapping[int, float]) -> list[tuple[UUID, float]]:
         return self.answer(self.begin(index, weights))

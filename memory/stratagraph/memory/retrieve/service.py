@@ -68,10 +68,10 @@ class Retrieve:
         """Return the records that fit the task, and the graph around them within the request's limits.
 
         As of a past instant, entities are found by the names they have now; everything else is as it was then. The
-        number of SQL statements does not depend on the data, with these exceptions: three of them are left out while
-        what the words need is in memory and no record has changed; where the mirror answers, hubs that it names are
-        checked, and if the mirror is behind, SQL answers instead; where no record has the phrases of a question that
-        says more, its words are searched again without them. Raises InvalidInput, Forbidden, or StoreUnavailable.
+        number of SQL statements does not depend on the data, with these exceptions: one of them is left out while no
+        record has changed, and two while what the words need is in memory; where the mirror answers, hubs that it names
+        are checked, and if the mirror is behind, SQL answers instead; where no record has the phrases of a question
+        that says more, its words are searched again without them. Raises InvalidInput, Forbidden, or StoreUnavailable.
         """
         search = await self._search(trust, request)
         answer = search.answer

@@ -138,7 +138,7 @@ async def send_together(
     sendings: Sequence[Sending],
     *,
     ends: bool = False,
-    meanwhile: Callable[[], None] | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> list[list[dict[str, Any]]]:
     """Run statements in their order, in one round trip, and return the rows of each.
 
@@ -225,7 +225,7 @@ async def _exchange(
     queries: Sequence[Query],
     *,
     ends: bool = False,
-    meanwhile: Callable[[], None] | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> list[Answer]:
     return await _run(*_known(connection.sync_connection), queries, ends=ends, meanwhile=meanwhile)
 
@@ -241,7 +241,7 @@ async def _run(
     queries: Sequence[Query],
     *,
     ends: bool = False,
-    meanwhile: Callable[[], None] | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> list[Answer]:
     """Send the queries after what the transaction has still to send, in one round trip; return their answers."""
     before: list[Query] = []

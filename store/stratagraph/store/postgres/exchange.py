@@ -110,7 +110,7 @@ class Exchange:
         *,
         begin: bytes = b"BEGIN",
         ends: bool = False,
-        meanwhile: Callable[[], None] | None = None,
+        meanwhile: Callable[[], object] | None = None,
     ) -> list[Answer]:
         """Run the statements in their order, in one round trip, and return their answers.
 
@@ -124,7 +124,7 @@ class Exchange:
         return [Answer(result, self._transformer) for result in results]
 
     def _exchanged(
-        self, queries: Sequence[Query], begin: bytes, *, ends: bool, meanwhile: Callable[[], None] | None
+        self, queries: Sequence[Query], begin: bytes, *, ends: bool, meanwhile: Callable[[], object] | None
     ) -> PQGen[list[PGresult]]:
         connection = self._driver.pgconn
         commands: list[_Command] = []
@@ -156,12 +156,15 @@ class Exchange:
         """Note what the server keeps after these commands: it drops and keeps statements also if a later one fails."""
         gone = set[bytes]()
         for command, result in zip(commands, results, strict=True):
+            if command.keeps is None and command.drops is None:
+                continue
             is_done = result.status == pq.ExecStatus.COMMAND_OK
             if command.keeps is not None and not is_done:
                 self._kept.pop(command.keeps, None)
             if command.drops is not None and (is_done or _sqlstate(result) == _DROPPED):
                 gone.add(command.drops)
-        self._unwanted = [name for name in self._unwanted if name not in gone]
+        if gone:
+            self._unwanted = [name for name in self._unwanted if name not in gone]
 
     def _dumped(self, query: Query) -> _Dumped:
         dumper, values = self._transformer, query.values
@@ -201,7 +204,7 @@ def _sqlstate(result: PGresult) -> str:
 
 
 def _sent(
-    connection: PGconn, commands: Sequence[_Command], meanwhile: Callable[[], None] | None
+    connection: PGconn, commands: Sequence[_Command], meanwhile: Callable[[], object] | None
 ) -> PQGen[list[PGresult]]:
     """Send the commands, write them to the socket at once, call `meanwhile`, and return the result of each."""
     if len(commands) == 1 and meanwhile is None:

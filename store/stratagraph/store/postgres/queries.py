@@ -64,7 +64,7 @@ async def fetch_together(
     connection: AsyncConnection,
     *sendings: Sending,
     ends: bool = False,
-    meanwhile: Callable[[], None] | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> list[list[dict[str, Any]]]:
     """Run statements of `sending` in their order, in one round trip, and return the rows of each.
 

@@ -135,20 +135,11 @@ async def find_candidates(
     if words.has_words:
         by_words = words.searching(statistics, index, state, now=now, names=terms_of_names(caller, named))
         searches += by_words.statements
-    scores: list[tuple[UUID, float]] = []
-
-    def search_in_memory() -> None:
-        nonlocal scores
-        scores = by_words.found(())
-
-    newest, links, alike, *found = await fetch_together(
-        connection, *searches, meanwhile=None if by_words.statements else search_in_memory
-    )
+    newest, links, alike, *found = await fetch_together(connection, *searches, meanwhile=by_words.ahead)
     linked = telling((row["entity"], row["far"]) for row in links)
     similar = similar_names(alike, limit=most)
     nearest = similarities_of(found.pop(0)) if vector is not None else []
-    if by_words.statements:
-        scores = by_words.found(found)
+    scores = by_words.found(found)
     recent = [row["id"] for row in newest]
     ids = {*(id_ for id_, _ in scores), *(id_ for id_, _ in named), *(id_ for _, id_ in linked), *recent}
     ids |= {*(one.entity for one in similar), *(id_ for id_, _ in nearest)}

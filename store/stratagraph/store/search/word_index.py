@@ -11,6 +11,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from uuid import UUID
 
 import numpy as np
@@ -57,11 +58,13 @@ _Piece = Head | Block | _Removed
 class Searching:
     """A search whose statements, if it has any, are to be sent in the transaction that its counts were read in.
 
-    `found` returns the ids and scores of the best records, best first, given the rows of each of `statements`.
+    `found` returns the ids and scores of the best records, best first, given the rows of each of `statements`. `ahead`
+    is what of it does not depend on them, if anything: called before, while they are run, it need not be done again.
     """
 
     statements: tuple[Sending, ...]
     found: Callable[[Sequence[Sequence[Row]]], list[tuple[UUID, float]]]
+    ahead: Callable[[], object] | None = None
 
 
 class WordIndex:
@@ -118,25 +121,33 @@ class WordIndex:
         pieces, missing = self._look_up(segments, weights)
         access = self._access(caller, types, history=history)
 
-        def found(results: Sequence[Sequence[Row]]) -> list[tuple[UUID, float]]:
-            new: list[tuple[UUID, float]] = []
-            if results:
-                vectors, heads, blocks = results
-                new = scored_vectors([(row["id"], row["impacts"]) for row in vectors], weights)
-                pieces.update(self._keep(tenant, missing, heads, blocks))
+        @cache
+        def best() -> list[tuple[UUID, float]]:
             at = None if history else microseconds(now)
             sources = _sources(segments, pieces, weights, access, changed=changed, at=at, required=required)
-            best = best_matches(sources, list(weights.values()), limit)
-            self._count(pieces)
-            return sorted([*best, *new], key=lambda match: (-match[1], match[0]))[:limit] if new else best
+            return best_matches(sources, list(weights.values()), limit)
 
-        if not (changed or missing):
-            return Searching((), found)
-        fetching = _fetching_changed(caller, changed, weights, types=types, now=now, history=history, required=required)
-        heads = _fetching_heads(
-            {id_ for id_, bucket in missing if bucket < 0}, [id_ for id_, bucket in missing if bucket == _HEAD]
-        )
-        return Searching((fetching, heads, _fetching_blocks([key for key in missing if key[1] >= 0])), found)
+        def found(results: Sequence[Sequence[Row]]) -> list[tuple[UUID, float]]:
+            new: list[tuple[UUID, float]] = []
+            left = list(results)
+            if changed:
+                new = scored_vectors([(row["id"], row["impacts"]) for row in left.pop(0)], weights)
+            if missing:
+                pieces.update(self._keep(tenant, missing, *left))
+            known = best()
+            self._count(pieces)
+            return sorted([*known, *new], key=lambda match: (-match[1], match[0]))[:limit] if new else known
+
+        statements: list[Sending] = []
+        if changed:
+            statements.append(
+                _fetching_changed(caller, changed, weights, types=types, now=now, history=history, required=required)
+            )
+        if missing:
+            wanted = {id_ for id_, bucket in missing if bucket < 0}
+            statements.append(_fetching_heads(wanted, [id_ for id_, bucket in missing if bucket == _HEAD]))
+            statements.append(_fetching_blocks([key for key in missing if key[1] >= 0]))
+        return Searching(tuple(statements), found, ahead=None if missing else best)
 
     def _look_up(self, segments: Iterable[_Segment], weights: Collection[int]) -> tuple[dict[_Key, _Piece], list[_Key]]:
         """Return the pieces that a search needs: those that are kept, and the keys of the others."""
