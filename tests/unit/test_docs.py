@@ -32,7 +32,7 @@ from stratagraph.memory.imports.progress import IMPORT_RETENTION
 from stratagraph.memory.lessons import finding, merging, playbook, similarity, utility
 from stratagraph.memory.lessons import service as lessons
 from stratagraph.memory.retrieve import coverage, rank, rendering, selection, threads
-from stratagraph.memory.retrieve.candidates import CANDIDATES
+from stratagraph.memory.retrieve.candidates import CANDIDATES, FOR_NEWEST
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.request import check as check_retrieval
 from stratagraph.memory.revise import request as revise_request
@@ -358,7 +358,8 @@ def test_the_bounds_of_retrieval_are_those_that_it_checks(name: str) -> None:
         (r"times ([\d.]+) for the next event", threads.NEXT),
         (r"one of the first (\d+) of these entities", LINKING),
         (r"fewer than (\d+), in both directions together", LINKED),
-        (r"the best (\d+) by words, or twice", CANDIDATES),
+        (r"the best (\d+) by words \(", CANDIDATES),
+        (r"by words \((\d+) where the descriptor asks", FOR_NEWEST),
         (r"the events beside the best (\d+) of", EXPANDED),
         (r"names and numbers count (\d+) times", coverage.SPECIFIC),
         (r"no candidate has a strength of ([\d.]+),", coverage.STRONG_ENOUGH),

@@ -12,6 +12,7 @@ from psycopg import generators
 from psycopg.abc import PQGen
 from psycopg.pq.abc import PGconn, PGresult
 
+from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.store.model.errors import StatementFailed, StoreUnavailable
 from stratagraph.store.model.ids import new_id
 from stratagraph.store.postgres import exchange
@@ -101,7 +102,7 @@ async def test_a_prepared_statement_keeps_its_plan_and_its_checks(memory: Memory
     captured = await memory.turn("hello", scope="project:a")
     everything = await memory.directory.resolve(memory.trust)
     other = await memory.directory.resolve(memory.trust.narrowed(scopes=["project:b"], ceiling=None))
-    ids = [captured.primary.id, *(new_id() for _ in range(30))]  # for one id, a plan of its own is cheaper
+    ids = [captured.primary.id, *(new_id() for _ in range(3))]
     for caller, found in [(everything, {captured.primary.id}), (other, set())] * 7:
         async with memory.database.reading(caller.bounds) as connection:
             heads = await fetch_tuples(connection, fetching_heads(caller, ids, [], frame=[0], now=memory.clock.now()))
@@ -109,6 +110,42 @@ async def test_a_prepared_statement_keeps_its_plan_and_its_checks(memory: Memory
             plans = await connection.exec_driver_sql("SELECT sum(generic_plans) FROM pg_prepared_statements")
             kept = plans.scalar_one()
     assert kept > 0
+
+
+PLANNED_FIRST = 5  # times that the server plans with the parameters, before it compares that with a plan without them
+
+
+@pytest.mark.parametrize("records", [1, 60])
+async def test_the_statements_of_a_retrieval_keep_their_plans_however_few_records_it_finds(
+    memory: Memory, records: int
+) -> None:
+    for number in range(records):
+        await memory.turn(f"Anna Berg ordered pump {number}", context={"mentions": [{"name": "Anna Berg"}]})
+    for _ in range(2 * PLANNED_FIRST):
+        await memory.retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="which pump did Anna Berg order?"))
+        await memory.retrieve.log.flush()
+    planned = await planned_with_parameters(memory)
+    assert len(planned) >= 10
+    assert [one for one, times in planned.items() if times > PLANNED_FIRST] == []
+
+
+async def test_the_statements_of_a_capture_keep_their_plans(memory: Memory) -> None:
+    for number in range(2 * PLANNED_FIRST):
+        await memory.turn(f"Anna Berg ordered pump {number}", context={"mentions": [{"name": "Anna Berg"}]})
+        await memory.observe("Anna Berg", "ordered", f"pump {number}")
+    planned = await planned_with_parameters(memory)
+    assert len(planned) >= 8
+    assert [one for one, times in planned.items() if times > PLANNED_FIRST] == []
+
+
+async def planned_with_parameters(memory: Memory) -> dict[str, int]:
+    """Return how often the server planned each frequent statement of the caller's last connection anew."""
+    caller = await memory.directory.resolve(memory.trust)
+    async with memory.database.reading(caller.bounds) as connection:
+        rows = await connection.exec_driver_sql(
+            "SELECT statement, custom_plans FROM pg_prepared_statements WHERE generic_plans + custom_plans > 7"
+        )
+        return {statement: times for statement, times in rows.all()}
 
 
 async def test_a_reader_enters_with_its_first_statement_and_a_later_one_than_its_last_enters_again(

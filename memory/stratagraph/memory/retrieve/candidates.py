@@ -45,7 +45,8 @@ from stratagraph.store.search.word_index import WordIndex
 from stratagraph.store.search.word_search import WordSearch, search_words_at
 from stratagraph.store.traversal.past import PastGraphReader
 
-CANDIDATES = 48  # records found by words, before the other signals, salience and confidence reorder them
+CANDIDATES = 32  # records found by words, before the other signals, salience and confidence reorder them
+FOR_NEWEST = 100  # the same of a question for what is newest: of very many that match, the newest may match less
 WITH_PHRASES = 400  # the same of a question with phrases, for which few records with all of their words may have them
 
 MISSPELT = 0.5  # share of a word's weight that an entity has whose name the question misspells, times the similarity
@@ -116,7 +117,7 @@ async def _present(
         candidate_names(task) if MemoryType.ENTITY in types else [],
         types=types,
         now=now,
-        most_by_words=_words_wanted(request, required),
+        most_by_words=_words_wanted(request, times, required),
         most=request.root_limit,
         vector=vector,
         required=required,
@@ -182,7 +183,7 @@ async def _past(
     """Return the candidates of a task as `_present` does, as of the past instant `at`."""
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
     required = terms_of_phrases(caller.tenant.index_key, task)
-    search = WordSearch(caller, task, types=types, limit=_words_wanted(request, required), required=required)
+    search = WordSearch(caller, task, types=types, limit=_words_wanted(request, times, required), required=required)
     named = (
         await find_entities_by_name(connection, caller, candidate_names(task), limit=request.root_limit)
         if MemoryType.ENTITY in types
@@ -302,8 +303,10 @@ def _similarity(similar: Iterable[SimilarName]) -> dict[UUID, float]:
     return {one.entity: MISSPELT * one.similarity for one in similar}
 
 
-def _words_wanted(request: RetrieveRequest, required: Sequence[int]) -> int:
-    return max(WITH_PHRASES if required else CANDIDATES, 2 * request.root_limit)
+def _words_wanted(request: RetrieveRequest, times: TimeWords, required: Sequence[int]) -> int:
+    """Return how many records words should find, more where other signals choose among them."""
+    most = WITH_PHRASES if required else FOR_NEWEST if times.newest else CANDIDATES
+    return max(most, 2 * request.root_limit)
 
 
 def _analysed(caller: Caller, records: Mapping[UUID, MemoryRecord]) -> tuple[dict[UUID, list[int]], dict[UUID, Saying]]:

@@ -37,7 +37,7 @@ SELECT id FROM credited ORDER BY id
 -- fetch_lesson_use --
 -- Fetch how often lessons were retrieved, and helped, besides what their payloads say.
 -- Prepared: each record is a look-up.
-SELECT u.id, u.retrievals, u.helpful, u.retrieved_at FROM unnest(CAST(:ids AS uuid[])) AS asked(id)
+SELECT u.id, u.retrievals, u.helpful, u.retrieved_at FROM unnest((SELECT CAST(:ids AS uuid[]))) AS asked(id)
 CROSS JOIN LATERAL (SELECT * FROM lesson_use u WHERE u.tenant = :tenant AND u.id = asked.id LIMIT 1) u
 
 -- list_lessons --

@@ -36,20 +36,20 @@ WITH near AS MATERIALIZED (
       ({relations_in} LIMIT :followed)
     ) e WHERE e.predicate <> ALL(CAST((SELECT ids FROM lineage) AS integer[])) LIMIT :related
   ) AS ids
-  FROM unnest((CAST(:near AS uuid[]))[1:CAST(:relating AS integer)]) AS asked(id)
+  FROM unnest((SELECT (CAST(:near AS uuid[]))[1:CAST(:relating AS integer)])) AS asked(id)
 )
 SELECT h.id, h.type, h.confidence, h.occurred_at, h.created_at, h.s, h.t0, h.pinned, h.curve, h.half_life_s,
   h.min_salience, h.max_age_s, h.params, h.covered, h.said, h.quoted,
   near.before, near.after, related.ids
 FROM (
-  SELECT unnest(CAST(:ids AS uuid[])) AS id
+  SELECT unnest((SELECT CAST(:ids AS uuid[]))) AS id
   UNION SELECT unnest(before || after) FROM near UNION SELECT unnest(ids) FROM related
 ) AS asked
 CROSS JOIN LATERAL (
   SELECT r.id, r.type, r.confidence, r.occurred_at, r.created_at, s.s, s.t0, s.pinned, s.curve, s.half_life_s,
     s.min_salience, s.max_age_s, s.params, (
     SELECT coalesce(bit_or(1::bigint << (asked.place::integer - 1)), 0)
-    FROM unnest(CAST(:terms AS integer[])) WITH ORDINALITY AS asked(term, place) WHERE asked.term = ANY (r.terms)
+    FROM unnest((SELECT CAST(:terms AS integer[]))) WITH ORDINALITY AS asked(term, place) WHERE asked.term = ANY (r.terms)
   ) AS covered, CASE r.type WHEN 1 THEN array_send(r.terms[1:CAST(:sketch AS integer)]) WHEN 4 THEN r.fact_key END AS said,
   CASE WHEN r.type = 4 AND r.terms @> CAST(:frame AS integer[]) THEN array_send((ARRAY(
     SELECT term FROM unnest(r.terms) AS term WHERE term <> ALL(CAST(:frame AS integer[])) ORDER BY term
@@ -102,7 +102,7 @@ SELECT asked.id, ARRAY(
     WHERE v.tenant = :tenant AND v.episode = own.episode AND v.position > own.position
     ORDER BY v.position LIMIT CAST(:steps AS integer)
   ) AS after
-FROM unnest(CAST(:near AS uuid[])) AS asked(id)
+FROM unnest((SELECT CAST(:near AS uuid[]))) AS asked(id)
 CROSS JOIN LATERAL (
   SELECT v.episode, v.position FROM episode_event v WHERE v.tenant = :tenant AND v.record = asked.id LIMIT 1
 ) own
@@ -117,7 +117,7 @@ r.type = ANY(CAST(:types AS smallint[])) AND r.state <= 2 AND (r.validity IS NUL
 -- `holds` is whether the validity includes the instant :at.
 -- Prepared: each record is a look-up.
 SELECT {record_columns}, coalesce(h.validity @> CAST(:at AS timestamptz), true) AS holds
-FROM (SELECT DISTINCT id FROM unnest(CAST(:ids AS uuid[])) AS given(id)) asked
+FROM (SELECT DISTINCT id FROM unnest((SELECT CAST(:ids AS uuid[]))) AS given(id)) asked
   CROSS JOIN LATERAL (SELECT * FROM record_head h WHERE h.tenant = :tenant AND h.id = asked.id LIMIT 1) h
   LEFT JOIN record r ON r.tenant = h.tenant AND r.id = h.id AND r.sensitivity <= :ceiling
 WHERE (:all_scopes OR h.scope = ANY(CAST(:scopes AS integer[]))) AND h.sensitivity <= :ceiling + 1

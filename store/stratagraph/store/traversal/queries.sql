@@ -30,7 +30,7 @@ FROM unnest(CAST(:ids AS uuid[])) AS near(id)
 -- rest: a LIMIT of 0 reads nothing. With :history, far ends that are not current are included.
 -- Prepared: each record of the frontier is a look-up in the same indexes.
 SELECT near.id AS near, e.id, e.far, e.weight, e.acl, e.predicate, e.created_at, e.outgoing
-FROM unnest(CAST(:frontier AS uuid[])) AS near(id)
+FROM unnest((SELECT CAST(:frontier AS uuid[]))) AS near(id)
 CROSS JOIN LATERAL (
   (WITH in_full AS MATERIALIZED (
      SELECT e.id, e.target AS far, e.weight, e.target_scope * 8 + e.target_sensitivity AS acl, e.predicate, e.created_at, true AS outgoing
