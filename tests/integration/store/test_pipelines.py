@@ -145,7 +145,7 @@ async def planned_with_parameters(memory: Memory) -> dict[str, int]:
         rows = await connection.exec_driver_sql(
             "SELECT statement, custom_plans FROM pg_prepared_statements WHERE generic_plans + custom_plans > 7"
         )
-        return {statement: times for statement, times in rows.all()}
+        return {row.statement: row.custom_plans for row in rows.all()}
 
 
 async def test_a_reader_enters_with_its_first_statement_and_a_later_one_than_its_last_enters_again(
