@@ -247,11 +247,12 @@ async def _measure(url: str, *, sizes: Sequence[int], rounds: int) -> tuple[dict
         with progress() as bars:
             for size in sizes:
                 filled, figures[f"{size}"] = await _load(stack, url, size, bars)
+                index = WordIndex()  # one for all callers, as a process of the service has it
                 for kind in KINDS:
                     questions = filled.questions(kind, rounds)
                     for name, who in FILTERS.items():
                         caller = await filled.where.directory.resolve(who)
-                        asking[kind, name, size] = Asking(filled, caller, questions, WordIndex())
+                        asking[kind, name, size] = Asking(filled, caller, questions, index)
                         recent[name, size] = Case(run=_recent(filled.where, caller))
         first = await _asked(asking, rounds, plainly=False, title="first searches")
         took = await _asked(asking, rounds, plainly=False, title="searching")

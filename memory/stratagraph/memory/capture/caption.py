@@ -157,7 +157,7 @@ def _plan_graph(draft: Draft) -> tuple[str, str]:
 
 def plan_caption(payload: Mapping[str, Any]) -> tuple[str, str]:
     """Return the name and the text of a plan with this payload."""
-    name = payload.get("intent") or payload["plan_id"]
+    name = payload.get("intent") or payload["plan_id"].removeprefix("plan:")
     steps = ", ".join(node["op"] for node in payload["nodes"])
     lines = [f"Plan {payload['plan_id']} {payload['version']}: {name}. Steps: {steps}"]
     lines += _signals(payload.get("triggers"))

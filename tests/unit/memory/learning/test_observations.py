@@ -66,6 +66,15 @@ def test_payloads_are_valid_and_count_every_episode(found: list[Episode]) -> Non
     assert reported_of_plan(plan, whole).others == reported_of_plan(plan, whole).failures == 0
 
 
+@given(episodes())
+def test_a_plan_has_an_intent_only_if_all_its_episodes_had_one_task(found: list[Episode]) -> None:
+    whole = together([of(one) for one in found])
+    tasks = {one.text for one in whole.tasks}
+    intent = plan_payload(whole, {}, NOTHING).get("intent")
+    assert (intent is not None) == (len(tasks) == 1)
+    assert intent is None or next(iter(tasks)).startswith(intent)
+
+
 @given(episodes(most=4))
 def test_an_episode_leaves_nothing_of_its_own_behind(found: list[Episode]) -> None:
     secret = episode(

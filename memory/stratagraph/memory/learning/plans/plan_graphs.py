@@ -41,10 +41,11 @@ def plan_payload(observed: Observation, effects: Mapping[str, Effect], reported:
         metrics["avg_latency_ms"] = observed.latency_ms / observed.timed
     conditions = conditions_of(observed)
     triggers = triggers_of(observed)
+    stated = {one.text for one in observed.tasks}
     payload = {
         "kind": "plan_graph",
         "plan_id": plan_id(observed.tools),
-        "intent": triggers[0]["signal"][:MAX_INTENT] if triggers else None,
+        "intent": stated.pop()[:MAX_INTENT] if len(stated) == 1 else None,
         "nodes": [_node(name, shape, observed, effects, reported) for name in shape.order],
         "edges": [
             {"from": source, "to": target, "kind": kind, "share": count / shape.taken[source]}
