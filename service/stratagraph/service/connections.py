@@ -18,7 +18,7 @@ from stratagraph.graphql.artifacts import PATH as ARTIFACTS
 from stratagraph.graphql.limits.client_networks import client_network
 from stratagraph.graphql.request_log import HEADER
 from stratagraph.graphql.request_record import new_request_id
-from stratagraph.service.joined_writes import JoinedWrites
+from stratagraph.service.client_transport import ClientTransport
 from stratagraph.service.processes.board import Member
 
 HEADER_BYTES = 64 << 10  # of the request line and the headers of one request
@@ -108,7 +108,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._refused_headers: tuple[bytes, str] | None = None  # the status and message of headers that are refused
         self._is_ending = False
         self._header_bytes: int | None = 0  # received of the headers; None while no headers are expected
-        super().connection_made(cast(asyncio.Transport, JoinedWrites(cast(asyncio.Transport, transport))))
+        super().connection_made(cast(asyncio.Transport, ClientTransport(cast(asyncio.Transport, transport))))
         address = client_network(self.client[0]) if self.client else ""
         if not self.open_connections.admit(address, self.loop.time()):
             self._refuse(b"503 Service Unavailable", "Too many connections; try again shortly.")
