@@ -106,6 +106,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._write_timer: asyncio.TimerHandle | None = None
         self._unread = 0
         self._refused_headers: tuple[bytes, str] | None = None  # the status and message of headers that are refused
+        self._refused_next: tuple[bytes, str] | None = None  # the same, to be sent after the requests before it
         self._is_ending = False
         self._header_bytes: int | None = 0  # received of the headers; None while no headers are expected
         super().connection_made(cast(asyncio.Transport, ClientTransport(cast(asyncio.Transport, transport))))
@@ -126,7 +127,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self._refused_next is not None:
             return
         if self._header_bytes is None and self._timer is None:
             # The first bytes of a further request end the idle time, and its headers must arrive in time too.
@@ -164,6 +165,15 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._disarm()
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._refused_next is not None and not self._is_answering() and not self.transport.is_closing():
+            self._refuse(*self._refused_next)
+
+    def _is_answering(self) -> bool:
+        """Whether a request has been received whose answer is not complete."""
+        return bool(self.pipeline) or (self.cycle is not None and not self.cycle.response_complete)
 
     def shutdown(self) -> None:
         """Answer what has arrived, and what arrives within LINGER_S, and close the connection.
@@ -223,8 +233,16 @@ class BoundedProtocol(HttpToolsProtocol):
             self._watch_reading()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP, or has headers that are refused; no application sees it."""
-        self._refuse(*(self._refused_headers or _NOT_HTTP))
+        """Answer what is not HTTP, or has headers that are refused; no application sees it.
+
+        Complete requests before it are answered first, so that no answer is taken for that of another request.
+        """
+        refused = self._refused_headers or _NOT_HTTP
+        if self._is_answering() and not self.cycle.more_body:
+            self._disarm()
+            self._refused_next = refused
+        else:
+            self._refuse(*refused)
 
     def _refuse(self, status: bytes, message: str) -> None:
         """Answer in the form of a GraphQL error and close the connection."""

@@ -73,6 +73,7 @@ class _Server(uvicorn.Server):
         self._stop = stop
         self._on_started = on_started
         self._accepting: asyncio.Task[None] | None = None
+        self._connecting: asyncio.Task[None] | None = None
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -99,6 +100,8 @@ class _Server(uvicorn.Server):
         if self._accepting is not None:
             self._accepting.cancel()
             await asyncio.wait({self._accepting})
+        if self._connecting is not None:
+            await self._connecting
         # A connection that waits would be reset when the last process closes the socket: its requests are answered.
         while (accepted := self._accept_waiting()) is not None:
             await self._connect(accepted)
@@ -118,7 +121,9 @@ class _Server(uvicorn.Server):
                 _log.error("connection not accepted", error=type(error).__name__, errno=error.errno)
                 await asyncio.sleep(EXHAUSTED_S)
                 continue
-            await self._connect(accepted)
+            # At a stop, a connection that is half made would be closed with the request that it has sent.
+            self._connecting = asyncio.create_task(self._connect(accepted), name="connect")
+            await asyncio.shield(self._connecting)
 
     def _accept_waiting(self) -> socket.socket | None:
         """Accept the next connection that waits; None if there is none."""
