@@ -45,7 +45,7 @@ from stratagraph.store.search.word_index import WordIndex
 from stratagraph.store.search.word_search import WordSearch, search_words_at
 from stratagraph.store.traversal.past import PastGraphReader
 
-CANDIDATES = 32  # records found by words, before the other signals, salience and confidence reorder them
+CANDIDATES = 48  # records found by words, before the other signals, salience and confidence reorder them
 FOR_NEWEST = 100  # the same of a question for what is newest: of very many that match, the newest may match less
 WITH_PHRASES = 400  # the same of a question with phrases, for which few records with all of their words may have them
 
