@@ -1,4 +1,4 @@
-"""A client's connection: the parts of a response are sent together, and none to a client that has gone."""
+"""A client's connection, on which the parts of a response are sent together, and nothing once it is closed."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class _Server(uvicorn.Server):
             self._accepting.cancel()
             await asyncio.wait({self._accepting})
         if self._connecting is not None:
-            await self._connecting
+            await asyncio.wait({self._connecting})
         # A connection that waits would be reset when the last process closes the socket: its requests are answered.
         while (accepted := self._accept_waiting()) is not None:
             await self._connect(accepted)
