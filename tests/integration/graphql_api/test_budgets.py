@@ -105,6 +105,13 @@ async def test_a_refusal_says_when_the_operation_can_be_paid(database: Database)
         await budgets.spend("a", 101, rate)
 
 
+async def test_a_refusal_never_says_that_as_much_is_left_as_the_operation_costs(database: Database) -> None:
+    budgets = process(database)
+    await budgets.spend("a", BURST - 37.6, SLOW)
+    with pytest.raises(RateLimited, match="costs 38 points and the credential has 37 left"):
+        await budgets.spend("a", 37.7, SLOW)
+
+
 async def test_what_was_not_run_is_given_back(database: Database) -> None:
     budgets = process(database)
     await budgets.spend("a", 1, SLOW)

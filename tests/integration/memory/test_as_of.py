@@ -306,7 +306,7 @@ async def test_limits_and_minimum_salience_apply_to_the_past(memory: Memory) -> 
     at = memory.clock.now()
     for number in range(12):
         await memory.observe("Alice", "likes", f"later thing {number}")
-    found = await ask(memory, "Alice", root_limit=1, node_limit=5, edge_limit=3, as_of=at)
+    found = await ask(memory, "Alice", root_limit=4, node_limit=5, edge_limit=3, as_of=at)
     assert len(found.nodes) <= 5
     assert len(found.edges) <= 3
     assert {"edges", "roots"} <= set(found.reached)

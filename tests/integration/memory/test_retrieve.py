@@ -44,7 +44,7 @@ async def test_the_words_of_a_task_find_records_with_the_same_stems(memory: Memo
 async def test_an_entity_named_in_the_task_is_a_root_and_its_neighbours_are_returned(memory: Memory) -> None:
     fact = await memory.observe("Alice", "works_at", "Acme")
     await memory.turn("unrelated chatter about lunch")
-    found = await ask(memory, "Who is Alice?", root_limit=1)
+    found = await ask(memory, "Who is Alice?", root_limit=1, memory_types=(MemoryType.ENTITY,))
     assert names(found)[0] == "Alice"
     assert found.nodes[0].why.names == ["Alice"]
     assert fact.primary.id in {node.record.id for node in found.nodes}
@@ -56,7 +56,24 @@ async def test_an_entity_named_in_the_task_is_a_root_and_its_neighbours_are_retu
 async def test_an_alias_in_the_task_finds_its_entity(memory: Memory) -> None:
     mention = {"name": "Project Orion", "type": "Project", "aliases": ["the telescope"]}
     await memory.turn("it slipped", context={"mentions": [mention]})
-    assert names(await ask(memory, "the telescope"))[0] == "Project Orion"
+    assert names(await ask(memory, "the telescope")) == ["user: it slipped", "Project Orion"]
+
+
+@pytest.mark.parametrize("past", [False, True], ids=["present", "past"])
+async def test_an_entity_that_is_only_a_name_comes_after_what_is_said_about_it(memory: Memory, past: bool) -> None:
+    people = {"Vera Lind": {}, "Olga Lind": {"summary": "Sells"}, "Nora Lind": {"role": "sales"}}
+    entities, facts = {}, {}
+    for name, more in people.items():
+        content = {"canonical_name": name, "primary_type": "Person", "aliases": [{"value": f"{name[0]}."}], **more}
+        kept = await memory.remember(SourceKind.OBSERVATION, content, proposed_type=MemoryType.ENTITY)
+        entities[name], facts[name] = kept.primary.id, (await memory.observe(name, "works_in", "Oslo")).primary.id
+    as_of = memory.clock.now() if past else None
+    for name, more in people.items():
+        for question in (name, f"Who is {name}?"):
+            found = (await ask(memory, question, as_of=as_of)).nodes
+            scores = {node.record.id: node.score for node in found if node.strength == 1}
+            assert scores.keys() == {entities[name], facts[name]}
+            assert (scores[entities[name]] < 0.6 * scores[facts[name]]) == (not more)
 
 
 async def test_a_name_in_the_task_brings_what_is_said_about_the_entity_before_the_entity(memory: Memory) -> None:
@@ -86,7 +103,7 @@ async def test_a_superseded_fact_is_not_reached_by_expansion(memory: Memory) -> 
 async def test_limits_are_kept_and_the_reached_ones_are_named(memory: Memory) -> None:
     for number in range(12):
         await memory.observe("Alice", "likes", f"thing number {number}")
-    found = await ask(memory, "Alice", root_limit=1, node_limit=5, edge_limit=3)
+    found = await ask(memory, "Alice", root_limit=4, node_limit=5, edge_limit=3)
     assert len(found.nodes) <= 5
     assert len(found.edges) <= 3
     assert {"edges", "roots"} <= set(found.reached)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
+from math import ceil, floor
 
 from stratagraph.store.keys.rate_buckets import LEASE_S, Rate, RateBuckets
 from stratagraph.store.model.errors import LimitExceeded, RateLimited, StoreUnavailable
@@ -112,7 +113,7 @@ class Budgets:
 
 def _rate_limited(cost: float, available: float, rate: Rate) -> RateLimited:
     return RateLimited(
-        f"The operation costs {cost:,.0f} points and the credential has {available:,.0f} left: try again after"
+        f"The operation costs {ceil(cost):,} points and the credential has {floor(available):,} left: try again after"
         " `retryAfter` seconds, or ask for less.",
         retry_after_s=max(0.001, (cost - available) / rate.per_second),
     )

@@ -47,6 +47,7 @@ WEIGHTS: Mapping[Signal, float] = {
 SALIENCE_FLOOR = 0.7  # share of the score that no loss of salience takes
 CONFIDENCE_FLOOR = 0.8
 IN_TIME = 0.1  # least value of the signal TIME for a record of a time that the question names
+BARE = 0.4  # share of the score of an entity of which only names are stored: it comes after what is said about it
 HOP = 0.5  # share of a score that is passed on over one hop, at weight 1
 
 # Order of the layers where scores tie (docs/specification.md, Retrieval).
@@ -72,6 +73,8 @@ class Rankable(Protocol):
     def salience(self) -> float: ...
     @property
     def occurred_at(self) -> datetime: ...
+    @property
+    def is_bare(self) -> bool: ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -235,11 +238,15 @@ def score(record: Rankable, why: Why) -> float:
     """Return the fused score, weighted by salience and confidence; that of an entity also by its share.
 
     A name alone is a weak candidate: an entity whose name is a part of the question comes after the records that say
-    what the rest asks for, and an entity that the whole question is about stays first.
+    what the rest asks for, one that the whole question is about stays first if something is stored about it, and one
+    that is only a name comes after the records that say something about it.
     """
+    factor = 1.0
+    if record.type is MemoryType.ENTITY:
+        factor = max(why.share, why.strength) * (BARE if record.is_bare else 1.0)
     return (
         why.fused
-        * (max(why.share, why.strength) if record.type is MemoryType.ENTITY else 1.0)
+        * factor
         * (SALIENCE_FLOOR + (1 - SALIENCE_FLOOR) * record.salience)
         * (CONFIDENCE_FLOOR + (1 - CONFIDENCE_FLOOR) * record.confidence)
     )

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from stratagraph.store.model.enums import MemoryType, RecordState, Sensitivity
+from stratagraph.store.model.payloads.entity import NAMING
 from stratagraph.store.model.salience import Salience
 
 
@@ -50,6 +51,13 @@ class MemoryRecord:
         if self.type is not MemoryType.SEMANTIC or self.payload is None:
             return None
         return self.payload["validity"].get("conditions") or None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is an entity of which no more is stored than names, a type and identifiers."""
+        if self.type is not MemoryType.ENTITY or self.payload is None or self.text is None:
+            return False
+        return self.payload.keys() <= {*NAMING} and "\n" not in self.text
 
     def holds_at(self, at: datetime) -> bool:
         """Return whether the validity includes the instant; True for every record that is no fact."""

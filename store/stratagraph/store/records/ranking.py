@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import Curve, MemoryType
+from stratagraph.store.model.payloads.entity import NAMING
 from stratagraph.store.model.predicates import LINEAGE
 from stratagraph.store.model.salience import salience_at
 from stratagraph.store.model.sketches import SKETCH
@@ -33,6 +34,7 @@ class Head(NamedTuple):
     thread, nearest first, and `related` the records that callers have related to it, if they were asked for. `said` is
     what an event says, as `stored_sketch` reads it, or the key of a fact; None for other types. `quoted` has the other
     terms of a fact that has all those of `frame`, as `stored_sketch` reads them, and is None for other records.
+    `is_bare` is that of `MemoryRecord`, but False for a sealed entity.
     """
 
     id: UUID
@@ -46,6 +48,7 @@ class Head(NamedTuple):
     related: Sequence[UUID] = ()
     said: bytes | None = None
     quoted: bytes | None = None
+    is_bare: bool = False
 
 
 def fetching_heads(
@@ -67,7 +70,7 @@ def fetching_heads(
     term, as in `Head`.
     """
     parameters = {"ids": list(ids), "terms": list(terms), "sketch": SKETCH, **_near(near, steps, types, now)}
-    parameters["frame"] = list(frame)
+    parameters |= {"frame": list(frame), "naming": list(NAMING)}
     parameters |= {"lineage": list(SYSTEM), "relating": RELATING, "followed": FOLLOWED, "related": RELATED}
     return sending("fetch_ranking", {**caller.parameters(), **parameters})
 
@@ -107,7 +110,7 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
     """Return the heads of the rows of `fetching_heads`, keyed by id, with their salience at `now`."""
     heads = {}
     for id_, type_, confidence, occurred_at, created_at, s, t0, pinned, curve, *rest in rows:
-        half_life_s, min_salience, max_age_s, params, covered, said, quoted, before, after, related = rest
+        half_life_s, min_salience, max_age_s, params, covered, said, quoted, is_bare, before, after, related = rest
         salience = salience_at(
             now,
             s=s,
@@ -132,5 +135,6 @@ def _heads(rows: Iterable[tuple[Any, ...]], *, now: datetime) -> dict[UUID, Head
             related or (),
             said,
             quoted,
+            bool(is_bare),
         )
     return heads

@@ -22,6 +22,7 @@ WHERE h.tenant = :tenant AND h.id = ANY(CAST(:ids AS uuid[])) AND (:all_scopes O
 -- :sketch other terms of a fact that has all terms of :frame. Only records of :near have
 -- neighbours; those are fetched as the given records are, if they are of the given types and hold at :now. Of the first
 -- :relating of them, so are :related records to which they have relations other than :lineage, of the :followed heaviest.
+-- `is_bare` is true for an entity whose payload has no keys but :naming, if it is not sealed.
 -- LIMIT 1 keeps each a look-up: for hundreds of ids, the planner reads a whole index or table of a small store.
 -- Prepared: each record is a look-up.
 WITH near AS MATERIALIZED (
@@ -39,7 +40,7 @@ WITH near AS MATERIALIZED (
   FROM unnest((SELECT (CAST(:near AS uuid[]))[1:CAST(:relating AS integer)])) AS asked(id)
 )
 SELECT h.id, h.type, h.confidence, h.occurred_at, h.created_at, h.s, h.t0, h.pinned, h.curve, h.half_life_s,
-  h.min_salience, h.max_age_s, h.params, h.covered, h.said, h.quoted,
+  h.min_salience, h.max_age_s, h.params, h.covered, h.said, h.quoted, h.is_bare,
   near.before, near.after, related.ids
 FROM (
   SELECT unnest((SELECT CAST(:ids AS uuid[]))) AS id
@@ -53,7 +54,8 @@ CROSS JOIN LATERAL (
   ) AS covered, CASE r.type WHEN 1 THEN array_send(r.terms[1:CAST(:sketch AS integer)]) WHEN 4 THEN r.fact_key END AS said,
   CASE WHEN r.type = 4 AND r.terms @> CAST(:frame AS integer[]) THEN array_send((ARRAY(
     SELECT term FROM unnest(r.terms) AS term WHERE term <> ALL(CAST(:frame AS integer[])) ORDER BY term
-  ))[1:CAST(:sketch AS integer)]) END AS quoted
+  ))[1:CAST(:sketch AS integer)]) END AS quoted,
+  r.type = 3 AND r.payload - CAST(:naming AS text[]) = '{}' AND position(E'\n' IN r.text) = 0 AS is_bare
   FROM record r JOIN salience s ON s.tenant = r.tenant AND s.id = r.id
   WHERE r.tenant = :tenant AND r.id = asked.id
     AND (:all_scopes OR r.scope = ANY(CAST(:scopes AS integer[]))) AND r.sensitivity <= :ceiling

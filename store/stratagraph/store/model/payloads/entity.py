@@ -12,6 +12,9 @@ from pydantic import Field
 
 from stratagraph.store.model.payloads.base import Name, Part, Payload
 
+# The keys of a payload that tell entities apart and say nothing about them.
+NAMING = ("kind", "canonical_name", "primary_type", "types", "aliases", "identifiers")
+
 
 class Alias(Part):
     value: Name
