@@ -53,6 +53,55 @@ async def test_what_happened_then_is_found_without_any_other_word(year: Memory) 
     assert len((await ask(year, "what happened in May 2025?")).nodes) == 2
 
 
+@pytest.mark.parametrize("past", [False, True], ids=["present", "past"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "what happened in May 2026?",
+        "What happened on 2026-05-27?",
+        "what happened on May 27, 2026?",
+        "what happened on 27 May 2026?",
+        "what happened on 27.5.2026?",
+        "What happened in mid-May?",
+        "what happened on the 27th of May",
+        "what happened between 26 May 2026 and 28 May 2026?",
+        "What happened last week?",
+        "what happened on Wednesday?",
+        "what happened on Wednesday morning?",
+        "What happened from Tuesday to Thursday?",
+    ],
+)
+async def test_what_mentions_a_time_comes_after_what_happened_then(memory: Memory, asked: str, past: bool) -> None:
+    """All of these mean the same Wednesday: the clock of the tests stands on Monday, 1 June 2026."""
+    await said_on(memory, "2026-05-27T09:00", "painted the stairs")
+    for text in (
+        "the trial of Brightwater ends on 2026-05-27, Wednesday, in the week of 27 May 2026",
+        "Postgres 27 comes last week, said Wed. 27.05.2026 in May",
+        "a summary of 2026-05-27: Tuesday, Wednesday, Thursday, last week, morning, May 26, 27, 28",
+    ):
+        await said_on(memory, "2026-03-02", text)
+        await said_on(memory, "2026-04-01", text + ".")
+    found = await ask(memory, asked, as_of=memory.clock.now() if past else None)
+    assert texts(found)[0] == "painted the stairs"
+    assert found.nodes[0].strength == 1
+
+
+@pytest.mark.parametrize("asked", ["what is on 2026-12-04?", "what happens on 4 December 2026?"])
+async def test_a_time_to_come_is_found_where_a_text_names_it(memory: Memory, asked: str) -> None:
+    await said_on(memory, "2025-12-04", "ordered varnish")
+    plan = await said_on(memory, "2026-05-02", "the trial of Brightwater ends on 2026-12-04 (4 December 2026)")
+    assert [node.record.id for node in (await ask(memory, asked)).nodes] == [plan]
+
+
+@pytest.mark.parametrize("event", ["the release of Wagtail 7.2", "HAL-2207 was opened", "the release of v5.12.0"])
+async def test_what_happened_before_or_after_an_event_with_a_number(memory: Memory, event: str) -> None:
+    await said_on(memory, "2026-03-01", "painted the stairs")
+    await said_on(memory, "2026-04-01", f"{event}, after the release of Wagtail 7.1 and of v5.11.0")
+    await said_on(memory, "2026-05-01", "ordered varnish")
+    assert texts(await ask(memory, f"What happened after {event}?"))[0] == "ordered varnish"
+    assert texts(await ask(memory, f"What happened before {event}?"))[0] == "painted the stairs"
+
+
 async def test_records_of_the_time_come_after_those_with_the_words_and_make_no_answer_alone(year: Memory) -> None:
     await said_on(year, "2025-05-20", "ordered varnish for the stairs")
     found = await ask(year, "which varnish did we order in May 2025?")

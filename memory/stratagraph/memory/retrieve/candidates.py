@@ -23,7 +23,7 @@ from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.sketches import sketch_of, stored_sketch
-from stratagraph.store.model.words import QueryWord, query_terms, record_terms
+from stratagraph.store.model.words import DATED_SHARE, QueryWord, query_terms, record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.past import PastReader
@@ -122,6 +122,7 @@ async def _present(
         vector=vector,
         required=required,
         intervals=times.intervals,
+        dated=times.words,
         frame=frame_terms(caller.tenant.index_key),
     )
     names = _Names(caller, found.words, found.named)
@@ -183,7 +184,8 @@ async def _past(
     """Return the candidates of a task as `_present` does, as of the past instant `at`."""
     types, task = request.memory_types or tuple(MemoryType), request.task_descriptor
     required = terms_of_phrases(caller.tenant.index_key, task)
-    search = WordSearch(caller, task, types=types, limit=_words_wanted(request, times, required), required=required)
+    most = _words_wanted(request, times, required)
+    search = WordSearch(caller, task, types=types, limit=most, required=required, dated=times.words)
     named = (
         await find_entities_by_name(connection, caller, candidate_names(task), limit=request.root_limit)
         if MemoryType.ENTITY in types
@@ -270,10 +272,12 @@ class _Names:
 
     def question(self, descriptor: str, weights: Sequence[float], times: TimeWords) -> Question:
         """Return the question, given the rarities of its words and the times that it names."""
-        dated = [time.words for time in times.times]
+        dated = times.words
         stressed = emphasis(descriptor, self._texts, dated=dated)
+        is_only_dated = all(text in dated for text in self._texts)
+        shares = [DATED_SHARE if text in dated and not is_only_dated else 1.0 for text in self._texts]
         return Question(
-            weights=weights,
+            weights=[weight * share for weight, share in zip(weights, shares, strict=True)],
             terms=self.terms,
             emphasis=stressed,
             apart=self.words,
@@ -369,7 +373,7 @@ def _fits(heads: Mapping[UUID, Rankable], times: TimeWords) -> dict[UUID, float]
 def _wants_recent(words: Sequence[QueryWord], times: TimeWords) -> bool:
     if not times.times and not times.newest:
         return False
-    return asks_only_when([word.text for word in words], dated=[time.words for time in times.times])
+    return asks_only_when([word.text for word in words], dated=times.words)
 
 
 def _asked_alone(words: Sequence[QueryWord], times: TimeWords, timed: TimeWords) -> TimeWords | None:

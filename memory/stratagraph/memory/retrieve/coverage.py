@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 
+from stratagraph.store.model.analysis.lexemes import asked
 from stratagraph.store.model.words import NAME_SHARE
 
 UNKNOWN = 1.5  # the same beside a name or number that a candidate has, where none has it
@@ -76,8 +77,7 @@ class Question:
         A name counts by its rarity alone: how often it occurs in a text, and in how short a text, says nothing. Where
         the question has only names, BM25 has all of their weight.
         """
-        everything = (1 << len(self.weights)) - 1
-        return (1 - NAME_SHARE) * self.weight(words & self.apart) if everything & ~self.apart else 0.0
+        return (1 - NAME_SHARE) * self.weight(words & self.apart) if self._has_others else 0.0
 
     def strength(self, words: int, *, also: float = 0.0) -> float:
         """Return how much of the question some words answer, from 0 to 1: their `share`, less for names alone.
@@ -137,6 +137,11 @@ class Question:
         return {}
 
     @cached_property
+    def _has_others(self) -> bool:
+        """Whether there are words that neither name a known entity nor a time."""
+        return any(factor > 0 and not self.apart >> place & 1 for place, factor in enumerate(self.emphasis))
+
+    @cached_property
     def _asks_more(self) -> bool:
         return any(weight > 0 and not self.names >> place & 1 for place, weight in enumerate(self._emphasised))
 
@@ -161,27 +166,31 @@ class Question:
         ]
 
 
-def emphasis(descriptor: str, words: Sequence[str], *, dated: Iterable[str] = ()) -> list[float]:
+def dated_words(times: Iterable[str]) -> frozenset[str]:
+    """Return the words, as those of a question are written, of the parts of it that name a time.
+
+    >>> sorted(dated_words(["on 2026-05-03", "mid-May"]))
+    ['03', '05', '2026', '2026-05-03', 'May', 'mid', 'mid-May']
+    """
+    return frozenset(one.text for time in times for one in asked(time))
+
+
+def emphasis(descriptor: str, words: Sequence[str], *, dated: Collection[str] = ()) -> list[float]:
     """Return by how much each word of a question counts for the strength of an answer.
 
     What has the form of a name (a capital or a digit within the question) is what a question is about, so it counts
-    SPECIFIC times. The parts of the question that name a time, `dated`, count nothing: a record's own date answers
-    them, not its words.
+    SPECIFIC times. The words `dated`, which name a time, count nothing: a record's own date answers them, not its
+    words.
 
-    >>> emphasis("Did Ann rent depot 7 in May 2023?", ["Ann", "rent", "depot", "7", "May", "2023"], dated=["May 2023"])
-    [3.0, 1.0, 1.0, 3.0, 0.0, 0.0]
+    >>> emphasis("Did Ann rent 7 in May 2023?", ["Ann", "rent", "7", "May", "2023"], dated={"May", "2023"})
+    [3.0, 1.0, 3.0, 0.0, 0.0]
     """
-    of_times = _words_of(dated)
     first = _first_words(descriptor)
-    return [0.0 if word in of_times else SPECIFIC if _is_specific(word, first) else 1.0 for word in words]
+    return [0.0 if word in dated else SPECIFIC if _is_specific(word, first) else 1.0 for word in words]
 
 
 def _sum_of(weights: Sequence[float], words: int) -> float:
     return sum(weight for place, weight in enumerate(weights) if words >> place & 1)
-
-
-def _words_of(times: Iterable[str]) -> set[str]:
-    return {word for time in times for word in _PART.findall(time)}
 
 
 def _first_words(descriptor: str) -> set[str]:
@@ -206,14 +215,13 @@ def words_written_as_names(words: Sequence[str], emphasis: Sequence[float]) -> i
     )
 
 
-def asks_only_when(words: Sequence[str], *, dated: Iterable[str]) -> bool:
-    """Return whether a question has no words but those that name a time, and such as "happen".
+def asks_only_when(words: Sequence[str], *, dated: Collection[str]) -> bool:
+    """Return whether a question has no words but `dated`, which name a time, and such as "happen".
 
-    >>> asks_only_when(["happened", "last", "week"], dated=["last week"])
+    >>> asks_only_when(["happened", "last", "week"], dated={"last", "week"})
     True
     """
-    of_times = _words_of(dated)
-    return all(word in of_times or word.casefold() in _GENERAL for word in words)
+    return all(word in dated or word.casefold() in _GENERAL for word in words)
 
 
 def words_named(terms: Sequence[Sequence[int]], names: Iterable[Collection[int]]) -> int:

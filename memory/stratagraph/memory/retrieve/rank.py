@@ -47,6 +47,7 @@ WEIGHTS: Mapping[Signal, float] = {
 SALIENCE_FLOOR = 0.7  # share of the score that no loss of salience takes
 CONFIDENCE_FLOOR = 0.8
 IN_TIME = 0.1  # least value of the signal TIME for a record of a time that the question names
+AS_TEXT = 0.1  # value of the signal WORDS for the best match of a question that asks for a time and nothing else
 BARE = 0.4  # share of the score of an entity of which only names are stored: it comes after what is said about it
 HOP = 0.5  # share of a score that is passed on over one hop, at weight 1
 
@@ -138,6 +139,11 @@ class Found:
     nearness: Mapping[UUID, float] = field(default_factory=dict)
     documents: int = 0
 
+    @property
+    def asks_only_for_times(self) -> bool:
+        """Whether the question asks for what happened in the times that it names, and for nothing else."""
+        return self.wants_recent and bool(self.fit)
+
 
 def fuse(found: Found) -> dict[UUID, Why]:
     """Combine the signals; return what made each record a candidate, by id.
@@ -160,6 +166,8 @@ def fuse(found: Found) -> dict[UUID, Why]:
     fit = _placed(found.fit, place, 0.0)
     total = [mine + (lent_ or 0.0) for mine, lent_ in zip(own, lent_weight, strict=True)]
     best = max(total, default=0.0)
+    if found.asks_only_for_times:
+        best /= AS_TEXT  # what mentions the time comes after what is of it
     near = _placed(found.nearness, place, 0.0)
     among = max(found.documents, len(words))
     by_meaning = _placed(_by_meaning(found), place, 0.0)
@@ -215,7 +223,7 @@ def _add_recent(candidates: dict[UUID, Why], found: Found) -> None:
             why.strength = max(why.strength, found.fit.get(id_, 0.0) if found.fit else 1.0)
         if found.fit.get(id_) == 1 and id_ in found.words:
             signals = candidates.setdefault(id_, Why()).signals
-            signals[Signal.TIME] = max(signals.get(Signal.TIME, 0.0), IN_TIME)
+            signals[Signal.TIME] = max(signals.get(Signal.TIME, 0.0), 1.0 if found.asks_only_for_times else IN_TIME)
         if id_ in candidates:
             candidates[id_].signals[Signal.RECENCY] = 1.0 / (1 + rank)
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from stratagraph.memory.retrieve.coverage import dated_words
 
 MAX_READ = 2_000  # characters of a question, from its beginning
 MAX_TIMES = 8  # intervals of one question
@@ -34,8 +36,12 @@ _NUMBER = r"(?:\d{1,3}|(?:a )?couple of|(?:a )?few|an?|" + "|".join(_COUNTS) + "
 _UNIT = r"(?:minute|hour|day|week|month|quarter|year)"
 _YEAR = r"(?:19|20)\d\d"
 _DAY_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
+_PART_OF_DAY = "(?: (?:early |late )?(?P<p>morning|afternoon|evening|night))?"
+_HOURS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}  # from midnight on
+_ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
 _AMBIGUOUS = ("may", "mar", "march")  # months that are verbs or names, too
 _DATING = re.compile(r"\b(?:on|since|before|after|until|till|by|from|of)(?: the)? $")
+_FROM, _TO = re.compile(r"\b(?:from|between)(?: the)? $"), re.compile(r" ?(?:to|through|and|-|–) ?(?:the )?")
 _BOUND = re.compile(r"\b(before|until|till|since|after)\b(?: the)? ?")
 
 
@@ -59,6 +65,11 @@ class TimeWords:
     def intervals(self) -> list[tuple[datetime, datetime]]:
         """The intervals, each from its first instant until before its second."""
         return [(one.start, one.end) for one in self.times]
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words that name the times."""
+        return dated_words(one.words for one in self.times)
 
     def fit(self, at: datetime) -> float:
         """Return how well an instant fits the times that were named, 0 to 1: 1 within one of them.
@@ -92,10 +103,31 @@ def time_words(text: str, now: datetime) -> TimeWords:
                 interval = _interval(interval_of, match, now)
                 if interval is not None and interval[0] < interval[1]:
                     start, end = match.span()
-                    found.append((start, NamedTime(text[start:end].strip(), *interval)))
+                    if interval[0] <= now:  # nothing has been recorded then yet: only a text can name it
+                        found.append((start, NamedTime(text[start:end].strip(), *interval)))
                     lowered = lowered[:start] + "\0" * (end - start) + lowered[end:]
-    times = tuple(time for _, time in sorted(found, key=lambda one: one[0])[:MAX_TIMES])
-    return TimeWords(times, newest=_NEWEST.search(lowered) is not None)
+    times = _ranges(text, sorted(found, key=lambda one: one[0]))[:MAX_TIMES]
+    return TimeWords(tuple(times), newest=_NEWEST.search(lowered) is not None)
+
+
+def _ranges(text: str, found: Sequence[tuple[int, NamedTime]]) -> list[NamedTime]:
+    """Return the times of a text, those as one of which it says "from the first to the second"."""
+    times: list[NamedTime] = []
+    end = 0  # of the last one
+    for start, time in found:
+        began = end - len(times[-1].words) if times else 0
+        if (
+            times
+            and _TO.fullmatch(text[end:start].lower())
+            and _FROM.search(text[:began].lower())
+            and times[-1].start < time.end
+        ):
+            end = start + len(time.words)
+            times[-1] = NamedTime(text[began:end], times[-1].start, time.end)
+        else:
+            end = start + len(time.words)
+            times.append(time)
+    return times
 
 
 def _interval(
@@ -205,12 +237,47 @@ def _relative(match: re.Match[str], now: datetime) -> _Interval:
     return _period(match["u"], _back(match["u"], number, now) if number else now)
 
 
+def _before_last(match: re.Match[str], now: datetime) -> _Interval:
+    return _period(match["u"], _back(match["u"], 2, now))
+
+
+def _part_of_day(match: re.Match[str], day: _Interval) -> _Interval:
+    """Return the part of a day that the words after it name, if they do; its night ends in the next morning."""
+    if match["p"] is None:
+        return day
+    first, last = _HOURS[match["p"]]
+    return day[0] + timedelta(hours=first), day[0] + timedelta(hours=last)
+
+
 def _weekday(match: re.Match[str], now: datetime) -> _Interval:
     """Return the latest such day before today, or today itself for "this"."""
     back = (now.weekday() - _DAYS.index(match["day"])) % 7
     if back == 0 and match["w"] not in ("this", "on"):
         back = 7
-    return _period("day", now - timedelta(days=back))
+    return _part_of_day(match, _period("day", now - timedelta(days=back)))
+
+
+def _weekdays(match: re.Match[str], now: datetime) -> _Interval:
+    last = now - timedelta(days=(now.weekday() - _DAYS.index(match["b"])) % 7)
+    first = last - timedelta(days=(last.weekday() - _DAYS.index(match["a"])) % 7)
+    return _period("day", first)[0], _period("day", last)[1]
+
+
+def _in_figures(match: re.Match[str], now: datetime) -> _Interval | None:
+    """Return the date of `3.5.2026`, whose day is first, or of `3/25/2026`, if only one of the two can be a month."""
+    one, other, year = int(match["a"]), int(match["b"]), int(match["y"])
+    if match["s"] == "/" and one <= 12 and other <= 12 and one != other:
+        return None
+    day, month = (other, one) if match["s"] == "/" and other > 12 else (one, other)
+    return _date(year, month, day)
+
+
+def _quarter(match: re.Match[str], now: datetime) -> _Interval:
+    """Return the quarter of the year named, or the latest such one that has begun."""
+    number = int(match["q"]) if match["q"] else _ORDINALS[match["o"]]
+    month = 3 * number - 2
+    year = int(match["y"]) if match["y"] else now.year - (month > now.month)
+    return _month(year, month)[0], _month(year, month + 2)[1]
 
 
 def _dated(match: re.Match[str], now: datetime) -> _Interval | None:
@@ -222,7 +289,7 @@ def _dated(match: re.Match[str], now: datetime) -> _Interval | None:
             *".,;?!",
         ):
             return None
-    return _date(int(match["y"]), month, day) if match["y"] else _last_one(month, day, now)
+    return _part_of_day(match, _date(int(match["y"]), month, day) if match["y"] else _last_one(month, day, now))
 
 
 def _month_of_year(match: re.Match[str], now: datetime) -> _Interval:
@@ -234,8 +301,11 @@ def _month_alone(match: re.Match[str], now: datetime) -> _Interval:
     return _month(now.year if month <= now.month else now.year - 1, month)
 
 
-def _weekend(_: re.Match[str], now: datetime) -> _Interval:
-    monday, _end = _period("week", now)
+def _weekend(match: re.Match[str], now: datetime) -> _Interval:
+    """Return the latest weekend: the one that has begun, unless the words are "last weekend"."""
+    monday, end = _period("week", now)
+    if now.weekday() >= _DAYS.index("saturday") and not match[0].startswith("last"):
+        monday = end
     return monday - timedelta(days=2), monday
 
 
@@ -244,7 +314,7 @@ def _night(_: re.Match[str], now: datetime) -> _Interval:
 
 
 def _day_back(days: int) -> Callable[[re.Match[str], datetime], _Interval]:
-    return lambda _, now: _period("day", now - timedelta(days=days))
+    return lambda match, now: _part_of_day(match, _period("day", now - timedelta(days=days)))
 
 
 def _rule(pattern: str, interval_of: Callable[[re.Match[str], datetime], _Interval | None]) -> _Rule:
@@ -258,18 +328,22 @@ _RULES = (
         r"(?:[t ]\d\d:[\d:.]+(?:z|[+]\d\d:?\d\d)?)?",
         _iso,
     ),
-    _rule(rf"(?P<d>{_DAY_NUMBER})(?: of)? (?P<m>{_MONTH}),?(?: (?P<y>{_YEAR}))?", _dated),
-    _rule(rf"(?P<m>{_MONTH}) (?:the )?(?P<d>{_DAY_NUMBER})(?:,? (?P<y>{_YEAR}))?", _dated),
+    _rule(rf"(?P<a>\d\d?)(?P<s>[./])(?P<b>\d\d?)(?P=s)(?P<y>{_YEAR})", _in_figures),
+    _rule(rf"(?P<d>{_DAY_NUMBER})(?: of)? (?P<m>{_MONTH}),?(?: (?P<y>{_YEAR}))?{_PART_OF_DAY}", _dated),
+    _rule(rf"(?P<m>{_MONTH}) (?:the )?(?P<d>{_DAY_NUMBER})(?:,? (?P<y>{_YEAR}))?{_PART_OF_DAY}", _dated),
     _rule(rf"(?P<m>{_MONTH})(?:,| of)? (?P<y>{_YEAR})", _month_of_year),
     _rule(rf"(?P<n>{_NUMBER}) (?P<u>{_UNIT})s? (?:ago|earlier|back)", _ago),
     _rule(rf"(?:last|past|previous) (?P<n>{_NUMBER}) (?P<u>{_UNIT})s?", _past),
-    _rule("day before yesterday", _day_back(2)),
-    _rule("yesterday", _day_back(1)),
+    _rule(f"day before yesterday{_PART_OF_DAY}", _day_back(2)),
+    _rule(f"yesterday{_PART_OF_DAY}", _day_back(1)),
     _rule("last night", _night),
-    _rule("(?:today|tonight|this (?:morning|afternoon|evening))", _day_back(0)),
-    _rule("last weekend", _weekend),
+    _rule("(?:today|tonight|this (?:morning|afternoon|evening))", lambda _, now: _period("day", now)),
+    _rule("(?:last|this|the) weekend", _weekend),
+    _rule(rf"(?P<u>{_UNIT}) before last", _before_last),
+    _rule(rf"(?:q(?P<q>[1-4])|(?P<o>{'|'.join(_ORDINALS)}) quarter)(?:(?: of)? (?P<y>{_YEAR})|(?! of))", _quarter),
+    _rule(rf"(?:from|between) (?P<a>{'|'.join(_DAYS)}) (?:to|through|and) (?P<b>{'|'.join(_DAYS)})", _weekdays),
     _rule(rf"(?P<w>last|previous|past|this|current) (?P<u>{_UNIT})", _relative),
-    _rule(rf"(?P<w>last|this|on|since|before|after|previous) (?P<day>{'|'.join(_DAYS)})", _weekday),
+    _rule(rf"(?P<w>last|this|on|since|before|after|previous) (?P<day>{'|'.join(_DAYS)}){_PART_OF_DAY}", _weekday),
     _rule(rf"(?:in|during|since|before|after|last|early|late|mid|of)[ -](?P<m>{'|'.join(_MONTHS)})", _month_alone),
     _rule(
         rf"(?:in|during|since|before|after|until|of|from|by|throughout|early|late|mid)[ -](?P<y>{_YEAR})",

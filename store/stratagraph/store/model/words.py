@@ -15,12 +15,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from types import MappingProxyType
 
 from stratagraph.store.model.analysis.languages import is_function_word
 from stratagraph.store.model.analysis.lexemes import analysed, asked
 
 DIMENSIONS = 1_000_000_000  # of pgvector's sparsevec; term numbers are 1 to 10⁹
 NAME_SHARE = 0.1  # of the weight of a word, where it is a name that is scored apart
+DATED_SHARE = 0.1  # of the weight of a word that names a time: the date of a record says more than its text
 MAX_TERMS = 2_000  # distinct terms per record; a sparsevec holds at most 16,000
 MAX_QUERY_TERMS = 64  # distinct terms per query; further words are ignored
 K1 = 1.2  # BM25: how soon repetitions of a term stop counting
@@ -143,21 +145,38 @@ def idf(documents: int, frequency: int) -> float:
     return math.log(1.0 + (max(documents, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
-def term_weights(
-    numbers: Iterable[int], frequencies: Mapping[int, int], documents: int, *, names: Collection[int] = ()
+def word_shares(
+    terms: Collection[int], *, names: Collection[int] = (), dated: Collection[int] = ()
 ) -> dict[int, float]:
-    """Return the idf of each term of a query. A term without a count gets the weight of a frequency of 1.
+    """Return the shares of their weight that terms of a question have; of the others, all.
 
-    The terms `names` get NAME_SHARE of their weight.
+    They are NAME_SHARE for `names`, if there are words that are neither, and DATED_SHARE for `dated`, if there are
+    others.
     """
+    others = {*terms} - {*dated}
+    found = dict.fromkeys(names, NAME_SHARE) if others - {*names} else {}
+    return found | (dict.fromkeys(dated, DATED_SHARE) if others else {})
+
+
+def term_weights(
+    numbers: Iterable[int],
+    frequencies: Mapping[int, int],
+    documents: int,
+    *,
+    shares: Mapping[int, float] = MappingProxyType({}),
+) -> dict[int, float]:
+    """Return the idf of each term of a query, times its share. A term without a count gets that of a frequency of 1."""
     return {
-        number: idf(documents, frequencies.get(number, 1)) * (NAME_SHARE if number in names else 1.0)
-        for number in numbers
+        number: idf(documents, frequencies.get(number, 1)) * shares.get(number, 1.0) for number in numbers
     }
 
 
 def query_vector(
-    numbers: Iterable[int], frequencies: Mapping[int, int], documents: int, *, names: Collection[int] = ()
+    numbers: Iterable[int],
+    frequencies: Mapping[int, int],
+    documents: int,
+    *,
+    shares: Mapping[int, float] = MappingProxyType({}),
 ) -> str:
     """Return a query as a sparsevec of the weights of its terms."""
-    return sparsevec(sorted(term_weights(numbers, frequencies, documents, names=names).items()))
+    return sparsevec(sorted(term_weights(numbers, frequencies, documents, shares=shares).items()))

@@ -105,6 +105,7 @@ async def find_candidates(
     vector: QuestionVector | None = None,
     required: Sequence[int] = (),
     intervals: Sequence[Interval] = (),
+    dated: Collection[str] = (),
     frame: Sequence[int],
 ) -> FoundCandidates:
     """Return at most `most_by_words` records of `types` that match the text, and the entities with one of the names.
@@ -114,9 +115,9 @@ async def find_candidates(
     searched, or what that needs is read, while recent records are looked up and the relations of named entities are
     followed, and then the heads of all are read, with their neighbours in threads. With `required`, words find only
     records with all of these terms. With `intervals`, their records with most of the words, at least MOST_TIMED, take
-    the place of the newest. `frame` are terms as in `fetching_heads`.
+    the place of the newest. `dated` are the words that name them, and `frame` terms as in `fetching_heads`.
     """
-    words = WordSearch(caller, text, types=types, limit=most_by_words, required=required)
+    words = WordSearch(caller, text, types=types, limit=most_by_words, required=required, dated=dated)
     by_name = NameSearch(caller, names, limit=most)
     counts, (state,), entities = await fetch_together(connection, words.counting(), index.reading(), by_name.statement)
     named = by_name.found(entities)

@@ -29,7 +29,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity
-from stratagraph.store.model.words import idf, name_terms, query_terms, query_vector, query_words, term_weights
+from stratagraph.store.model.words import (
+    idf,
+    name_terms,
+    query_terms,
+    query_vector,
+    query_words,
+    term_weights,
+    word_shares,
+)
 from stratagraph.store.postgres.driver import Sending
 from stratagraph.store.postgres.queries import Row, fetch, fetch_together, sending
 from stratagraph.store.search.word_index import Searching, WordIndex
@@ -74,12 +82,20 @@ class WordSearch:
     """
 
     def __init__(
-        self, caller: Caller, text: str, *, types: Collection[MemoryType], limit: int, required: Sequence[int] = ()
+        self,
+        caller: Caller,
+        text: str,
+        *,
+        types: Collection[MemoryType],
+        limit: int,
+        required: Sequence[int] = (),
+        dated: Collection[str] = (),
     ) -> None:
-        """With `required`, only records with all of these terms are found."""
+        """With `required`, only records with all of these terms are found. The words `dated` name a time."""
         self._caller = caller
         self.words = query_words(caller.tenant.index_key, text)
         self.terms = list(dict.fromkeys(number for word in self.words for number in word.numbers))
+        self._dated = {number for word in self.words if word.text in dated for number in word.numbers}
         self._types = [int(memory_type) for memory_type in types]
         self._limit = limit
         self._required = list(required)
@@ -134,16 +150,17 @@ class WordSearch:
     ) -> Searching:
         """Return the search for the best records; `state` is the row of `index.reading`, read in this transaction.
 
-        The terms `names` find records as the others do, but have only NAME_SHARE of their weight in the scores, unless
-        the question has no others. With `history`, superseded and retracted records are included.
+        The terms `names` find records as the others do, but have less weight in the scores: see `word_shares`. With
+        `history`, superseded and retracted records are included.
         """
+        shares = self.shares(names)
         if not index.is_current(state):
-            parameters = {**self.parameters(statistics, names), "now": now, "history": history}
+            parameters = {**self.parameters(statistics, shares), "now": now, "history": history}
             return Searching((sending("search_words", parameters),), lambda results: _scores_of(results[0]))
         return index.searching(
             self._caller,
             state,
-            term_weights(self.terms, statistics.frequencies, max(statistics.documents, 1), names=self._apart(names)),
+            term_weights(self.terms, statistics.frequencies, max(statistics.documents, 1), shares=shares),
             types=self._types,
             now=now,
             history=history,
@@ -151,7 +168,11 @@ class WordSearch:
             required=self._required,
         )
 
-    def parameters(self, statistics: WordStatistics, names: Collection[int] = ()) -> dict[str, Any]:
+    def shares(self, names: Collection[int]) -> dict[int, float]:
+        """Return the shares of their weight that terms have in scores, where `names` are those of known entities."""
+        return word_shares(self.terms, names=names, dated=self._dated)
+
+    def parameters(self, statistics: WordStatistics, shares: Mapping[int, float]) -> dict[str, Any]:
         """Return the parameters of a search, now or in the past, except its instant."""
         candidates = (
             Candidates(all_of=[self._required]) if self._required else _candidates(self._caller, self.terms, statistics)
@@ -161,16 +182,10 @@ class WordSearch:
             "all_of": _padded(candidates.all_of),
             "everything": candidates.everything,
             "cap": candidates.cap,
-            "vector": query_vector(
-                self.terms, statistics.frequencies, max(statistics.documents, 1), names=self._apart(names)
-            ),
+            "vector": query_vector(self.terms, statistics.frequencies, max(statistics.documents, 1), shares=shares),
             "types": self._types,
             "limit": self._limit,
         }
-
-    def _apart(self, names: Collection[int]) -> set[int]:
-        """Return the terms that are scored apart: `names`, unless the question has no others."""
-        return set(names) if set(self.terms) - set(names) else set()
 
     def _counting_in(self, scopes: Sequence[int]) -> Sending:
         return sending("count_terms", {"terms": self._counted, "scopes": list(scopes)})
@@ -237,7 +252,11 @@ async def search_all_words(
 
 
 async def search_words_at(
-    connection: AsyncConnection, search: WordSearch, *, at: datetime, names: Collection[int] = ()
+    connection: AsyncConnection,
+    search: WordSearch,
+    *,
+    at: datetime,
+    names: Collection[int] = (),
 ) -> tuple[list[tuple[UUID, float]], WordStatistics]:
     """Return the ids and BM25 scores of the best records that were current at `at`, best first, and the statistics.
 
@@ -248,7 +267,7 @@ async def search_words_at(
         return [], WordStatistics(documents=0, frequencies={})
     (counts,) = await fetch_together(connection, search.counting())
     statistics = await search.statistics(connection, counts)
-    rows = await fetch(connection, "search_words_at", **search.parameters(statistics, names), at=at)
+    rows = await fetch(connection, "search_words_at", **search.parameters(statistics, search.shares(names)), at=at)
     return _scores_of(rows), statistics
 
 
