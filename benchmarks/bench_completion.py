@@ -99,6 +99,7 @@ def answer() -> Retrieved:
         vector_fallback=None,
         rendering=None,
         nothing_known=False,
+        times=(),
         at=None,
     )
 

@@ -53,6 +53,19 @@ async def test_a_captured_fact_is_retrieved_as_a_graph(client: Client) -> None:
     assert answer["freshness"]["engine"] == "SQL"
 
 
+async def test_an_answer_says_which_times_it_read(client: Client) -> None:
+    ask = """query($task: String!) { retrieveGraph(input: {taskDescriptor: $task}) { ... on RetrieveGraphSuccess {
+      nothingKnown namedTimes { words start end } } } }"""
+
+    async def times(task: str) -> Any:
+        answer = (await client.data(ask, task=task))["retrieveGraph"]
+        return [(one["words"], one["start"] and one["start"][:10], one["end"][:10]) for one in answer["namedTimes"]]
+
+    assert await times("what was said on 2025-11-18?") == [("2025-11-18", "2025-11-18", "2025-11-19")]
+    assert await times("what was said before 3 May 2024?") == [("3 May 2024", None, "2024-05-03")]
+    assert await times("what was said letzte Woche?") == []
+
+
 async def test_a_receipt_says_what_became_of_names_and_of_stored_records(client: Client) -> None:
     capture = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) { ... on CaptureMemorySuccess {
       primaryRecord { id validTo } receipt { mentions { name outcome entityId candidateIds }

@@ -84,6 +84,9 @@ async def test_what_mentions_a_time_comes_after_what_happened_then(memory: Memor
     found = await ask(memory, asked, as_of=memory.clock.now() if past else None)
     assert texts(found)[0] == "painted the stairs"
     assert found.nodes[0].strength == 1
+    (time,) = found.times
+    assert time.words in asked
+    assert time.start <= datetime(2026, 5, 27, 9, tzinfo=UTC) < time.end
 
 
 @pytest.mark.parametrize("asked", ["what is on 2026-12-04?", "what happens on 4 December 2026?"])
@@ -99,7 +102,9 @@ async def test_what_happened_before_or_after_an_event_with_a_number(memory: Memo
     await said_on(memory, "2026-04-01", f"{event}, after the release of Wagtail 7.1 and of v5.11.0")
     await said_on(memory, "2026-05-01", "ordered varnish")
     assert texts(await ask(memory, f"What happened after {event}?"))[0] == "ordered varnish"
-    assert texts(await ask(memory, f"What happened before {event}?"))[0] == "painted the stairs"
+    before = await ask(memory, f"What happened before {event}?")
+    assert texts(before)[0] == "painted the stairs"
+    assert [time.words for time in before.times] == [f"before {event}"]
 
 
 async def test_records_of_the_time_come_after_those_with_the_words_and_make_no_answer_alone(year: Memory) -> None:

@@ -19,6 +19,7 @@ from stratagraph.graphql.types.records import MemoryRecord
 from stratagraph.graphql.types.relations import Relation
 from stratagraph.memory.retrieve import rank as ranking
 from stratagraph.memory.retrieve import selection as chosen
+from stratagraph.memory.retrieve import time_words
 from stratagraph.memory.retrieve.answer import Node, Retrieved
 from stratagraph.memory.retrieve.asked_words import AskedWords
 from stratagraph.memory.retrieve.rank import WEIGHTS, Signal
@@ -241,6 +242,17 @@ class Selection:
         )
 
 
+@strawberry.type(description="A time that the task names. Records of this time are ranked first.")
+class NamedTime:
+    words: str = strawberry.field(description="The words of the task, such as `last week`.")
+    start: datetime | None = strawberry.field(description="Its first instant; null for all times before `end`.")
+    end: datetime = strawberry.field(description="The instant before which it ends.")
+
+    @classmethod
+    def of(cls, time: time_words.NamedTime) -> Self:
+        return cls(words=time.words, start=time.start if time.start > time_words.EARLIEST else None, end=time.end)
+
+
 @strawberry.type(description="Ranked records and the relations that connect them.")
 class RetrieveGraphSuccess:
     roots: list[strawberry.ID] = strawberry.field(description="Ids of the records that match the task, best first.")
@@ -264,6 +276,10 @@ class RetrieveGraphSuccess:
     nothing_known: bool = strawberry.field(
         description="Whether the answer is empty because no record that the caller may read covers enough of the task."
     )
+    named_times: list[NamedTime] = strawberry.field(
+        description="The times that the task names, as they were understood; empty if it names none, or in words that"
+        " are not read as a time."
+    )
 
     @classmethod
     def of(cls, found: Retrieved, context: Context) -> Self:
@@ -283,6 +299,7 @@ class RetrieveGraphSuccess:
             retrieval_id=strawberry.ID(str(found.id)),
             rendering=found.rendering,
             nothing_known=found.nothing_known,
+            named_times=[NamedTime.of(time) for time in found.times],
         )
 
 

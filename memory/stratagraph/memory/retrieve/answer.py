@@ -10,6 +10,7 @@ from uuid import UUID
 from stratagraph.memory.retrieve.asked_words import AskedWords
 from stratagraph.memory.retrieve.rank import HOP, Why
 from stratagraph.memory.retrieve.selection import Selection
+from stratagraph.memory.retrieve.time_words import NamedTime
 from stratagraph.store.model.records import MemoryRecord, Relation
 from stratagraph.store.traversal.neighbourhood import Neighbourhood
 
@@ -41,8 +42,8 @@ class Retrieved:
     more relations than were followed. `nothing_known` is whether the answer is empty because no record is strong
     enough. `selection` is None without a competence or plan among the roots, `rendering` None where no text was
     asked for. For `engine`, `fallback` and `mirror_lag_seconds` see AnsweredBy. `vector_fallback` is why no vectors
-    were searched although there is an embedder. `at` is the past instant that the answer is as of, None for the
-    present.
+    were searched although there is an embedder. `times` are those that the task names, by which its records were
+    ranked. `at` is the past instant that the answer is as of, None for the present.
     """
 
     id: UUID
@@ -60,6 +61,7 @@ class Retrieved:
     vector_fallback: str | None
     rendering: str | None
     nothing_known: bool
+    times: tuple[NamedTime, ...]
     at: datetime | None
 
 

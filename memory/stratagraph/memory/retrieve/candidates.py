@@ -18,7 +18,7 @@ from stratagraph.memory.retrieve.quotations import Quotation, frame_terms
 from stratagraph.memory.retrieve.rank import Found, Rankable, Why, fuse
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.threads import sides
-from stratagraph.memory.retrieve.time_words import TimeWords, time_words
+from stratagraph.memory.retrieve.time_words import NamedTime, TimeWords, time_words
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
@@ -58,7 +58,7 @@ class Candidates:
 
     A record that did not exist at the instant asked for, or may not be read in full, is left out before scores are
     fused: it must not set the scale for the others. `fits` is how well the date of each fits the times that the task
-    names, if it names any. With `asks_for_newest`, it asks for what is newest.
+    names, if it names any. With `asks_for_newest`, it asks for what is newest. `times` are those that it names.
     """
 
     why: Mapping[UUID, Why]
@@ -67,6 +67,7 @@ class Candidates:
     said: Said
     question: Question
     asks_for_newest: bool
+    times: Sequence[NamedTime] = ()
 
     def differing(self, ranking: Sequence[tuple[UUID, float]], why: Mapping[UUID, Why], *, wanted: int) -> Chosen:
         """Return the ranked candidates of which `wanted` are to be roots, without those that say the same as others."""
@@ -155,7 +156,7 @@ async def _present(
             documents=found.documents,
         )
     )
-    candidates = Candidates(why, found.heads, fits, _said(found.heads), question, times.newest)
+    candidates = Candidates(why, found.heads, fits, _said(found.heads), question, times.newest, timed.times)
     return candidates, _asked_alone(found.words, times, timed)
 
 
@@ -255,7 +256,9 @@ async def _past(
             similarity=_similarity(similar),
         )
     )
-    return Candidates(why, heads, fits, said.get, question, times.newest), _asked_alone(search.words, times, timed)
+    return Candidates(why, heads, fits, said.get, question, times.newest, timed.times), _asked_alone(
+        search.words, times, timed
+    )
 
 
 class _Names:

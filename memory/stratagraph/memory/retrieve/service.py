@@ -194,6 +194,7 @@ class Retrieve:
             if request.token_budget is not None
             else None,
             nothing_known=not ranking,
+            times=tuple(candidates.times),
             at=at,
         )
         return Search(

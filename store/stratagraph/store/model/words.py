@@ -166,9 +166,7 @@ def term_weights(
     shares: Mapping[int, float] = MappingProxyType({}),
 ) -> dict[int, float]:
     """Return the idf of each term of a query, times its share. A term without a count gets that of a frequency of 1."""
-    return {
-        number: idf(documents, frequencies.get(number, 1)) * shares.get(number, 1.0) for number in numbers
-    }
+    return {number: idf(documents, frequencies.get(number, 1)) * shares.get(number, 1.0) for number in numbers}
 
 
 def query_vector(
