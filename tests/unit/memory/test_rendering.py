@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import records
 
+from stratagraph.memory.capture.caption import plan_caption
 from stratagraph.memory.qualifiers import CONDITIONS_LENGTH, qualifiers, validity_qualifiers
 from stratagraph.memory.retrieve.rendering import SHARE, render
 from stratagraph.memory.retrieve.tokens import MARK, cut_to, tokens_in
@@ -68,7 +69,8 @@ def test_only_the_bounds_that_exist_are_shown(
 def test_every_line_cites_its_record_within_the_budget(found: list[MemoryRecord], budget: int) -> None:
     """Texts and conditions may hold line breaks, and conditions may be long."""
     lines = render(found, token_budget=budget).split("\n")
-    shown = [record for record in found if record.text is not None][: len(lines)] if lines != [""] else []
+    in_order = sorted(found, key=lambda record: record.is_bare)
+    shown = [record for record in in_order if record.text is not None][: len(lines)] if lines != [""] else []
     assert tokens_in("\n".join(lines)) <= budget
     for record, line in zip(shown, lines, strict=False):
         assert line.startswith(f"- ({record.type.label}, ")
@@ -143,3 +145,31 @@ def test_a_long_record_does_not_fill_the_budget_and_gets_what_is_left() -> None:
 
 def test_a_budget_too_small_for_a_line_gives_no_text() -> None:
     assert render([fact()], token_budget=20) == ""
+
+
+def test_the_steps_of_a_plan_are_shown_before_neighbours_and_bare_entities_come_last() -> None:
+    steps = [
+        f"{verb}_{thing}" for verb in ("drain", "upgrade", "check", "announce") for thing in ("queue", "disk", "db")
+    ]
+    payload = {
+        "kind": "plan_graph",
+        "plan_id": "plan:" + "+".join(sorted(steps)),
+        "version": "1",
+        "nodes": [{"id": step, "op": step} for step in steps],
+    }
+    plan = record_of(MemoryType.PLAN_GRAPH, id=UUID(int=1), payload=payload, text=plan_caption(payload)[1])
+    names = [
+        record_of(
+            MemoryType.ENTITY,
+            id=UUID(int=place),
+            payload={"kind": "entity", "canonical_name": step},
+            text=f"{step} (Tool)",
+        )
+        for place, step in enumerate(steps, 2)
+    ]
+    event = record_of(MemoryType.EPISODIC, id=UUID(int=99), text="the queue was drained " * 30)
+    lines = render([plan], [*names, event], token_budget=400).splitlines()
+    assert ", ".join(steps) in lines[0]
+    assert "plan:" not in lines[0]
+    assert lines[1].startswith("- (episodic, ")
+    assert all(" (Tool) [" in line for line in lines[2:])

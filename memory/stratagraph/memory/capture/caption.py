@@ -157,11 +157,28 @@ def _plan_graph(draft: Draft) -> tuple[str, str]:
 
 def plan_caption(payload: Mapping[str, Any]) -> tuple[str, str]:
     """Return the name and the text of a plan with this payload."""
-    name = payload.get("intent") or payload["plan_id"].removeprefix("plan:")
-    steps = ", ".join(node["op"] for node in payload["nodes"])
-    lines = [f"Plan {payload['plan_id']} {payload['version']}: {name}. Steps: {steps}"]
-    lines += _signals(payload.get("triggers"))
-    return f"Plan: {name}", "\n".join(lines)
+    return f"Plan: {_plan_name(payload)}", "\n".join([plan_sentence(payload), *_signals(payload.get("triggers"))])
+
+
+def plan_sentence(payload: Mapping[str, Any]) -> str:
+    """Return the first line of the text of a plan."""
+    return f"Plan {payload['plan_id']} {payload['version']}: {_plan_name(payload)}. Steps: {_steps(payload)}"
+
+
+def steps_sentence(payload: Mapping[str, Any]) -> str:
+    """Return what a plan is for, if it says so, and its steps."""
+    intent = payload.get("intent")
+    return f"Plan: {intent}. Steps: {_steps(payload)}" if intent else f"Plan. Steps: {_steps(payload)}"
+
+
+def _plan_name(payload: Mapping[str, Any]) -> str:
+    """Return what a plan is for, or its id, or the steps of a learned one, whose id has its tools in another order."""
+    is_learned = payload["plan_id"].startswith("plan:")
+    return str(payload.get("intent") or (_steps(payload) if is_learned else payload["plan_id"]))
+
+
+def _steps(payload: Mapping[str, Any]) -> str:
+    return ", ".join(node["op"] for node in payload["nodes"])
 
 
 def _signals(triggers: Any) -> list[str]:

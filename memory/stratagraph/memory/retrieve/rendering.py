@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from stratagraph.memory.capture.caption import fact_sentence
+from stratagraph.memory.capture.caption import fact_sentence, plan_sentence, steps_sentence
 from stratagraph.memory.qualifiers import qualifiers
 from stratagraph.memory.retrieve.tokens import cut_to, tokens_in
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 
 LINE = 600  # characters of one record's text
+PROCEDURE_LINE = 2_000  # the same of a skill or plan: cut, its steps would be of no use
 SHARE = 6  # a record gets at most this part of the budget at first, so that several have room
 LEAST_TEXT = 32  # tokens of a record's text: a line in which a longer one has less room is left out
 _FENCE = re.compile("`{3,}")
@@ -45,47 +46,76 @@ class _Line:
         return f"{self.before}{self.shown}{self.after}"
 
 
-def render(records: Iterable[MemoryRecord], *, token_budget: int, repeated: Mapping[UUID, int] | None = None) -> str:
+def render(
+    roots: Iterable[MemoryRecord],
+    others: Iterable[MemoryRecord] = (),
+    *,
+    token_budget: int,
+    repeated: Mapping[UUID, int] | None = None,
+) -> str:
     """Return one line per record, in their order, of at most `token_budget` tokens as `tokens_in` counts them.
 
     A line begins with the record's type, date and qualifiers, and ends with its id as `[id]`, for example
     `- (semantic, 2026-06-01, contested, until 2027-01-01) Alice works at Acme [0190…]`. Long texts are cut, with a
-    mark: to a SHARE of the budget at first, and the tokens that are left in the end are given to the first of them.
-    A record that is one of several that say the same says in how many: `repeated` is how many it stands for besides
-    itself, by id. Redacted records are skipped. Reads no more records than the budget has room for.
+    mark: to a SHARE of the budget at first; the tokens that the roots leave are given to the first of them, and then to
+    the others. Entities that are only names come last. A record that is one of several that say the same says in how
+    many: `repeated` is how many it stands for besides itself, by id. Redacted records are skipped.
     """
-    left = token_budget
+    bare: list[MemoryRecord] = []
     lines: list[_Line] = []
-    for record in records:
-        if record.redacted or record.text is None:
-            continue
-        line = _line(record, record.text, (repeated or {}).get(record.id, 0))
-        room = min(left - line.cost_around, max(token_budget // SHARE - line.cost_around, LEAST_TEXT))
-        line = replace(line, shown=cut_to(line.text, room))
-        has_room = bool(line.shown) and (room >= LEAST_TEXT or not lines)
-        if line.cost > left or (line.shown != line.text and not has_room):
+    left, is_full = token_budget, False
+    for group in (roots, others, bare):
+        for record in group:
+            if record.is_bare and group is not bare:
+                bare.append(record)
+                continue
+            if record.redacted or record.text is None:
+                continue
+            line = _line(record, record.text, (repeated or {}).get(record.id, 0))
+            room = min(left - line.cost_around, max(token_budget // SHARE - line.cost_around, LEAST_TEXT))
+            line = replace(line, shown=cut_to(line.text, room))
+            has_room = bool(line.shown) and (room >= LEAST_TEXT or not lines)
+            if line.cost > left or (line.shown != line.text and not has_room):
+                is_full = True
+                break
+            lines.append(line)
+            left -= line.cost
+        left = _lengthen(lines, left)
+        if is_full:
             break
-        lines.append(line)
-        left -= line.cost
+    return "\n".join(map(str, lines))
+
+
+def _lengthen(lines: list[_Line], left: int) -> int:
+    """Give the tokens that are left to the first of the lines that were cut; return how many are left then."""
     for position, line in enumerate(lines):
         if line.shown != line.text:
             longer = replace(line, shown=cut_to(line.text, left + tokens_in(line.shown)))
             left -= longer.cost - line.cost
             lines[position] = longer
-    return "\n".join(map(str, lines))
+    return left
 
 
 def _line(record: MemoryRecord, text: str, repeated: int) -> _Line:
     whole = _FENCE.sub("'''", " ".join(_said(record, text).split()))
     count = [f"in {repeated + 1} records"] if repeated else []
     about = ", ".join([record.type.label, f"{record.occurred_at:%Y-%m-%d}", *count, *qualifiers(record)])
-    shown = whole if len(whole) <= LINE else whole[: LINE - 1] + "…"
+    most = PROCEDURE_LINE if record.type in (MemoryType.COMPETENCE, MemoryType.PLAN_GRAPH) else LINE
+    shown = whole if len(whole) <= most else whole[: most - 1] + "…"
     return _Line(before=f"- ({_FENCE.sub(chr(39) * 3, about)}) ", text=shown, after=f" [{record.id}]", shown="")
 
 
 def _said(record: MemoryRecord, text: str) -> str:
-    """Return the text to show: that of a fact without its stated validity, since the effective one may be shorter."""
-    if record.type is not MemoryType.SEMANTIC or record.payload is None:
+    """Return the text to show.
+
+    That of a fact lacks its stated validity, since the effective one may be shorter, and that of a plan its id, which
+    would be read as its steps: for a learned plan it consists of the names of tools in another order.
+    """
+    if record.payload is None:
         return text
-    before, sentence, _ = text.partition(fact_sentence(record.payload))
-    return before + sentence
+    if record.type is MemoryType.SEMANTIC:
+        before, sentence, _ = text.partition(fact_sentence(record.payload))
+        return before + sentence
+    if record.type is MemoryType.PLAN_GRAPH:
+        return text.replace(plan_sentence(record.payload), steps_sentence(record.payload), 1)
+    return text

@@ -187,7 +187,8 @@ class Retrieve:
             mirror_lag_seconds=walk.answered_by.mirror_lag_seconds,
             vector_fallback=question.fallback,
             rendering=render(
-                (node.record for node in nodes),
+                [node.record for node in nodes if node.root],
+                [node.record for node in nodes if not node.root],
                 token_budget=request.token_budget,
                 repeated={id_: len(others) for id_, others in chosen.duplicates.items()},
             )
