@@ -135,3 +135,16 @@ def _without_times(document: dict[str, object]) -> dict[str, object]:
             key: value for key, value in one.items() if key not in {"retrieval_id", "salience", "score"}
         },
     )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["ask", "parrot"], ["playbook", "parrot"], ["jobs", "list"], ["forget-preview"], ["explore", "plans", "a"]],
+)
+async def test_a_question_makes_no_store(tmp_path: Path, arguments: list[str]) -> None:
+    data = tmp_path / "data"
+    status, printed, error = await run_command(*arguments, env=environment(data_dir=str(data)))
+    assert (status != 0, printed) == (True, "")
+    assert "There is no store in" in error
+    assert "STRATAGRAPH_DATA_DIR" in error
+    assert not data.exists()

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from stratagraph.service.local_socket import question
-from stratagraph.store.model.errors import StratagraphError
+from stratagraph.store.model.errors import Misconfigured, StratagraphError
 
 DATA_DIR = "STRATAGRAPH_DATA_DIR"
+_WRITING = ("lessons learn",)  # what may be the first to be stored
 
 
 class Refused(StratagraphError):
@@ -24,7 +25,8 @@ def answer_to(name: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the answer to a question of `local_answers`: that of the service on the data directory, if one runs.
 
     Importing and opening what answers takes longer than most answers, so that is left to the service. It answers with
-    its own settings. Raises what the question raises.
+    its own settings. Raises what the question raises, and Misconfigured where the directory has no store: a question
+    makes none.
     """
     data_dir = _embedded_data_dir()
     found = question(data_dir, name, given) if data_dir is not None else None
@@ -33,6 +35,11 @@ def answer_to(name: str, given: dict[str, Any]) -> dict[str, Any]:
         return answer
     if found is not None and "code" in found:
         raise Refused(found["code"], found["message"])
+    if data_dir is not None and name not in _WRITING and not _has_store(data_dir):
+        raise Misconfigured(
+            f"There is no store in {data_dir}. Start one with `stratagraph serve`, or name the directory of the one"
+            f" that you mean with {DATA_DIR}."
+        )
     import orjson
 
     from stratagraph.service.cli.output import with_runtime
@@ -41,6 +48,11 @@ def answer_to(name: str, given: dict[str, Any]) -> dict[str, Any]:
     own = with_runtime(lambda runtime: ANSWERS[name](runtime, given))
     as_answered: dict[str, Any] = orjson.loads(orjson.dumps(own, default=str))  # so that it prints the same
     return as_answered
+
+
+def _has_store(data_dir: Path) -> bool:
+    """Return whether the embedded Postgres has, or has had, data in a directory; running it would make some."""
+    return (data_dir / "postgres.in-use").exists() or (data_dir / "postgres" / "PG_VERSION").exists()
 
 
 def _embedded_data_dir() -> Path | None:
