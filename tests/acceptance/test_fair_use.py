@@ -253,6 +253,22 @@ async def test_connections_beyond_the_bound_are_refused_with_an_answer(
         one.close()
 
 
+async def test_connections_without_a_request_keep_no_others_out(limited: Service, http: httpx.AsyncClient) -> None:
+    assert limited.url is not None
+    url = f"{limited.url}/healthz"
+    assert (await http.get(url)).status_code == 200  # on a connection that is kept, and stays
+    silent = [await raw(limited.url) for _ in range(40)]
+    for _, writer in silent[::2]:
+        writer.write(b"GET /healthz HTTP/1.1\r\n")  # and never the rest
+    async with httpx.AsyncClient(timeout=30) as other:
+        assert (await other.get(url)).status_code == 200
+    assert (await http.get(url)).status_code == 200
+    async with asyncio.timeout(20):
+        assert set(await asyncio.gather(*(answer_of(reader) for reader, _ in silent[:20]))) == {b""}
+    for _, writer in silent:
+        writer.close()
+
+
 async def test_a_flood_of_requests_is_slowed_down_before_its_credential_is_checked(
     database_url: str, tmp_path: Path
 ) -> None:

@@ -7,9 +7,9 @@ takes to send an answer. A few slow clients could so hold every connection and t
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -50,10 +50,19 @@ class ConnectionLimits:
     write_s: float = 30.0
 
 
+class Connection(Protocol):
+    """A connection as it is counted."""
+
+    def give_way(self) -> None:
+        """Close it at once, and leave."""
+
+
 class OpenConnections:
     """Counts the open connections of one process, and refuses those beyond the limits.
 
-    `member` is given where several processes accept from one socket; each then knows the counts of the others.
+    At a limit, a new connection takes the place of the oldest that has sent no request yet, if there is one: who only
+    opens connections keeps no others out. `member` is given where several processes accept from one socket; each then
+    knows the counts of the others.
     """
 
     def __init__(self, limits: ConnectionLimits, member: Member | None = None) -> None:
@@ -61,25 +70,44 @@ class OpenConnections:
         self._member = member
         self._total = 0
         self._by_address: Counter[str] = Counter()
+        # Those that have sent no request yet, the oldest first: of all addresses, and of each.
+        self._silent: dict[Connection, str] = {}
+        self._silent_of: defaultdict[str, dict[Connection, None]] = defaultdict(dict)
         self._reported_at = -REPORT_S
 
     @property
     def total(self) -> int:
         return self._total
 
-    def admit(self, address: str, now: float) -> bool:
+    def admit(self, connection: Connection, address: str, now: float) -> bool:
         """Count a new connection; False if it must be refused. `now` is the event loop's time."""
-        if self._total >= self.limits.connections or self._by_address[address] >= self.limits.per_address:
+        at_address = self._by_address[address] >= self.limits.per_address
+        if at_address or self._total >= self.limits.connections:
+            silent = next(iter(self._silent_of.get(address, ()) if at_address else self._silent), None)
             if now >= self._reported_at + REPORT_S:
                 self._reported_at = now
-                _log.warning("connections refused", open=self._total)
-            return False
+                event = "connections refused" if silent is None else "connections without a request closed for others"
+                _log.warning(event, open=self._total)
+            if silent is None:
+                return False
+            silent.give_way()
         self._count(1)
         self._by_address[address] += 1
+        self._silent[connection] = address
+        self._silent_of[address][connection] = None
         return True
 
-    def leave(self, address: str) -> None:
+    def heard(self, connection: Connection) -> None:
+        """Note that an admitted connection has sent a request."""
+        address = self._silent.pop(connection, None)
+        if address is not None:
+            del self._silent_of[address][connection]
+            if not self._silent_of[address]:
+                del self._silent_of[address]
+
+    def leave(self, connection: Connection, address: str) -> None:
         """Count an admitted connection as closed."""
+        self.heard(connection)
         self._count(-1)
         self._by_address[address] -= 1
         if not self._by_address[address]:
@@ -111,7 +139,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._header_bytes: int | None = 0  # received of the headers; None while no headers are expected
         super().connection_made(cast(asyncio.Transport, ClientTransport(cast(asyncio.Transport, transport))))
         address = client_network(self.client[0]) if self.client else ""
-        if not self.open_connections.admit(address, self.loop.time()):
+        if not self.open_connections.admit(self, address, self.loop.time()):
             self._refuse(b"503 Service Unavailable", "Too many connections; try again shortly.")
             return
         self._admitted = address
@@ -121,10 +149,18 @@ class BoundedProtocol(HttpToolsProtocol):
         self._disarm()
         if self._write_timer is not None:
             self._write_timer.cancel()
-        if self._admitted is not None:
-            self.open_connections.leave(self._admitted)
-            self._admitted = None
+        self._leave()
         super().connection_lost(exc)
+
+    def give_way(self) -> None:
+        """Close the connection at once, for another one."""
+        self._leave()
+        self.transport.abort()
+
+    def _leave(self) -> None:
+        if self._admitted is not None:
+            self.open_connections.leave(self, self._admitted)
+            self._admitted = None
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing() or self._refused_next is not None:
@@ -145,6 +181,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._refused_headers = self._fault_of_headers()
         if self._refused_headers is not None:
             raise _HeadersRefused  # within the parser, which then calls `send_400_response`
+        self.open_connections.heard(self)
         super().on_headers_complete()
         if self._is_ending and self.cycle is not None:
             self.cycle.keep_alive = False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-from collections import Counter
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -45,22 +44,42 @@ async def test_accepted_connections_do_not_delay_small_segments() -> None:
             await writer.wait_closed()
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.tuples(st.booleans(), st.sampled_from("abc")), max_size=60))
-def test_admitted_connections_never_exceed_the_bounds_and_none_is_refused_below_them(
-    steps: list[tuple[bool, str]],
-) -> None:
+class Opened:
+    """A connection of the model, which leaves when it gives way."""
+
+    def __init__(self, bounded: OpenConnections, held: list[Opened], address: str) -> None:
+        self.bounded, self.held, self.address, self.is_silent = bounded, held, address, True
+
+    def give_way(self) -> None:
+        assert self.is_silent
+        self.held.remove(self)
+        self.bounded.leave(self, self.address)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["open", "open", "ask", "close"]), st.sampled_from("abc")), max_size=60))
+def test_connections_keep_to_the_bounds_and_those_without_a_request_give_way(steps: list[tuple[str, str]]) -> None:
     bounded = OpenConnections(ConnectionLimits(connections=5, per_address=3))
-    held = Counter[str]()
-    for opens, address in steps:
-        if opens:
-            admitted = bounded.admit(address, 0.0)
-            assert admitted == (held.total() < 5 and held[address] < 3)
-            held[address] += admitted
-        elif held[address]:
-            bounded.leave(address)
-            held[address] -= 1
-        assert bounded.total == held.total()
+    held: list[Opened] = []
+    for step, address in steps:
+        own = [one for one in held if one.address == address]
+        if step == "open":
+            new = Opened(bounded, held, address)
+            in_the_way = own if len(own) == 3 else held if len(held) == 5 else None
+            goes = next((one for one in in_the_way or () if one.is_silent), None)
+            admitted = bounded.admit(new, address, 0.0)
+            assert admitted == (in_the_way is None or goes is not None)
+            assert goes not in held
+            held += [new] if admitted else []
+        elif step == "ask" and own:
+            own[-1].is_silent = False
+            bounded.heard(own[-1])
+        elif step == "close" and own:
+            held.remove(own[0])
+            bounded.leave(own[0], address)
+        assert bounded.total == len(held)
+        assert len(held) <= 5
+        assert all(sum(one.address == name for one in held) <= 3 for name in "abc")
 
 
 def test_an_ipv6_network_counts_as_one_client() -> None:
