@@ -32,13 +32,14 @@ from stratagraph.memory.capture.request import (
     MAX_TAGS,
     CaptureRequest,
 )
+from stratagraph.store.model.payloads.working import STATES
 
 CONTENT = f"""The content, a JSON object of at most {MAX_CONTENT_BYTES:,} bytes with `context`. Its keys by source kind:
-EVENT {{event_kind, ref, summary?, thread_id?}};
+EVENT {{event_kind?, ref?, summary?, thread_id?}};
 TOOL_OUTPUT {{tool_name, args, result, thread_id?, call_id?, depends_on?: [call_id], error?}};
 AGENT_TURN {{role, text, thread_id?}};
 OBSERVATION {{subject, predicate, object, validity?, conditions?, evidence?, revision_policy?}};
-WORKING_STATE {{thread_id, state, next_actions?, open_questions?, context_summary?, active_constraints?}}, later only
+WORKING_STATE {{thread_id, state: {" | ".join(STATES)}, next_actions?, open_questions?, context_summary?, active_constraints?}}, later only
 what changes, null to clear;
 OUTCOME {{thread_id | record_id, outcome_status: success | failure | partial, reason?}};
 EPISODE a whole episodic payload.

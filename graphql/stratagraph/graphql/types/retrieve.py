@@ -34,7 +34,8 @@ class RetrieveGraphInput:
         description=f"The task or question in plain words, 1 to {MAX_DESCRIPTOR:,} characters."
     )
     memory_types: list[MemoryType] | None = strawberry.field(
-        default=None, description="Types that roots may have; null for any type. Other nodes may have any type."
+        default=None,
+        description="Types that roots may have; null or an empty list for any. Other nodes may have any type.",
     )
     min_salience: float | None = strawberry.field(
         default=None, description="Salience that a returned record must have at least, from 0 to 1; null for any."

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import StrictBool
 
 from stratagraph.store.model.payloads.base import Name, PartWithNulls, Payload
 
 State = Literal["planning", "executing", "blocked", "waiting", "done"]
+STATES: tuple[str, ...] = get_args(State)
 
 
 class Constraint(PartWithNulls):
