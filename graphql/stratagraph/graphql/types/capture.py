@@ -39,8 +39,8 @@ EVENT {{event_kind?, ref?, summary?, thread_id?}};
 TOOL_OUTPUT {{tool_name, args, result, thread_id?, call_id?, depends_on?: [call_id], error?}};
 AGENT_TURN {{role, text, thread_id?}};
 OBSERVATION {{subject, predicate, object, validity?, conditions?, evidence?, revision_policy?}};
-WORKING_STATE {{thread_id, state: {" | ".join(STATES)}, next_actions?, open_questions?, context_summary?, active_constraints?}}, later only
-what changes, null to clear;
+WORKING_STATE {{thread_id, state: {" | ".join(STATES)}, next_actions?,
+open_questions?, context_summary?, active_constraints?}}, later only what changes, null to clear;
 OUTCOME {{thread_id | record_id, outcome_status: success | failure | partial, reason?}};
 EPISODE a whole episodic payload.
 An OBSERVATION with the proposedType ENTITY, COMPETENCE or PLAN_GRAPH has a payload of that type as its content.
