@@ -12,7 +12,7 @@ from stratagraph.memory.explore.service import Explore
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.service import Retrieve
 from stratagraph.store.mirror.freshness import MirrorFreshness
-from stratagraph.store.model.enums import Sensitivity
+from stratagraph.store.model.enums import MemoryType, Sensitivity
 
 pytestmark = pytest.mark.neo4j
 
@@ -42,7 +42,8 @@ async def test_a_hub_with_too_many_relations_is_read_in_sql(
         monkeypatch.setattr("stratagraph.graph_sync.reader.MOST_READ", most)
         impact = await explore.impact(memory.trust, zoe.id, hops=1)
         assert impact is not None
-        walked = await retrieve.retrieve(memory.trust, RetrieveRequest(task_descriptor="Zoe", root_limit=1))
+        named = RetrieveRequest(task_descriptor="Zoe", root_limit=1, memory_types=(MemoryType.ENTITY,))
+        walked = await retrieve.retrieve(memory.trust, named)
         assert (impact.answered_by.engine, impact.answered_by.fallback) == expected
         assert (walked.engine, walked.fallback) == expected
         answers.append(({one.record.id for one in impact.nodes}, {edge.id for edge in walked.edges}))

@@ -220,7 +220,9 @@ async def test_sql_answers_until_the_mirror_has_reached_the_asked_sequence(froze
     kept = await memory.observe("Alice", "lives_in", "Bern")
 
     async def ask(sequence: str | None) -> Retrieved:
-        request = RetrieveRequest(task_descriptor="Alice", root_limit=1, at_least_sequence=sequence)
+        request = RetrieveRequest(
+            task_descriptor="Alice", root_limit=1, memory_types=(MemoryType.ENTITY,), at_least_sequence=sequence
+        )
         return await frozen.retrieve.retrieve(memory.trust, request)
 
     early = await ask(kept.sequence)

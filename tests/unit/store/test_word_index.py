@@ -164,6 +164,9 @@ def test_the_best_records_are_those_of_a_plain_sum(seed: int, size: int, limit: 
     parts = [records[a:b] for a, b in pairwise(borders)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(word_scoring, "FEW_POSTINGS", few)
+        patch.setattr(word_scoring, "PASSED_OVER", chance.choice((0.0, 0.5, 0.9)))
+        patch.setattr(word_scoring, "MANY", chance.choice((0, 5, 64)))
+        patch.setattr(word_scoring, "AT_ONCE", chance.choice((0, 20, 8_192)))
         patch.setattr(word_segments, "MAX_RANGES", chance.choice((1, 8)))
         patch.setattr(word_segments, "BLOCK_POSTINGS", chance.choice((1, 8, 256)))
         sources = [source(part, access, terms, at=at, removed=removed) for part in parts]

@@ -29,7 +29,10 @@ from stratagraph.store.search.word_segments import (
     unpacked_vectors,
 )
 
-FEW_POSTINGS = 1 / 16  # per record that may be read; with more in the other terms, common terms are read as a whole
+FEW_POSTINGS = 1 / 16  # per record of a segment: with more in the other terms, fewer terms are passed over
+PASSED_OVER = 0.5  # of the threshold is the most that terms which are passed over then add together
+MANY = 64  # records of a segment: with fewer, dropping some takes longer than looking up one more term for all
+AT_ONCE = 8_192  # postings that are added at a time, about: more of them leave the processor's nearest cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ class _Best:
         self._high.append(head.high[positions])
         self._low.append(head.low[positions])
         self._count += len(scores)
-        if self._count > self._limit:
+        if self._count >= self._limit:
             self._cut()
 
     def _cut(self) -> None:
@@ -136,8 +139,11 @@ class _Part(NamedTuple):
     weight: float
     most: float
 
-    def values(self, chosen: Numbers) -> Numbers:
-        return np.multiply(self.impacts[chosen], self.weight, dtype=np.float64)
+    def added(self, positions: Numbers) -> Numbers:
+        """Return what the term adds to the scores of some records."""
+        places = self.positions.searchsorted(positions)
+        has = self.positions.take(places, mode="clip") == positions
+        return np.multiply(self.impacts.take(places, mode="clip"), self.weight, dtype=np.float64) * has
 
 
 def _score(source: Source, weights: Sequence[float], best: _Best) -> None:
@@ -150,36 +156,46 @@ def _score(source: Source, weights: Sequence[float], best: _Best) -> None:
         if found is not None
     ]
     parts.sort(key=lambda part: part.most)
-    skipped, rest = 0, 0.0  # parts that alone cannot reach the threshold, and the most that they add
-    while skipped < len(parts) and rest + parts[skipped].most < best.threshold:
-        rest += parts[skipped].most
-        skipped += 1
+    skipped, rest = _passed_over(parts, source.head.records, best.threshold)
     if skipped == len(parts):
         return
-    if sum(len(part.positions) for part in parts[skipped:]) > FEW_POSTINGS * source.head.records:
-        skipped, rest = 0, 0.0
     sums = _sums(parts[skipped:], readable, source.head.records)
     if len(source.excluded):
         inside = source.excluded[(source.excluded >= readable.start) & (source.excluded < readable.end)]
         sums[inside - readable.start] = 0
-    found = np.flatnonzero(sums >= max(best.threshold - rest, 1 / STEPS**2))
+    found = (sums >= max(best.threshold - rest, 1 / STEPS**2)).nonzero()[0]
     if readable.mask is not None:
         found = found[readable.mask[found]]
     if source.within is not None:
         found = found[np.isin(found + readable.start, source.within)]
-    scores, positions = sums[found], found + readable.start
+    scores, positions = sums[found], (found + readable.start).astype(np.uint16)
     for part in reversed(parts[:skipped]):
-        if not len(scores):
-            return
-        keep = scores + rest >= best.threshold
-        scores, positions = scores[keep], positions[keep]
-        wanted = positions.astype(np.uint16)
-        places = np.minimum(part.positions.searchsorted(wanted), len(part.positions) - 1)
-        has = part.positions[places] == wanted
-        scores[has] += part.values(places[has])
+        if len(scores) > MANY:
+            keep = scores + rest >= best.threshold
+            scores, positions = scores[keep], positions[keep]
+        scores += part.added(positions)
         rest -= part.most
-    keep = scores >= best.threshold
-    best.add(scores[keep], source.head, positions[keep])
+    if skipped:
+        keep = scores >= best.threshold
+        scores, positions = scores[keep], positions[keep]
+    best.add(scores, source.head, positions)
+
+
+def _passed_over(parts: Sequence[_Part], records: int, threshold: float) -> tuple[int, float]:
+    """Return how many of the parts, least first, are only looked up for the records that others lift far enough.
+
+    And the most that they add. Together they cannot reach the threshold; where the other parts have many postings, only
+    PASSED_OVER of it, so that few records remain to be looked up.
+    """
+    skipped, rest = 0, 0.0
+    while skipped < len(parts) and rest + parts[skipped].most < threshold:
+        rest += parts[skipped].most
+        skipped += 1
+    if sum([len(part.positions) for part in parts[skipped:]]) > FEW_POSTINGS * records:
+        while skipped and rest > PASSED_OVER * threshold:
+            skipped -= 1
+            rest -= parts[skipped].most
+    return skipped, rest if skipped else 0.0
 
 
 def _sums(parts: Sequence[_Part], readable: Readable, records: int) -> Numbers:
@@ -196,7 +212,7 @@ def _sums(parts: Sequence[_Part], readable: Readable, records: int) -> Numbers:
     sums.fill(0)
     positions, values, at = _scratch.positions, _scratch.values, 0
     for part, a, b in slices:
-        if at + b - a > len(positions):
+        if at + b - a > AT_ONCE:
             _add(sums, readable.start, at)
             at = 0
         to = at + b - a
@@ -212,7 +228,7 @@ class _Scratch(threading.local):
 
     def __init__(self) -> None:
         self.sums = np.empty(MAX_RECORDS)
-        self.positions, self.values = np.empty(4 * MAX_RECORDS, np.intp), np.empty(4 * MAX_RECORDS)
+        self.positions, self.values = np.empty(MAX_RECORDS, np.intp), np.empty(MAX_RECORDS)
 
 
 _scratch = _Scratch()

@@ -30,6 +30,7 @@ _GROUP = np.dtype([("scope", "<i4"), ("level", "<i2"), ("type", "u1"), ("past", 
 _BOUNDED = np.dtype([("position", "<i4"), ("since", "<i8"), ("until", "<i8")])
 
 Numbers = NDArray[Any]
+_NOTHING: Numbers = np.empty(0, np.int64)
 
 
 def microseconds(at: datetime) -> int:
@@ -233,12 +234,14 @@ class Head:
     def invalid(self, at: int) -> Numbers:
         """Return the positions of the facts that do not hold at an instant, in microseconds since 1970."""
         bounded = self._bounded
+        if not len(bounded):
+            return _NOTHING
         return bounded["position"][(bounded["since"] > at) | (bounded["until"] <= at)]
 
     def positions_of(self, high: Numbers, low: Numbers) -> Numbers:
         """Return the positions of those of the given ids, in halves, that are in the segment."""
         if not len(high) or high.max() < self._first or high.min() > self._last:
-            return np.empty(0, np.int64)
+            return _NOTHING
         if self._by_id is None:
             order = np.lexsort((self.low, self.high))
             self._by_id = order, self.high[order]
@@ -248,7 +251,7 @@ class Head:
         for number in np.flatnonzero(starts < ends).tolist():
             places = order[starts[number] : ends[number]]
             found.append(places[self.low[places] == low[number]])
-        return np.concatenate(found) if found else np.empty(0, np.int64)
+        return np.concatenate(found) if found else _NOTHING
 
     def kept(self, removed: Numbers, blocks: Iterable[Block]) -> Words:
         """Return the records and words of the segment without the removed positions."""
