@@ -143,7 +143,8 @@ class _Part(NamedTuple):
         """Return what the term adds to the scores of some records."""
         places = self.positions.searchsorted(positions)
         has = self.positions.take(places, mode="clip") == positions
-        return np.multiply(self.impacts.take(places, mode="clip"), self.weight, dtype=np.float64) * has
+        added: Numbers = np.multiply(self.impacts.take(places, mode="clip"), self.weight, dtype=np.float64)
+        return added * has
 
 
 def _score(source: Source, weights: Sequence[float], best: _Best) -> None:
