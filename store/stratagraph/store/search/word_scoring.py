@@ -144,7 +144,8 @@ class _Part(NamedTuple):
         places = self.positions.searchsorted(positions)
         has = self.positions.take(places, mode="clip") == positions
         added: Numbers = np.multiply(self.impacts.take(places, mode="clip"), self.weight, dtype=np.float64)
-        return added * has
+        added *= has
+        return added
 
 
 def _score(source: Source, weights: Sequence[float], best: _Best) -> None:
