@@ -243,7 +243,7 @@ class Selection:
         )
 
 
-@strawberry.type(description="A time that the task names. Records of this time are ranked first.")
+@strawberry.type(description="A time that the task names, which raises the records of it.")
 class NamedTime:
     words: str = strawberry.field(description="The words of the task, such as `last week`.")
     start: datetime | None = strawberry.field(description="Its first instant; null for all times before `end`.")

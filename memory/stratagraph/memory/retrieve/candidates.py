@@ -67,7 +67,7 @@ class Candidates:
     said: Said
     question: Question
     asks_for_newest: bool
-    times: Sequence[NamedTime] = ()
+    times: Sequence[NamedTime]
 
     def differing(self, ranking: Sequence[tuple[UUID, float]], why: Mapping[UUID, Why], *, wanted: int) -> Chosen:
         """Return the ranked candidates of which `wanted` are to be roots, without those that say the same as others."""
