@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 
-from stratagraph.store.model.analysis.lexemes import asked
 from stratagraph.store.model.words import NAME_SHARE
 
 UNKNOWN = 1.5  # the same beside a name or number that a candidate has, where none has it
@@ -164,15 +163,6 @@ class Question:
             (1 << place, sum({1 << places[term] for term in alternatives}))
             for place, alternatives in enumerate(self.terms)
         ]
-
-
-def dated_words(times: Iterable[str]) -> frozenset[str]:
-    """Return the words, as those of a question are written, of the parts of it that name a time.
-
-    >>> sorted(dated_words(["on 2026-05-03", "mid-May"]))
-    ['03', '05', '2026', '2026-05-03', 'May', 'mid', 'mid-May']
-    """
-    return frozenset(one.text for time in times for one in asked(time))
 
 
 def emphasis(descriptor: str, words: Sequence[str], *, dated: Collection[str] = ()) -> list[float]:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from stratagraph.memory.retrieve.coverage import dated_words
 from stratagraph.memory.retrieve.time_grammar import HINT, NEWEST, RULES, Interval
+from stratagraph.store.model.analysis.lexemes import asked
 
 MAX_READ = 2_000  # characters of a question, from its beginning
 MAX_TIMES = 8  # intervals of one question
@@ -46,8 +46,12 @@ class TimeWords:
 
     @property
     def words(self) -> frozenset[str]:
-        """The words that name the times."""
-        return dated_words(one.words for one in self.times)
+        """The words that name the times, as those of the question are written.
+
+        >>> sorted(time_words("in mid-May or on 2026-05-03?", datetime(2026, 5, 7, tzinfo=UTC)).words)
+        ['03', '05', '2026', '2026-05-03', 'May', 'mid', 'mid-May']
+        """
+        return frozenset(word.text for one in self.times for word in asked(one.words))
 
     def fit(self, at: datetime) -> float:
         """Return how well an instant fits the times that were named, 0 to 1: 1 within one of them.
