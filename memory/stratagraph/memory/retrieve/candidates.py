@@ -352,7 +352,7 @@ def _said(heads: Mapping[UUID, Head]) -> Said:
 def nearness(similarity: float, lowest: float) -> float:
     """Return how near in meaning two texts are, from 0 at the cosine similarity `lowest` to 1 at equal vectors.
 
-    >>> nearness(0.65, 0.3), nearness(0.3, 0.3), nearness(1.001, 0.3)
+    >>> nearness(0.75, 0.5), nearness(0.5, 0.5), nearness(1.001, 0.5)
     (0.5, 0.0, 1.0)
     """
     return max(0.0, min(1.0, (similarity - lowest) / (1 - lowest)))
