@@ -59,6 +59,8 @@ def day(text: str) -> datetime:
         ("since last week", "last week", "2026-04-27", "2026-05-08T15:30:20"),
         ("on Wednesday morning", "on Wednesday morning", "2026-05-06T04:00", "2026-05-06T12:00"),
         ("what failed last friday night?", "last friday night", "2026-05-01T18:00", "2026-05-02T06:00"),
+        ("who was on call on Thursday night?", "on Thursday night", "2026-04-30T18:00", "2026-05-01T06:00"),
+        ("what failed on Thursday afternoon", "on Thursday afternoon", "2026-05-07T12:00", "2026-05-07T18:00"),
         ("yesterday afternoon", "yesterday afternoon", "2026-05-06T12:00", "2026-05-06T18:00"),
         ("on 5 May in the late evening", "5 May", "2026-05-05", "2026-05-06"),
         ("on 5 May, 2026 late evening", "5 May, 2026 late evening", "2026-05-05T17:00", "2026-05-06"),

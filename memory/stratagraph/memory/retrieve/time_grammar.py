@@ -134,11 +134,12 @@ def _part_of_day(match: re.Match[str], day: Interval) -> Interval:
 
 
 def _weekday(match: re.Match[str], now: datetime) -> Interval:
-    """Return the latest such day before today, or today itself for "this"."""
+    """Return the latest such day before today, or today itself for "this" and "on", or the part of it that has begun."""
     back = (now.weekday() - _DAYS.index(match["day"])) % 7
     if back == 0 and match["w"] not in ("this", "on"):
         back = 7
-    return _part_of_day(match, _period("day", now - timedelta(days=back)))
+    found = _part_of_day(match, _period("day", now - timedelta(days=back)))
+    return found if found[0] <= now else (found[0] - timedelta(days=7), found[1] - timedelta(days=7))
 
 
 def _weekdays(match: re.Match[str], now: datetime) -> Interval:
