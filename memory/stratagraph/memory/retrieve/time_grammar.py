@@ -134,7 +134,7 @@ def _part_of_day(match: re.Match[str], day: Interval) -> Interval:
 
 
 def _weekday(match: re.Match[str], now: datetime) -> Interval:
-    """Return the latest such day before today, or today itself for "this" and "on", or the part of it that has begun."""
+    """Return the latest such day before today, or for "this" and "on" today itself, if the part named has begun."""
     back = (now.weekday() - _DAYS.index(match["day"])) % 7
     if back == 0 and match["w"] not in ("this", "on"):
         back = 7
