@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,18 @@ async def test_a_captured_fact_is_retrieved_as_a_graph(client: Client) -> None:
     answer = found["retrieveGraph"]
     assert made["primaryRecord"]["id"] in {node["record"]["id"] for node in answer["nodes"]}
     assert answer["freshness"]["engine"] == "SQL"
+
+
+async def test_a_capture_says_when_it_may_be_pruned(client: Client) -> None:
+    capture = """mutation($input: CaptureMemoryInput!) { captureMemory(input: $input) { ... on CaptureMemorySuccess {
+      primaryRecord { id createdAt lifecycle { dueAt } } } } }"""
+    record = (await client.data(capture, input=EVENT))["captureMemory"]["primaryRecord"]
+    due, created = (datetime.fromisoformat(text) for text in (record["lifecycle"]["dueAt"], record["createdAt"]))
+    assert timedelta(hours=9) < due - created < timedelta(hours=11)
+    pin = """mutation($id: ID!) { pin(input: {recordId: $id, pinned: true, rationale: "keep"}) { ... on RevisionSuccess {
+      record { lifecycle { dueAt } } } ... on MemoryError { message } } }"""
+    pinned = (await client.data(pin, id=record["id"]))["pin"]
+    assert pinned["record"]["lifecycle"]["dueAt"] is None
 
 
 async def test_an_answer_says_which_times_it_read(client: Client) -> None:

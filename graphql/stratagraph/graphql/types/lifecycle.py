@@ -34,6 +34,10 @@ class Lifecycle:
     )
     pinned: bool = strawberry.field(description="Whether the salience is held at its present value.")
     deletion_policy: DeletionPolicy = strawberry.field(description="Rule for how the record may be deleted.")
+    due_at: datetime | None = strawberry.field(
+        description="Instant in UTC from which the record may be pruned unless something changes its salience before;"
+        " null where time alone never makes it due. A thread's records wait for learning besides."
+    )
 
     @classmethod
     def of(cls, salience: Salience) -> Self:
@@ -48,4 +52,5 @@ class Lifecycle:
             last_reinforced_at=salience.last_reinforced_at,
             pinned=salience.pinned,
             deletion_policy=salience.deletion_policy,
+            due_at=salience.due_at(),
         )
