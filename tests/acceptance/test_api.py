@@ -60,8 +60,8 @@ async def test_a_capture_says_when_it_may_be_pruned(client: Client) -> None:
     record = (await client.data(capture, input=EVENT))["captureMemory"]["primaryRecord"]
     due, created = (datetime.fromisoformat(text) for text in (record["lifecycle"]["dueAt"], record["createdAt"]))
     assert timedelta(hours=9) < due - created < timedelta(hours=11)
-    pin = """mutation($id: ID!) { pin(input: {recordId: $id, pinned: true, rationale: "keep"}) { ... on RevisionSuccess {
-      record { lifecycle { dueAt } } } ... on MemoryError { message } } }"""
+    pin = """mutation($id: ID!) { pin(input: {recordId: $id, pinned: true, rationale: "keep"}) {
+      ... on RevisionSuccess { record { lifecycle { dueAt } } } ... on MemoryError { message } } }"""
     pinned = (await client.data(pin, id=record["id"]))["pin"]
     assert pinned["record"]["lifecycle"]["dueAt"] is None
 
