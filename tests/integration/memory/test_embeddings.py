@@ -123,6 +123,18 @@ async def test_a_paraphrase_is_found_that_shares_no_word_with_the_question(embed
     assert answer.vector_fallback is None
 
 
+async def test_what_happened_in_a_time_comes_before_what_is_near_to_its_words(embedded: Embedded) -> None:
+    memory = embedded.memory
+    await memory.turn("painted the stairs", timestamp=memory.clock.now() - timedelta(days=5))
+    for number in range(3):
+        text = f"what happened last week {number}"
+        await memory.turn(text, timestamp=memory.clock.now() - timedelta(days=90 + number))
+    await embedded.fill()
+    answer = await embedded.ask("What happened last week?", max_hops=0)
+    assert answer.nodes[0].record.text == "user: painted the stairs"
+    assert answer.nodes[1].why.part(Signal.VECTORS) > 0
+
+
 async def test_words_and_vectors_agree_on_one_answer_and_unrelated_records_are_none(embedded: Embedded) -> None:
     await embedded.memory.turn("the puppy sleeps")
     await embedded.memory.turn("quarterly figures rose")

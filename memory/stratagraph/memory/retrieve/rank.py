@@ -47,7 +47,7 @@ WEIGHTS: Mapping[Signal, float] = {
 SALIENCE_FLOOR = 0.7  # share of the score that no loss of salience takes
 CONFIDENCE_FLOOR = 0.8
 IN_TIME = 0.1  # least value of the signal TIME for a record of a time that the question names
-AS_TEXT = 0.1  # value of the signal WORDS for the best match of a question that asks for a time and nothing else
+AS_TEXT = 0.1  # of the signals of a text, where the question asks for a time and for nothing else
 BARE = 0.4  # share of the score of an entity of which only names are stored: it comes after what is said about it
 HOP = 0.5  # share of a score that is passed on over one hop, at weight 1
 
@@ -165,15 +165,14 @@ def fuse(found: Found) -> dict[UUID, Why]:
     lent_weight = _placed(lent(question, found.words, found.neighbours) if WEIGHTS[Signal.THREAD] else {}, place, None)
     fit = _placed(found.fit, place, 0.0)
     total = [mine + (lent_ or 0.0) for mine, lent_ in zip(own, lent_weight, strict=True)]
-    best = max(total, default=0.0)
-    if found.asks_only_for_times:
-        best /= AS_TEXT  # what mentions the time comes after what is of it
+    text = AS_TEXT if found.asks_only_for_times else 1.0  # what mentions a time comes after what is of it
+    best = max(total, default=0.0) / text
     near = _placed(found.nearness, place, 0.0)
     among = max(found.documents, len(words))
     by_meaning = _placed(_by_meaning(found), place, 0.0)
     candidates: dict[UUID, Why] = {}
     for number, sum_ in enumerate(total):
-        meant = by_meaning[number]
+        meant = by_meaning[number] * text
         if sum_ <= 0 and meant <= 0:
             continue
         bits, from_thread = words[number], lent_weight[number]
