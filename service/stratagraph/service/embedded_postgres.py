@@ -127,6 +127,10 @@ class EmbeddedPostgres:
         """Return whether the directory has a cluster. `running` would create one."""
         return (self.data / "PG_VERSION").exists()
 
+    def had_data(self) -> bool:
+        """Return whether the directory has a cluster, or had one that is missing now."""
+        return self.has_data() or self._in_use.exists()
+
     @contextmanager
     def stopping_with_this_process(self) -> Iterator[None]:
         """Stop the server at once if this process ends during the block, however it ends.

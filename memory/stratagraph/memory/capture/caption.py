@@ -11,6 +11,7 @@ from stratagraph.memory.capture.draft import Draft
 from stratagraph.memory.episodes import because
 from stratagraph.memory.lessons.block import lesson_of, said
 from stratagraph.store.model.enums import MemoryType, SourceKind
+from stratagraph.store.model.payloads.plan_graph import LEARNED_PLAN
 
 NAME_LENGTH = 80  # characters
 RESULT_LENGTH = 4_000  # characters of a tool's result that can be searched
@@ -173,7 +174,7 @@ def steps_sentence(payload: Mapping[str, Any]) -> str:
 
 def _plan_name(payload: Mapping[str, Any]) -> str:
     """Return what a plan is for, or its id, or the steps of a learned one, whose id has its tools in another order."""
-    is_learned = payload["plan_id"].startswith("plan:")
+    is_learned = payload["plan_id"].startswith(LEARNED_PLAN)
     return str(payload.get("intent") or (_steps(payload) if is_learned else payload["plan_id"]))
 
 

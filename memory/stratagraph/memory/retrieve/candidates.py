@@ -18,12 +18,12 @@ from stratagraph.memory.retrieve.quotations import Quotation, frame_terms
 from stratagraph.memory.retrieve.rank import Found, Rankable, Why, fuse
 from stratagraph.memory.retrieve.request import RetrieveRequest
 from stratagraph.memory.retrieve.threads import sides
-from stratagraph.memory.retrieve.time_words import NamedTime, TimeWords, time_words
+from stratagraph.memory.retrieve.time_words import TimeWords, time_words
 from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.sketches import sketch_of, stored_sketch
-from stratagraph.store.model.words import DATED_SHARE, QueryWord, query_terms, record_terms
+from stratagraph.store.model.words import QueryWord, query_terms, record_terms
 from stratagraph.store.postgres.database import Connection
 from stratagraph.store.records.entities import find_entities_by_name
 from stratagraph.store.records.past import PastReader
@@ -58,7 +58,7 @@ class Candidates:
 
     A record that did not exist at the instant asked for, or may not be read in full, is left out before scores are
     fused: it must not set the scale for the others. `fits` is how well the date of each fits the times that the task
-    names, if it names any. With `asks_for_newest`, it asks for what is newest. `times` are those that it names.
+    names, and `times` are these.
     """
 
     why: Mapping[UUID, Why]
@@ -66,14 +66,11 @@ class Candidates:
     fits: Mapping[UUID, float]
     said: Said
     question: Question
-    asks_for_newest: bool
-    times: Sequence[NamedTime]
+    times: TimeWords
 
     def differing(self, ranking: Sequence[tuple[UUID, float]], why: Mapping[UUID, Why], *, wanted: int) -> Chosen:
         """Return the ranked candidates of which `wanted` are to be roots, without those that say the same as others."""
-        return differing(
-            ranking, self.heads, why, self.fits, self.said, wanted=wanted, is_survey=not self.asks_for_newest
-        )
+        return differing(ranking, self.heads, why, self.fits, self.said, wanted=wanted, is_survey=not self.times.newest)
 
 
 async def present_candidates(
@@ -156,7 +153,7 @@ async def _present(
             documents=found.documents,
         )
     )
-    candidates = Candidates(why, found.heads, fits, _said(found.heads), question, times.newest, timed.times)
+    candidates = Candidates(why, found.heads, fits, _said(found.heads), question, timed)
     return candidates, _asked_alone(found.words, times, timed)
 
 
@@ -256,9 +253,7 @@ async def _past(
             similarity=_similarity(similar),
         )
     )
-    return Candidates(why, heads, fits, said.get, question, times.newest, timed.times), _asked_alone(
-        search.words, times, timed
-    )
+    return Candidates(why, heads, fits, said.get, question, timed), _asked_alone(search.words, times, timed)
 
 
 class _Names:
@@ -275,12 +270,9 @@ class _Names:
 
     def question(self, descriptor: str, weights: Sequence[float], times: TimeWords) -> Question:
         """Return the question, given the rarities of its words and the times that it names."""
-        dated = times.words
-        stressed = emphasis(descriptor, self._texts, dated=dated)
-        is_only_dated = all(text in dated for text in self._texts)
-        shares = [DATED_SHARE if text in dated and not is_only_dated else 1.0 for text in self._texts]
+        stressed = emphasis(descriptor, self._texts, dated=times.words)
         return Question(
-            weights=[weight * share for weight, share in zip(weights, shares, strict=True)],
+            weights=weights,
             terms=self.terms,
             emphasis=stressed,
             apart=self.words,

@@ -8,7 +8,7 @@ around the whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -47,8 +47,8 @@ class _Line:
 
 
 def render(
-    roots: Iterable[MemoryRecord],
-    others: Iterable[MemoryRecord] = (),
+    roots: Sequence[MemoryRecord],
+    others: Sequence[MemoryRecord] = (),
     *,
     token_budget: int,
     repeated: Mapping[UUID, int] | None = None,
@@ -61,14 +61,12 @@ def render(
     the others. Entities that are only names come last. A record that is one of several that say the same says in how
     many: `repeated` is how many it stands for besides itself, by id. Redacted records are skipped.
     """
-    bare: list[MemoryRecord] = []
+    groups = [[record for record in group if not record.is_bare] for group in (roots, others)]
+    bare = [record for record in (*roots, *others) if record.is_bare]
     lines: list[_Line] = []
     left, is_full = token_budget, False
-    for group in (roots, others, bare):
+    for group in (*groups, bare):
         for record in group:
-            if record.is_bare and group is not bare:
-                bare.append(record)
-                continue
             if record.redacted or record.text is None:
                 continue
             line = _line(record, record.text, (repeated or {}).get(record.id, 0))

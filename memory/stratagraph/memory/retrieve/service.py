@@ -195,7 +195,7 @@ class Retrieve:
             if request.token_budget is not None
             else None,
             nothing_known=not ranking,
-            times=tuple(candidates.times),
+            times=candidates.times.times,
             at=at,
         )
         return Search(
@@ -219,7 +219,7 @@ def _ranking(candidates: Candidates, why: Mapping[UUID, Why], *, least: float | 
     if max((why[id_].strength for id_ in heads), default=0.0) < STRONG_ENOUGH:
         return []
     order = ranked(heads, why)
-    return newest_first(order, heads) if candidates.asks_for_newest else order
+    return newest_first(order, heads) if candidates.times.newest else order
 
 
 def _limits(request: RetrieveRequest) -> Limits:

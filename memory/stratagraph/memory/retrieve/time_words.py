@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 
 from stratagraph.memory.retrieve.time_grammar import HINT, NEWEST, RULES, Interval
 from stratagraph.store.model.analysis.lexemes import asked
@@ -32,7 +33,7 @@ class NamedTime:
     end: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for the cached words
 class TimeWords:
     """The times that a question names, and whether it asks for what is newest."""
 
@@ -44,7 +45,7 @@ class TimeWords:
         """The intervals, each from its first instant until before its second."""
         return [(one.start, one.end) for one in self.times]
 
-    @property
+    @cached_property
     def words(self) -> frozenset[str]:
         """The words that name the times, as those of the question are written.
 
@@ -90,22 +91,20 @@ def time_words(text: str, now: datetime) -> TimeWords:
 
 def _ranges(text: str, found: Sequence[tuple[int, NamedTime]]) -> list[NamedTime]:
     """Return the times of a text, those as one of which it says "from the first to the second"."""
-    times: list[NamedTime] = []
-    end = 0  # of the last one
+    times: list[tuple[int, NamedTime]] = []
     for start, time in found:
-        began = end - len(times[-1].words) if times else 0
-        if (
-            times
-            and _TO.fullmatch(text[end:start].lower())
-            and _FROM.search(text[:began].lower())
-            and times[-1].start < time.end
-        ):
-            end = start + len(time.words)
-            times[-1] = NamedTime(text[began:end], times[-1].start, time.end)
-        else:
-            end = start + len(time.words)
-            times.append(time)
-    return times
+        began, whole = start, time
+        if times and _is_range(text, *times[-1], start) and times[-1][1].start < time.end:
+            began, first = times.pop()
+            whole = NamedTime(text[began : start + len(time.words)], first.start, time.end)
+        times.append((began, whole))
+    return [time for _, time in times]
+
+
+def _is_range(text: str, began: int, first: NamedTime, start: int) -> bool:
+    """Return whether a text says "from … to …" of a time that begins at one place and the next one at another."""
+    between = text[began + len(first.words) : start].lower()
+    return _TO.fullmatch(between) is not None and _FROM.search(text[:began].lower()) is not None
 
 
 def _interval(

@@ -35,7 +35,9 @@ def answer_to(name: str, given: dict[str, Any]) -> dict[str, Any]:
         return answer
     if found is not None and "code" in found:
         raise Refused(found["code"], found["message"])
-    if data_dir is not None and name not in _WRITING and not _has_store(data_dir):
+    from stratagraph.service.embedded_postgres import EmbeddedPostgres
+
+    if data_dir is not None and name not in _WRITING and not EmbeddedPostgres(data_dir).had_data():
         raise Misconfigured(
             f"There is no store in {data_dir}. Start one with `stratagraph serve`, or name the directory of the one"
             f" that you mean with {DATA_DIR}."
@@ -48,11 +50,6 @@ def answer_to(name: str, given: dict[str, Any]) -> dict[str, Any]:
     own = with_runtime(lambda runtime: ANSWERS[name](runtime, given))
     as_answered: dict[str, Any] = orjson.loads(orjson.dumps(own, default=str))  # so that it prints the same
     return as_answered
-
-
-def _has_store(data_dir: Path) -> bool:
-    """Return whether the embedded Postgres has, or has had, data in a directory; running it would make some."""
-    return (data_dir / "postgres.in-use").exists() or (data_dir / "postgres" / "PG_VERSION").exists()
 
 
 def _embedded_data_dir() -> Path | None:

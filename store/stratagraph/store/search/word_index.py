@@ -27,7 +27,6 @@ CACHE_BYTES = 256 << 20  # of segments and blocks in one process
 MAX_ACCESSES = 1_000  # kinds of callers that are told apart without looking at their scopes
 _HEAD, _REMOVED = -1, -2  # in place of a bucket
 _NO_BLOCK = Block(bytes(8))
-_NOTHING = np.empty(0, np.int64)
 _Key = tuple[int, int]  # a segment and a bucket
 
 
@@ -245,15 +244,16 @@ def _sources(
         readable = head.readable(access)
         if not readable.count:
             continue
-        excluded = [removed.positions, head.positions_of(high, low), head.invalid(at) if at is not None else _NOTHING]
-        excluded = [positions for positions in excluded if len(positions)]
+        excluded = [removed.positions, head.positions_of(high, low)]
+        if at is not None:
+            excluded.append(head.invalid(at))
         blocks = [(term, pieces[segment.id, term & segment.buckets - 1]) for term in terms]
         postings = [block.postings(term) for term, block in blocks if isinstance(block, Block)]
         within = None
         if required:
             by_term = dict(zip(terms, postings, strict=True))
             within = positions_with([by_term[term] for term in required])
-        found.append(Source(head, readable, np.concatenate(excluded) if excluded else _NOTHING, postings, within))
+        found.append(Source(head, readable, np.concatenate(excluded), postings, within))
     return found
 
 

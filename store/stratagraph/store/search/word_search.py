@@ -134,9 +134,16 @@ class WordSearch:
         )
 
     def weights(self, statistics: WordStatistics) -> list[float]:
-        """Return the rarity of each of the words, in their order; that of its commonest form."""
+        """Return the rarity of each of the words, in their order; that of its commonest form.
+
+        Words that name a time have their share of it: see `word_shares`.
+        """
         documents, frequencies = max(statistics.documents, 1), statistics.frequencies
-        return [idf(documents, max(frequencies.get(term, 1) for term in word.numbers)) for word in self.words]
+        shares = word_shares(self.terms, dated=self._dated)
+        return [
+            idf(documents, max(frequencies.get(term, 1) for term in word.numbers)) * shares.get(word.numbers[0], 1.0)
+            for word in self.words
+        ]
 
     def searching(
         self,

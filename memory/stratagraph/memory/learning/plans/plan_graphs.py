@@ -12,6 +12,7 @@ from stratagraph.memory.learning.procedures.effects import Effect
 from stratagraph.memory.learning.procedures.naming import conditions_of, described, signature, triggers_of
 from stratagraph.memory.learning.procedures.observation import Observation
 from stratagraph.memory.learning.procedures.reported import Reported
+from stratagraph.store.model.payloads.plan_graph import LEARNED_PLAN
 
 LEAST_CALLS = 3  # of an episode whose tool graph is a plan; shorter ones are skills only
 MAX_INTENT = 200  # characters
@@ -19,7 +20,7 @@ MAX_INTENT = 200  # characters
 
 def plan_id(tools: tuple[str, ...]) -> str:
     """Return the id of the plan with these tools: `plan:a+b+c`."""
-    return f"plan:{signature(tools)}"
+    return f"{LEARNED_PLAN}{signature(tools)}"
 
 
 def plan_payload(observed: Observation, effects: Mapping[str, Effect], reported: Reported) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from pydantic import Field, field_validator, model_validator
 from stratagraph.store.model.error_values import shown
 from stratagraph.store.model.payloads.base import Count, Instant, Name, Number, Part, Payload, Share
 
+LEARNED_PLAN = "plan:"  # begins the id of a learned plan; its tools follow
+
 
 class StepMetrics(Part):
     execution_count: Count | None = None
