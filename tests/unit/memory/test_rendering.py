@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from fix_examples import examples
 from fix_memory import record_of
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import records
 
@@ -103,6 +103,7 @@ def test_no_text_ends_its_line_or_a_fence_around_the_whole(texts: list[str]) -> 
 
 @examples(40)
 @given(st.text(max_size=300), st.integers(0, 200))
+@example("\x80\U000100000", 5)  # all but the mark has room for the first word, and not the second
 def test_a_text_is_cut_to_its_tokens_and_says_so(text: str, most: int) -> None:
     cut = cut_to(text, most)
     assert tokens_in(cut) <= most

@@ -30,10 +30,12 @@ def cut_to(text: str, most: int) -> str:
     """
     used, end, fitting = 0, 0, 0
     left = most - tokens_in(MARK)
+    first = ""
     for piece, cost in _pieces(text):
+        first = first or piece
         used += cost
         if used > most:
-            fitting = fitting or _characters_within(left, piece)
+            fitting = fitting or _characters_within(left, first)
             return text[:fitting].rstrip() + MARK if fitting else ""
         end += len(piece)
         if used <= left:
