@@ -133,6 +133,15 @@ def directory(database: Database) -> Directory:
     return Directory(database, Vault(database, LocalMasterKey(bytes(32))))
 
 
+@pytest.fixture
+def log_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have retrievals logged only when a test flushes the log, for tests that count the statements of a retrieval.
+
+    On a busy machine a retrieval takes longer than the log's delay, and its entry would be written meanwhile.
+    """
+    monkeypatch.setattr("stratagraph.store.search.retrievals.DELAY_S", 3600.0)
+
+
 def record_of(memory_type: MemoryType, **fields: Any) -> MemoryRecord:
     """Return an active record of NOON that is in no database, with `fields` in place of the plain ones."""
     plain = MemoryRecord(

@@ -30,6 +30,7 @@ async def count_statements(memory: Memory, document: str) -> int:
 
 
 @pytest.mark.parametrize("document", [EVERYTHING, GRAPH], ids=["records", "retrieveGraph"])
+@pytest.mark.usefixtures("log_at_rest")
 async def test_the_number_of_statements_does_not_grow_with_the_list(memory: Memory, document: str) -> None:
     async def grow(number: int) -> None:
         await memory.turn(f"message {number}", thread=f"t{number}")

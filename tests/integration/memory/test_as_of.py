@@ -336,6 +336,7 @@ async def test_a_past_retrieval_is_logged_and_rendered(memory: Memory) -> None:
     assert (row.id, row.roots, row.at) == (found.id, [kept.primary.id], memory.clock.now())
 
 
+@pytest.mark.usefixtures("log_at_rest")
 async def test_the_number_of_statements_of_a_past_retrieval_is_constant(memory: Memory) -> None:
     counts = set()
     for number in range(30):

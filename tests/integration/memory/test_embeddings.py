@@ -389,6 +389,7 @@ async def test_no_vectors_yet_and_the_past_are_answered_by_words_and_say_so(embe
     assert len(past.nodes) == 1
 
 
+@pytest.mark.usefixtures("log_at_rest")
 async def test_without_an_embedder_a_retrieval_has_the_statements_of_words_alone(embedded: Embedded) -> None:
     await embedded.memory.turn("the puppy sleeps")
     await embedded.fill()

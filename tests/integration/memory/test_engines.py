@@ -300,7 +300,7 @@ async def test_an_edge_added_by_hand_is_ignored_and_with_an_invalid_id_sql_answe
     assert (answered.engine, ids(answered)) == ("sql", ids(expected))
 
 
-@pytest.mark.usefixtures("patient")
+@pytest.mark.usefixtures("patient", "log_at_rest")
 async def test_the_number_of_statements_does_not_grow_with_what_the_mirror_finds(proxied: ProxiedMirror) -> None:
     engines = proxied.engines("neo4j")
     caller = await proxied.memory.directory.resolve(trust_of(tenant=proxied.graph.tenant.name))

@@ -229,6 +229,7 @@ CHANGED, WRITTEN = 1, 2  # further ones: for changed records, and for segments a
 @pytest.mark.parametrize(
     "caller", [trust_of(), trust_of(scopes={"project:a"}, ceiling=Sensitivity.LOW)], ids=["all", "one scope"]
 )
+@pytest.mark.usefixtures("log_at_rest")
 async def test_the_number_of_statements_and_of_round_trips_is_constant(memory: Memory, caller: Trust) -> None:
     async def counted() -> tuple[int, int]:
         await memory.retrieve.log.flush()
