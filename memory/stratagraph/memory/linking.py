@@ -32,7 +32,7 @@ from stratagraph.store.model.errors import LimitExceeded, error_kind
 from stratagraph.store.model.fact_predicates import LITERAL
 from stratagraph.store.model.records import MemoryRecord
 from stratagraph.store.model.trust import UNSCOPED
-from stratagraph.store.model.words import name_terms
+from stratagraph.store.model.words import likely_name_terms
 from stratagraph.store.postgres.database import Connection, Database, Role, elevated, savepoint
 from stratagraph.store.records.editing import Edit, update_records
 from stratagraph.store.records.entities import Mention, hold_entities, read_names
@@ -212,7 +212,7 @@ async def _find_records(work: UnitOfWork, entities: Sequence[MemoryRecord]) -> l
         )
         for entity in entities
         for name in _names_of(entity)
-        if (terms := name_terms(work.caller.tenant.index_key, name))  # without such names as "The"
+        if (terms := likely_name_terms(work.caller.tenant.index_key, name))  # without such names as "The"
     ]
     found: dict[UUID, dict[tuple[int, int], dict[UUID, None]]] = defaultdict(lambda: defaultdict(dict))
     for one, records in await find_records_with_terms(work.connection, work.caller.tenant, wanted, most=MAX_RECORDS):

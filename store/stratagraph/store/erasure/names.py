@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from stratagraph.store.keys.callers import Tenant
 from stratagraph.store.keys.sealing.contents import FIELDS, open_contents
-from stratagraph.store.model.words import name_terms
+from stratagraph.store.model.words import likely_name_terms, name_terms
 from stratagraph.store.postgres.queries import fetch
 
 
@@ -19,8 +19,9 @@ from stratagraph.store.postgres.queries import fetch
 class NameMatches:
     """The records found, each with its decrypted content.
 
-    `complete` is False if a name has more matches than the limit, or has no indexed word and so was not searched for,
-    or if the job `analyse-words` has not been through the records of an earlier release.
+    `complete` is False if a name has more matches than the limit, or only words by which the records of a language are
+    not indexed (its function words), or if the job `analyse-words` has not been through the records of an earlier
+    release.
     """
 
     records: list[tuple[UUID, dict[str, Any]]]
@@ -37,9 +38,9 @@ async def find_name_matches(
     found: dict[UUID, dict[str, Any]] = {}
     complete = not (await fetch(connection, "is_reanalysis_pending", tenant=tenant.id))[0]["is_pending"]
     for name in sorted(names):
-        terms = name_terms(tenant.index_key, name)
+        complete = complete and bool(name_terms(tenant.index_key, name))
+        terms = likely_name_terms(tenant.index_key, name)
         if not terms:
-            complete = False
             continue
         rows = await fetch(connection, "fetch_records_with_terms", tenant=tenant.id, terms=terms, limit=limit + 1)
         complete = complete and len(rows) <= limit

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from types import MappingProxyType
 
 from stratagraph.store.model.analysis.languages import is_function_word
-from stratagraph.store.model.analysis.lexemes import analysed, asked
+from stratagraph.store.model.analysis.lexemes import Asked, analysed, asked
 
 DIMENSIONS = 1_000_000_000  # of pgvector's sparsevec; term numbers are 1 to 10⁹
 NAME_SHARE = 0.1  # of the weight of a word, where it is a name that is scored apart
@@ -133,8 +133,21 @@ def name_terms(index_key: bytes, name: str) -> list[int]:
 
     Function words of any language are left out: records in that language lack them. The list may be empty.
     """
-    forms = [word.forms[0] for word in asked(name) if not is_function_word(word.text)]
-    return list(dict.fromkeys(term_number(index_key, form) for form in forms))[:MAX_QUERY_TERMS]
+    return _first_terms(index_key, [word for word in asked(name) if not is_function_word(word.text)])
+
+
+def likely_name_terms(index_key: bytes, name: str) -> list[int]:
+    """Return the terms of `name_terms`, or, of a name of function words alone, those of all its words.
+
+    "Dan" is "and" in Indonesian, and "Ed" in Italian: only records in these languages lack it. The list is empty for
+    English function words, which no record has.
+    """
+    return name_terms(index_key, name) or _first_terms(index_key, asked(name))
+
+
+def _first_terms(index_key: bytes, words: Iterable[Asked]) -> list[int]:
+    numbers = (term_number(index_key, word.forms[0]) for word in words)
+    return list(dict.fromkeys(numbers))[:MAX_QUERY_TERMS]
 
 
 def idf(documents: int, frequency: int) -> float:

@@ -31,8 +31,7 @@ from stratagraph.store.keys.callers import Caller
 from stratagraph.store.model.enums import MemoryType, Sensitivity
 from stratagraph.store.model.words import (
     idf,
-    name_terms,
-    query_terms,
+    likely_name_terms,
     query_vector,
     query_words,
     term_weights,
@@ -241,7 +240,7 @@ async def search_all_words(
     Every word has the same weight. Only records that the caller may read in full are searched.
     """
     key = caller.tenant.index_key
-    terms = name_terms(key, text) or query_terms(key, text)
+    terms = likely_name_terms(key, text)
     rows = await fetch(
         connection,
         "search_words",
